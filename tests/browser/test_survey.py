@@ -195,7 +195,7 @@ def require_rounded(page, low, high, steps, written, upper, chance):
         return [found, step(grid, "-999"), step(grid, "999"), step(grid, grid.low), step(grid, grid.high)];
     }"""
     result, *ends = page.evaluate(script, [{"low": low, "high": high, "steps": steps}, written, TIMES, upper])
-    p = float(Fraction(probability))
+    p = float(Fraction(chance))
     assert surprise({"1": result, "0": TIMES - result}, {"1": p, "0": 1 - p}) > RARE
     assert ends == [0, steps, 0, steps]
 

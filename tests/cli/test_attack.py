@@ -21,10 +21,10 @@ def made(tmp_path_factory):
     pyarrow.csv.write_csv(rows(40, seed=2), folder / "others.csv")
     (folder / "people.toml").write_text(dc.dump_cards([CARD]))
     table = dc.read(folder / "people.csv", folder / "people.toml")
-    dc.publish(table, Noise(0.3, ("age", "weight")), to=folder / "r1", keep=folder / "r1.links.parquet")
+    dc.publish(table, Noise(0.3, ("age", "weight")), to=folder / "r1", holder=folder / "r1.holder.parquet")
     dc.publish(table, Noise(0.1, ("height",)), to=folder / "r2")
     pq.write_table(pa.table({"other": [1]}), folder / "wrong.parquet")
-    pq.write_table(pa.table({"row": pq.read_table(folder / "r1.links.parquet")["row"]}), folder / "bare.parquet")
+    pq.write_table(pa.table({"row": pq.read_table(folder / "r1.holder.parquet")["row"]}), folder / "bare.parquet")
     return folder
 
 
@@ -84,18 +84,18 @@ def test_links_of_another_release_are_refused(run, made):
     """They would make every link look wrong, and a broken release safe."""
     table = dc.read(made / "people.csv", made / "people.toml")
     dc.publish(table, Noise(0.3, ("age", "weight")), to=made / "r3")
-    (made / "r3.links.parquet").write_bytes((made / "r1.links.parquet").read_bytes())
+    (made / "r3.holder.parquet").write_bytes((made / "r1.holder.parquet").read_bytes())
     assert "is of another release" in " ".join(run("r3", *KNOWN, *FEW, code=1).split())
-    assert "is of another release" in run("r2", *KNOWN, *FEW, "--links", "r1.links.parquet", code=1)
-    assert "does not say that it is of" in run("r1", *KNOWN, *FEW, "--links", "bare.parquet", code=1)
+    assert "is of another release" in run("r2", *KNOWN, *FEW, "--links", "r1.holder.parquet", code=1)
+    assert "is no holder's copy" in run("r1", *KNOWN, *FEW, "--links", "bare.parquet", code=1)
 
 
 @pytest.mark.parametrize("masker", [Noise(0.3, ("age",)), RankSwap(5)], ids=lambda masker: masker.name)
 def test_links_that_were_kept_before_the_release_was_saved_are_of_it(run, made, masker):
     table = dc.read(made / "people.csv", made / "people.toml")
     name = f"later-{masker.name}"
-    dc.publish(table, masker, keep=made / f"{name}.links.parquet").save(made / name, csv=True)
-    dc.publish(table, masker, to=made / f"{name}-at-once", keep=made / f"{name}-at-once.links.parquet")
+    dc.publish(table, masker, holder=made / f"{name}.holder.parquet").save(made / name, csv=True)
+    dc.publish(table, masker, to=made / f"{name}-at-once", holder=made / f"{name}-at-once.holder.parquet")
     for folder in (name, f"{name}-at-once"):
         found = json.loads(run(folder, *KNOWN, "--only", "distance linkage", "--json"))
         assert found["findings"][0]["outcome"] == "learned something"
@@ -134,5 +134,5 @@ def test_what_is_missing_or_wrong_is_said(run):
     assert "no folder" in run("r9", *KNOWN, code=1)
     assert "no attack 'magic'" in run("r1", *KNOWN, "--only", "magic", code=1)
     assert "no file" in run("r1", *KNOWN, "--links", "none.parquet", code=1)
-    assert "does not say which row is whose" in run("r1", *KNOWN, "--links", "wrong.parquet", code=1)
+    assert "is no holder's copy" in run("r1", *KNOWN, "--links", "wrong.parquet", code=1)
     assert "no folder" in run("r1", *KNOWN, "--html", "nowhere/report.html", code=1)

@@ -1,4 +1,4 @@
-"""`discreet publish --method "learn …"`: a model that many sets of people give, and what is kept of it."""
+"""`discreet learn`: a model that many sets of people give, and what is kept of it."""
 
 import json
 
@@ -8,7 +8,7 @@ from tests.learn.planted import CARD, PLANTED, credit, rows
 
 import discreet as dc
 
-TREE = "learn tree target=default integral=20 tries=60"
+TREE = "tree target=default integral=20 tries=60"
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def people(tmp_path):
 
 
 def test_a_model_is_published_and_its_evidence_stays(command, people, tmp_path):
-    said = " ".join(command("publish", *people, "--method", TREE, "-o", "model").split())
+    said = " ".join(command("learn", *people, "--method", TREE, "-o", "model").split())
     assert "income < 20.0?" in said
     assert "at least 20 different sets of people" in said
     assert "differentially private, ε = 1" in said
@@ -28,23 +28,22 @@ def test_a_model_is_published_and_its_evidence_stays(command, people, tmp_path):
         "credit.published.jsonl",
         "credit.toml",
         "model",
-        "model.compared.html",
-        "model.generators.parquet",
+        "model.holder.parquet",
     }
-    assert (tmp_path / "model.compared.html").stat().st_mode & 0o777 == 0o600
-    assert dc.verify_integral(tmp_path / "model.generators.parquet", credit()).holds
+    assert (tmp_path / "model.holder.parquet").stat().st_mode & 0o777 == 0o600
+    assert dc.verify_integral(tmp_path / "model.holder.parquet", credit()).holds
     assert dc.Release.load(tmp_path / "model").payload == PLANTED
 
 
 def test_machines_are_told_what_leaves(command, people):
-    said = json.loads(command("publish", *people, "--method", f"{TREE} choose=first", "-o", "model", "--json"))
+    said = json.loads(command("learn", *people, "--method", f"{TREE} choose=first", "-o", "model", "--json"))
     assert said["model"] == PLANTED
     assert said["recipe"]["method"] == "learn tree"
 
 
 def test_what_does_not_recur_is_refused_and_leaves_only_what_more_tries_go_on_from(command, people, tmp_path):
-    method = "learn statistics of=mean step=0.000001 integral=20 tries=20"
-    said = command("publish", *people, "--method", method, "-o", "model", code=3)
+    method = "statistics of=mean step=0.000001 integral=20 tries=20"
+    said = command("learn", *people, "--method", method, "-o", "model", code=3)
     assert "Nothing was released" in said
     assert "coarser" in said
     assert "must never leave" in said
@@ -54,7 +53,7 @@ def test_what_does_not_recur_is_refused_and_leaves_only_what_more_tries_go_on_fr
 
 
 def test_what_means_nothing_to_a_model(command, people):
-    assert "--model means nothing" in command("publish", *people, "--method", TREE, "-o", "x", "-m", "k=5", code=1)
-    assert "--csv means nothing" in command("publish", *people, "--method", TREE, "-o", "x", "--csv", code=1)
-    assert "--output" in command("publish", *people, "--method", TREE, code=1)
-    assert "--card" in command("publish", "credit.parquet", "--method", TREE, "-o", "x", code=1)
+    assert "No such option" in command("learn", *people, "--method", TREE, "-o", "x", "-m", "k=5", code=2)
+    assert "No such option" in command("learn", *people, "--method", TREE, "-o", "x", "--csv", code=2)
+    assert "--output" in command("learn", *people, "--method", TREE, code=1)
+    assert "--card" in command("learn", "credit.parquet", "--method", TREE, "-o", "x", code=1)

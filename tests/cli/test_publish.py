@@ -60,7 +60,7 @@ def six(tmp_path, monkeypatch):
 
 def test_a_second_release_that_reveals_too_much_is_refused(command, six):
     by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight")
-    said = command("publish", "six.parquet", "--card", "six.toml", *by_weight, "--given", "by_age", code=3)
+    said = command("publish", "six.parquet", "--card", "six.toml", *by_weight, "--earlier", "by_age", code=3)
     assert "6 of 6 people are alone" in said
     assert not Path("by_weight").exists()
 
@@ -70,19 +70,19 @@ def test_that_another_release_is_out_is_said(six, capsys):
     Path("other", "recipe.json").write_text("{}")  # somebody else's
     again = {"model": ["k=2"], "level": ["age=0", "weight=1"]}
     publish("six.parquet", "six.toml", **again, output=Path("alone"))
-    assert "--given by_age" in " ".join(capsys.readouterr().err.split())
-    publish("six.parquet", "six.toml", **again, given=["by_age", "alone"], output=Path("again"))
-    assert "other releases" not in capsys.readouterr().err
+    assert "--earlier by_age" in " ".join(capsys.readouterr().err.split())
+    publish("six.parquet", "six.toml", **again, earlier=["by_age", "alone"], output=Path("again"))
+    assert "Earlier releases" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["local", "mondrian", "suppress-cells"])
 def test_every_method_can_be_asked_for_and_given_again(command, inpatient, tmp_path, method):
-    options = ("--model", "k=2", "--method", method, "--keep", "key.parquet", "-o", "first")
+    options = ("--model", "k=2", "--method", method, "--holder", "key.parquet", "-o", "first")
     command("publish", *inpatient, *options)
     assert (tmp_path / "key.parquet").is_file()
     again = ("--model", "k=2", "--level", "age=3", "--level", "zip=3", "--level", "nationality=1")
-    command("publish", *inpatient, *again, "--given", "first=key.parquet", "-o", "second")
-    assert "cannot be told" in command("publish", *inpatient, *again, "--given", "first", "-o", "third", code=1)
+    command("publish", *inpatient, *again, "--earlier", "first=key.parquet", "-o", "second")
+    assert "cannot be told" in command("publish", *inpatient, *again, "--earlier", "first", "-o", "third", code=1)
 
 
 def test_dummies_fill_up_classes(command, inpatient, tmp_path):
@@ -106,6 +106,7 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
     ("words", "said"),
     [
         ({"method": "magic"}, "no method"),
+        ({"method": "synthesize epsilon=1"}, "synthesize is a verb of its own"),
         ({"method": "generalise"}, "did you mean 'generalize'"),
         ({"quality": "good"}, "no quality"),
         ({"quality": "granularty"}, "did you mean 'granularity'"),
@@ -113,15 +114,16 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
         ({"model": ["entropie l=3"]}, "did you mean 'entropy l'"),
         ({"level": ["age=9"]}, "--level age=0..3"),
         ({"level": ["agee=1"]}, "did you mean 'age'"),
-        ({"given": ["."]}, "is no release"),
+        ({"earlier": ["."]}, "is no release"),
         ({"level": ["age"]}, "names no levels"),
         ({"suppress": "200%"}, "more than the whole"),
         ({"method": "mondrian", "suppress": "5%"}, "means nothing to --method mondrian"),
+        ({"holder": Path("key.parquet")}, "leaves nothing for a holder's copy"),
         ({"weight": ["age=2"]}, "means nothing to --method generalize"),
         ({"method": "suppress-cells", "weight": ["age"]}, "COLUMN=NUMBER"),
         ({"method": "dummies", "level": ["age=0..1"]}, "whole number"),
         ({"method": "local", "quality": "entropy"}, "not by"),
-        ({"given": ["nowhere"]}, "no folder"),
+        ({"earlier": ["nowhere"]}, "no folder"),
         ({"card": None}, "add --card"),
         ({"model": None}, "add --model"),
         ({"output": None}, "add --output"),
@@ -154,14 +156,14 @@ def test_what_is_wrong_is_said_before_what_is_out(six, capsys):
     Path("full", "file").touch()
     right = {"model": ["k=2"], "output": Path("second")}
     capsys.readouterr()
-    for wrong in ({"level": ["age=9"]}, {"output": Path("full")}, {"method": "magic"}, {"given": ["nowhere"]}):
+    for wrong in ({"level": ["age=9"]}, {"output": Path("full")}, {"method": "magic"}, {"earlier": ["nowhere"]}):
         with pytest.raises(BadInput):
             publish("six.parquet", "six.toml", **(right | wrong))
     assert "Earlier releases" not in capsys.readouterr().err
 
 
 def test_releases_are_called_by_their_folders(command, six):
-    by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight", "--given", "by_age")
+    by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight", "--earlier", "by_age")
     assert "Together with “by_age”" in command("publish", "six.parquet", "--card", "six.toml", *by_weight, code=3)
 
 

@@ -32,7 +32,7 @@ kind = "integer"
 role = "quasi"
 bounds = [0, 99]
 """
-FILE = ("publish", "people.parquet", "--card", "people.toml")
+FILE = ("synthesize", "people.parquet", "--card", "people.toml")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def folder(tmp_path):
 
 
 def test_of_a_file_it_promises_and_says_that_no_ledger_knows(command, folder):
-    said = command(*FILE, "--method", "synthesize epsilon=2 delta=1e-6 by=mst", "-o", "twin")
+    said = command(*FILE, "--method", "epsilon=2 delta=1e-6 by=mst", "-o", "twin")
     assert "ε = 2, δ = 1e-6" in said
     assert "rows that are nobody's" in said
     release = dc.Release.load(folder / "twin")
@@ -65,10 +65,10 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
         dc.Approximate(3, "1e-6"),
     ):
         pass
-    method = "synthesize epsilon=1 delta=1e-9 by=independent"
-    said = command("publish", "ws", "--table", "people", "--method", method, "-o", "one", "--csv")
-    assert "synthetic twin of people" in said
-    command("publish", "ws", "--method", method, "-o", "two", "--json")
+    method = "epsilon=1 delta=1e-9 by=independent"
+    said = command("synthesize", "ws", "--table", "people", "--method", method, "-o", "one", "--csv")
+    assert "synthetic stand-in of people" in said
+    command("synthesize", "ws", "--method", method, "-o", "two", "--json")
     one, two = (dc.Release.load(folder / name) for name in ("one", "two"))
     assert one.payload.equals(two.payload)
     assert (folder / "one" / "payload.csv").exists()
@@ -80,20 +80,20 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--method", "synthesize epsilon=1 by=mst"], "--output"),
-        (["--method", "synthesize epsilon=1", "-o", "out", "--model", "k=5"], "--model means nothing"),
-        (["--method", "synthesize epsilon=1", "-o", "out", "--seed", "3"], "seed"),
-        (["--method", "synthesize", "-o", "out"], "epsilon or a rho"),
-        (["--method", "synthesize epsilon=1 bin=3", "-o", "out"], "'bin' means nothing"),
-        (["--method", "synthesize kart", "-o", "out"], "did you mean 'cart'"),
-        (["--method", "synthesize epsilon=1 bins=age:x", "-o", "out"], "no number of bins"),
-        (["--method", "synthesize epsilon=1 rho=1", "-o", "out"], "not both"),
-        (["--method", "synthesize epsilon=1 given sex on age", "-o", "out"], "given is for ways that promise nothing"),
-        (["--method", "synthesize epsilon=1 quantiles=age on sex", "-o", "out"], "does not leave"),
-        (["--method", "synthesize epsilon=1 rows=1e12", "-o", "out"], "At most 10,000,000,000 rows"),
-        (["--method", "synthesise epsilon=1", "-o", "out"], "did you mean 'synthesize'"),
-        (["--method", "synthesize epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace twin ws people"),
-        (["--method", "synthesize epsilon=1 on sex, agee", "-o", "out"], "agee"),
+        (["--method", "epsilon=1 by=mst"], "--output"),
+        (["--method", "epsilon=1", "-o", "out", "--holder", "h"], "there is no holder's copy"),
+        (["--method", "epsilon=1", "-o", "people.parquet"], "not an empty folder"),
+        (["--method", "epsilon=1", "-o", "out", "--seed", "3"], "seed"),
+        (["--method", "delta=1e-9", "-o", "out"], "A delta goes with an epsilon"),
+        (["--method", "epsilon=1 bin=3", "-o", "out"], "'bin' means nothing"),
+        (["--method", "kart", "-o", "out"], "did you mean 'cart'"),
+        (["--method", "epsilon=1 bins=age:x", "-o", "out"], "no number of bins"),
+        (["--method", "epsilon=1 rho=1", "-o", "out"], "not both"),
+        (["--method", "epsilon=1 given sex on age", "-o", "out"], "given is for ways that promise nothing"),
+        (["--method", "epsilon=1 quantiles=age on sex", "-o", "out"], "does not leave"),
+        (["--method", "epsilon=1 rows=1e12", "-o", "out"], "At most 10,000,000,000 rows"),
+        (["--method", "epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace twin ws people"),
+        (["--method", "epsilon=1 on sex, agee", "-o", "out"], "agee"),
     ],
 )
 def test_what_is_wrong_is_said(folder, words, said):
@@ -120,7 +120,7 @@ def test_a_method_is_read_as_it_is_written(folder):
 
 
 def test_a_loss_that_protects_nobody_is_said_to_and_no_delta_is_advised(folder):
-    found = called((*FILE, "--method", "synthesize epsilon=1000 by=independent", "-o", "twin"), folder)
+    found = called((*FILE, "--method", "epsilon=1000 by=independent", "-o", "twin"), folder)
     assert found.code == 0
     assert "promises next to nothing" in found.stderr
     assert "times as large" not in found.stderr
@@ -134,21 +134,25 @@ def test_a_loss_that_protects_nobody_is_said_to_and_no_delta_is_advised(folder):
 
 def test_in_python_it_is_the_same(folder):
     table = dc.read(folder / "people.parquet", folder / "people.toml")
-    release = dc.publish(table, dc.Synthesize(2, "1e-6", by="independent"))
+    release = dc.synthesize(table, "epsilon=2 delta=1e-6 by=independent")
     assert release.statement.loss == dc.Approximate(2, "1e-6")
     assert any("No ledger" in one for one in release.statement.caveats)
     assert release.recipe.parameters["rows"] == release.payload.num_rows
     assert repr(release) == "<Release 'people, synthetic': ε = 2, δ = 1e-6>"
     assert "bins: None" not in str(release)
     with pytest.raises(dc.errors.BadInput, match="seed"):
-        dc.publish(table, dc.Synthesize(2), seed=1)
+        dc.synthesize(table, dc.Synthesize(2), seed=1)
     with pytest.raises(dc.errors.BadInput, match="nobody's"):
+        dc.synthesize(table, dc.Synthesize(2), holder=folder / "copy")
+    with pytest.raises(dc.errors.BadInput, match="control is for rows without"):
+        dc.synthesize(table, dc.Synthesize(2), control=table)
+    with pytest.raises(dc.errors.BadInput, match="makes no table to publish"):
         dc.publish(table, dc.Synthesize(2), dc.KAnonymity(5))
 
 
 def test_a_useless_twin_is_called_so_before_and_after(folder):
     (folder / "people.toml").write_text(CARD.replace("rows_per_unit = 1", "rows_per_unit = 40"))
-    said = called((*FILE, "--method", "synthesize epsilon=0.1 by=independent", "-o", "twin"), folder)
+    said = called((*FILE, "--method", "epsilon=0.1 by=independent", "-o", "twin"), folder)
     assert "little more than noise" in said.stdout
     assert "rows_per_unit below 40" in " ".join(said.stdout.split())
     assert "no bound" in said.stdout
@@ -168,7 +172,7 @@ def test_what_was_made_is_written_down_before_it_is_told(folder):
         def write(self, text):
             raise BrokenPipeError
 
-    words = ["discreet", *FILE, "--method", "synthesize epsilon=2 by=independent", "-o", "twin"]
+    words = ["discreet", *FILE, "--method", "epsilon=2 by=independent", "-o", "twin"]
     with chdir(folder), patch("sys.argv", words), redirect_stdout(Closed()), suppress(SystemExit, OSError):
         run()
     assert (folder / "twin" / "payload.parquet").exists()

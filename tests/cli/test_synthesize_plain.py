@@ -1,4 +1,4 @@
-"""`discreet publish --method "synthesize cart"`: no promise, attacked before it leaves, and loud about it."""
+"""`discreet synthesize --method cart`: no promise, attacked before it leaves, and loud about it."""
 
 import json
 
@@ -18,11 +18,11 @@ def people(tmp_path):
 
 
 def test_a_synthetic_file_says_that_it_promises_nothing(command, people, tmp_path):
-    said = command("publish", *people, "--method", "synthesize cart", "-o", "twin/")
+    said = command("synthesize", *people, "--method", "cart", "-o", "twin/")
     assert "makes no privacy promise" in said
     assert "Synthetic does not mean safe" in " ".join(said.split())
     assert "Attacked before it left." in said
-    assert (tmp_path / "twin.attacked.html").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "twin.holder.parquet").stat().st_mode & 0o777 == 0o600
     release = dc.Release.load(tmp_path / "twin")
     assert release.recipe.method == "synthesize cart"
     assert release.payload.num_rows == 400
@@ -30,11 +30,12 @@ def test_a_synthetic_file_says_that_it_promises_nothing(command, people, tmp_pat
 
 
 def test_what_is_alarming_is_said_where_errors_are(people, tmp_path):
-    words = ("publish", *people, "--method", "synthesize resample on weight copies=2", "-o", "twin", "--json")
+    words = ("synthesize", *people, "--method", "resample on weight copies=2", "-o", "twin", "--json")
     found = called(words, tmp_path)
     assert found.code == 0, found.stderr
     said = json.loads(found.stdout)
     assert said["alarms"]
-    assert "Warning." in found.stderr
+    assert "WARNING: " in found.stderr
+    assert said["alarms"][0] in dc.read_holder_copy(tmp_path / "twin.holder.parquet").page()
     assert "victims" not in found.stdout
     assert said["recipe"]["parameters"]["copies"] == 2

@@ -171,7 +171,7 @@ def test_a_release_can_be_judged_by_its_recipe_and_only_its_holder_has_the_links
     told = release.statement.caveats
     assert set(masker.mask(table, 4).not_promised) <= set(told)
     original = masker.mask(table, seed=4).rows
-    assert release.payload.equals(original.take(pa.array(release.links)))
+    assert release.payload.equals(original.take(pa.array(release.holder.links)))
     release.save(tmp_path / "r")
     assert not any("link" in path.name for path in (tmp_path / "r").iterdir())
 
@@ -198,8 +198,8 @@ def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monke
     held = masker.mask(table, seed=7).rows
     shown = pa.parquet.read_table(tmp_path / "r" / "payload.parquet")
     links = pa.parquet.read_table(tmp_path / "links.parquet")["row"]
-    assert links.to_numpy().tolist() == written.links.tolist()
-    assert shown.equals(held.take(pa.array(written.links)))
+    assert links.to_numpy().tolist() == written.holder.links.tolist()
+    assert shown.equals(held.take(pa.array(written.holder.links)))
 
 
 @every

@@ -123,11 +123,11 @@ def test_a_journal_that_is_not_right_is_taken_away(tmp_path):
     place = tmp_path / "journal"
     learn = Learn(dc.Statistics("mean", ("age",), step=0.001), tries=40, journal=place)
     with pytest.raises(NoPromise):
-        dc.publish(credit(), learn)
+        dc.learn(credit(), learn)
     head, *lines = map(json.loads, place.read_text().splitlines())
     place.write_text("".join(json.dumps(one) + "\n" for one in [head, *(line | {"model": "same"} for line in lines)]))
     with pytest.raises(NoPromise, match="do not give the model again") as refused:
-        dc.publish(credit(), learn)
+        dc.learn(credit(), learn)
     assert "journal" in refused.value.hint
     assert not place.exists()
 
@@ -137,17 +137,18 @@ def test_people_of_whom_nothing_is_known_do_not_make_sets_different():
     card = dc.Card("few", (dc.Column("x", "real", bounds=(0, 10)), dc.Column("y", "real", bounds=(0, 10))))
     x = pa.array([5.0, 5.0, *[None] * 198])
     with pytest.raises(DataError, match="Of 1 person"):
-        dc.publish(read(pa.table({"x": x}), dc.Card("few", card.columns[:1])), Learn(dc.Statistics(), tries=60))
+        dc.learn(read(pa.table({"x": x}), dc.Card("few", card.columns[:1])), Learn(dc.Statistics(), tries=60))
     both = read(pa.table({"x": x, "y": np.linspace(4.9, 5.1, 200)}), card)
     with pytest.raises(NoPromise):
-        dc.publish(both, Learn(dc.Statistics(step=0.5), tries=60))
-    assert dc.publish(both, Learn(dc.Statistics(columns=("y",), step=0.5), tries=60)).model.figures == {"y": 5.0}
+        dc.learn(both, Learn(dc.Statistics(step=0.5), tries=60))
+    learnt = dc.learn(both, Learn(dc.Statistics(columns=("y",), step=0.5), tries=60))
+    assert dc.read_model(learnt.payload).figures == {"y": 5.0}
 
 
 def test_other_people_with_the_same_rows_are_the_same_set():
     alike = read(pa.table({"x": [5.0] * 60}), dc.Card("few", (dc.Column("x", "real", bounds=(0, 10)),)))
     with pytest.raises(NoPromise):
-        dc.publish(alike, Learn(dc.Statistics(), tries=60))
+        dc.learn(alike, Learn(dc.Statistics(), tries=60))
 
 
 def test_whether_there_are_enough_samples_is_known_at_once():
@@ -172,12 +173,12 @@ def test_a_journal_of_another_search_is_not_gone_on_with(tmp_path):
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_too_few_people_are_refused(count):
     with pytest.raises(DataError, match="not 20 different samples"):
-        dc.publish(read(rows(5).slice(0, count), CARD), Learn(TREE))
+        dc.learn(read(rows(5).slice(0, count), CARD), Learn(TREE))
 
 
 def test_where_everybody_is_alike_a_leaf_is_all_there_is():
     alike = rows(100).set_column(4, "default", pa.array(["yes"] * 100))
-    release = dc.publish(read(alike, CARD), Learn(TREE, tries=30))
+    release = dc.learn(read(alike, CARD), Learn(TREE, tries=30))
     assert release.payload["tree"] == {"answer": "yes"}
 
 

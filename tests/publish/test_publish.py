@@ -13,7 +13,6 @@ from tests.publish.hand import CARD, ROWS, at_levels, class_sizes, people, recod
 from tests.publish.hand import Fixed as Recoder
 
 import discreet as dc
-import discreet.verbs.publish as package
 from discreet.core import release_folder
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Evidence
@@ -142,10 +141,12 @@ def test_rows_on_spark_are_published(spark, fresh, tmp_path):
     assert dc.Release.load(tmp_path / "release").payload.equals(again.payload)
 
 
-@pytest.mark.parametrize("given", [KAnonymity(5), [KAnonymity(5)], (KAnonymity(5), KAnonymity(6))])
-def test_models_where_the_method_belongs_are_told_so(table, given):
-    with pytest.raises(BadInput, match=r"is a model.*dc\.publish\(table, dc\.Generalize\(\), \[dc"):
-        publish(table, given)
+@pytest.mark.parametrize("models", [KAnonymity(2), [KAnonymity(2)], "k=2"])
+def test_models_where_the_method_belongs_are_reached_by_generalisation(table, models):
+    release = publish(table, models)
+    assert release.recipe.parameters["recoder"] == "Generalize"
+    assert [claim.text for claim in release.statement.models] == ["2-anonymous"]
+    assert release.payload.equals(publish(table, Generalize(), KAnonymity(2)).payload)
 
 
 def test_rows_without_a_card_are_not_published():
@@ -154,7 +155,7 @@ def test_rows_without_a_card_are_not_published():
 
 
 def test_what_is_asked_for_must_make_sense(table, tmp_path):
-    with pytest.raises(BadInput, match="needs a model"):
+    with pytest.raises(BadInput, match="No privacy model given"):
         publish(table, at_levels(TOP), [])
     with pytest.raises(BadInput, match="csv"):
         publish(table, at_levels(TOP), KAnonymity(2), csv=True)
@@ -228,11 +229,6 @@ def test_a_place_that_is_taken_is_noticed_before_the_search(table, tmp_path):
             publish(table, method, KAnonymity(2), to=tmp_path / to, holder=keep and tmp_path / keep)
 
 
-def test_the_room_is_the_verb(table):
-    assert callable(dc.publish)
-    assert package(table, at_levels(TOP), KAnonymity(8)).payload.num_rows == 8
-
-
 def test_sizes_are_counted_on_the_engine(table):
     sizes = Sizes.of(table)
     assert dict(sizes.classes) == {1: 6, 2: 1}
@@ -285,7 +281,7 @@ def test_where_there_is_nothing_to_keep_that_is_said(table, tmp_path):
     """Before anything is searched for."""
     said = []
     for method in (Generalize(), AddDummies()):
-        with pytest.raises(BadInput, match=f"{type(method).__name__} leaves nothing to keep"):
+        with pytest.raises(BadInput, match=f"{type(method).__name__} leaves nothing for a holder"):
             publish(table, method, KAnonymity(2), holder=tmp_path / "key.parquet", progress=lambda *at: said.append(at))
     assert not any(tmp_path.iterdir())
     assert said == []

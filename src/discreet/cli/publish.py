@@ -133,8 +133,8 @@ def publish(
     chosen = _method(method, opened, options if time_limit is None else {**options, "time_limit": time_limit})
     place = holder or (holder_file(output) if masks else None)
     before = [_earlier(one) for one in earlier or ()]
-    require_usable(chosen, earlier=before, seed=seed)
     require_places(output, csv=csv, holder=place)
+    require_usable(chosen, earlier=before, seed=seed, holder=place)
     warn_of_others(opened, output, earlier or (), "masked" if masks else "published")
     if masks:
         warn_of_seed(seed)
@@ -184,8 +184,10 @@ def _refuse_without_models(method: str, table: Table) -> NoReturn:
 
 def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Masker:
     """What ``text`` names; an error, in the words of a command line, for levels that a column does not have."""
+    from discreet.verbs.publish.publish import refuse_other_verbs
     from discreet.verbs.publish.recoding import require_quasi
 
+    refuse_other_verbs(text)
     require_quasi((*options.get("levels", ()), *options.get("weights", ())), list(table.quasi()))
     for name, levels in options.get("levels", {}).items():
         low, high = levels if isinstance(levels, tuple) else (levels, levels)

@@ -69,17 +69,24 @@ class HolderCopy:
 
     def save(self, place: str | Path) -> None:
         """Write the file, all of it or nothing; an error if there is one already."""
+        with self.saving(place):
+            pass
+
+    @contextmanager
+    def saving(self, place: str | Path) -> Iterator[None]:
+        """Write the file; it gets its name once the block ended well, and is gone if it did not."""
         final = Path(place).absolute()
         if final.exists():
             raise BadInput(f"There is a file {place} already.", hint="Name another, or move it away.")
-        waiting = final.with_name(f".discreet-{final.name}")
+        waiting = _waiting(final)
         waiting.unlink(missing_ok=True)  # of a process that was stopped
         said = {"format": FORMAT, "kind": self.kind, "title": self.title, "release": self.release}
-        told = json.dumps(said | {"notes": dict(self.notes), "page": self.page()})
+        told = json.dumps(said | {"notes": dict(self.notes), "page": self.draw()})
         try:
             with open_private(waiting) as file, pq.ParquetWriter(file, self.rows.schema) as writer:
                 writer.write_table(self.rows)
                 writer.add_key_value_metadata({_METADATA: told})
+            yield
             waiting.rename(final)
             flush_name(final)
         finally:
@@ -87,11 +94,15 @@ class HolderCopy:
 
 
 def read_holder_copy(place: str | Path) -> HolderCopy:
-    """The holder's copy in a file; ``draw`` gives the page as it was written."""
-    if not Path(place).is_file():
+    """The holder's copy in a file; ``draw`` gives what a person looks at as it was written.
+
+    That of a process that was stopped before the copy got its name is found, too.
+    """
+    file_at = Path(place) if Path(place).is_file() else _waiting(Path(place).absolute())
+    if not file_at.is_file():
         raise NotFound(f"There is no file {place}.")
     try:
-        with pq.ParquetFile(place) as file:
+        with pq.ParquetFile(file_at) as file:
             rows, told = file.read(), (file.metadata.metadata or {}).get(_METADATA.encode())
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{place} cannot be read: {error}.") from error
@@ -105,6 +116,11 @@ def read_holder_copy(place: str | Path) -> HolderCopy:
     return HolderCopy(
         said["kind"], plain, said["notes"], draw=lambda: said["page"], title=said["title"], release=said["release"]
     )
+
+
+def _waiting(final: Path) -> Path:
+    """Where a holder's copy is until its release has its name."""
+    return final.with_name(f".discreet-{final.name}")
 
 
 def fingerprint(release: Path | pa.Table) -> str:
@@ -148,30 +164,3 @@ class _Digest(io.RawIOBase):
 
     def tell(self) -> int:
         return self._written
-
-
-RELEASE = "discreet.release"
-
-
-@contextmanager
-def kept(rows: pa.Table | None, place: str | Path | None) -> Iterator[dict[str, str]]:
-    """Write ``rows`` before the block, and give the file its name once the block ended well."""
-    notes: dict[str, str] = {}
-    if rows is None or place is None:
-        yield notes
-        return
-    final = Path(place).absolute()
-    waiting = final.with_name(f".discreet-{final.name}")
-    waiting.unlink(missing_ok=True)  # of a process that was stopped
-    try:
-        with open_private(waiting) as file, pq.ParquetWriter(file, rows.schema) as writer:
-            writer.write_table(rows)
-            file.flush()
-            yield notes
-            writer.add_key_value_metadata(notes)
-        waiting.rename(final)
-    finally:
-        waiting.unlink(missing_ok=True)
-
-
-private = open_private

@@ -36,6 +36,8 @@ class Bench:
     progress: Progress = silent
     scratch: Path | None = None
     """A folder for files that become part of the release, so that rows need not be held; None: make it in memory."""
+    folder: Path | None = None
+    """Where those files will be once the release has its name."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -317,7 +317,8 @@ def release(
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
     with _scratch(folder) as scratch:
-        made = method.make(table, Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch))  # type: ignore[arg-type]
+        bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
+        made = method.make(table, bench)  # type: ignore[arg-type]
         if isinstance(made.payload, Table):
             progress(0.8, "writing")
             made = replace(made, payload=_written(made.payload, scratch))
@@ -402,9 +403,6 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
     """An error, before any work is done, if what will be made has no place to go."""
     if csv and to is None:
         raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
-    for place in (to, holder):
-        if place is not None and not Path(place).absolute().parent.is_dir():
-            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
     if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
         raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
     if holder is not None and Path(holder).exists():
@@ -414,6 +412,9 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
             f"The holder's copy must never leave, and {holder} would be in {to}, with the release.",
             hint="Keep it in another folder.",
         )
+    for place in (to, holder):
+        if place is not None and not Path(place).absolute().parent.is_dir():
+            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
 
 
 def _handed_out(
@@ -425,33 +426,33 @@ def _handed_out(
     csv: bool,
     holder: str | Path | None,
 ) -> Release[Any]:
-    """Register the release and write the holder's copy; only then does the release get its name.
+    """Register the release and write the holder's copy; only then does the release get its name, and then the copy.
 
-    A crash before the register's line leaves nothing; one after it, a line for a release that nobody has.
+    A crash before the register's line leaves nothing; one after it, a line for a release that nobody has; one after the
+    release has its name, the holder's copy under the name that ``read_holder_copy`` finds it by.
     """
     copy = finished.holder
+    if copy is not None and holder is not None:
+        page = copy.draw()  # while the rows are where they were written
+        copy = replace(copy, draw=lambda: page)
+    with ExitStack() as saved:
 
-    def before_named(scratch: Path | None) -> None:
-        nonlocal copy
-        if table is not None:
-            rows = finished.recipe.parameters.get("rows")
-            register(table, folder, label, rows if type(rows) is int else table.count())
-        if copy is not None:
-            source = scratch if scratch is not None else finished.payload
-            known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
-            copy = replace(copy, release=known)
-            if holder is not None:
-                copy.save(holder)
+        def before_named(scratch: Path | None) -> None:
+            nonlocal copy
+            if table is not None:
+                rows = finished.recipe.parameters.get("rows")
+                register(table, folder, label, rows if type(rows) is int else table.count())
+            if copy is not None:
+                source = scratch if scratch is not None else finished.payload
+                known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
+                copy = replace(copy, release=known)
+                if holder is not None:
+                    saved.enter_context(copy.saving(holder))
 
-    if folder is None:
-        before_named(None)
-        return replace(finished, holder=copy)
-    try:
+        if folder is None:
+            before_named(None)
+            return replace(finished, holder=copy)
         save_folder(finished, folder, csv=csv, before_named=before_named)
-    except BaseException:
-        if holder is not None:
-            Path(holder).unlink(missing_ok=True)  # it was not there before: require_places
-        raise
     rows = isinstance(finished.payload, pa.Table | Rows)
     return replace(finished, payload=Rows(folder / "payload.parquet") if rows else finished.payload, holder=copy)
 

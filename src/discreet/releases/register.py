@@ -100,6 +100,8 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
     mine = [entry for entry in listed if name == entry.table or (table.source and table.source == entry.source)]
     found = {entry.release or str(place): entry for place, entry in enumerate(mine)}
     for file in sorted(beside.absolute().glob("*/recipe.json")) if beside is not None else ():
+        if file.parent.name.startswith(".discreet-"):  # of a process that was stopped: it never got its name
+            continue
         with suppress(DiscreetError, OSError, UnicodeDecodeError):  # whatever it is, it is no release
             made = Recipe.from_dict(loads(file.read_text(encoding="utf-8")))
             folder = os.path.normpath(file.parent)

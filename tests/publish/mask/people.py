@@ -1,8 +1,10 @@
 """A table with a column of every kind, missing values and a constant, for tests of masking."""
 
 import datetime as dt
+from base64 import b64decode
 from decimal import Decimal
 from functools import cache
+from re import findall
 
 import numpy as np
 import pyarrow as pa
@@ -58,3 +60,8 @@ def rows(count=400, seed=1):
 @cache
 def people(count=400, seed=1):
     return read(rows(count, seed), CARD)
+
+
+def drawn(page):
+    """The drawings of a page, as text."""
+    return "".join(b64decode(one).decode() for one in findall(r"base64,([A-Za-z0-9+/=]+)", page))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.publish.mask.people import CARD, MONEY, rows
+from tests.publish.mask.people import CARD, MONEY, drawn, rows
 
 import discreet as dc
 from discreet.errors import MissingPart
@@ -72,20 +72,21 @@ def test_only_what_is_beyond_is_moved():
 
 
 def test_the_report_shows_released_values_and_never_the_originals(tmp_path):
-    release = publish(table(), Pram(0.8, ["town", "smokes"]), to=tmp_path / "r")
+    release = publish(table(), Pram(0.8, ["town", "smokes"]), to=tmp_path / "r", holder=tmp_path / "copy")
     saved = dc.Release.load(tmp_path / "r")
     assert [picture.title for picture in saved.pictures] == [
         "town, per cent of the rows",
         "smokes, per cent of the rows",
     ]
     assert "before" not in saved.pictures[0].svg
-    assert not hasattr(saved, "compared")
-    assert "Linz, before" in release.compared[0].svg
-    assert "NULL, after" in release.compared[0].svg
-    assert "true, after" in release.compared[1].svg
-    assert "for its holder alone" in release._repr_html_()
-    assert "for its holder alone" in release.page()
-    assert "for its holder alone" not in (tmp_path / "r" / "report.html").read_text()
+    assert saved.holder is None
+    for page in (release.holder.page(), release._repr_html_(), dc.read_holder_copy(tmp_path / "copy").page()):
+        assert "For the holder alone" in page
+        assert "Linz, before" in drawn(page)
+        assert "NULL, after" in drawn(page)
+        assert "true, after" in drawn(page)
+    assert "for its holder alone" in release.holder.page()
+    assert "or the holder alone" not in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_steps_hang_on_what_is_released_alone():
@@ -97,7 +98,7 @@ def test_steps_hang_on_what_is_released_alone():
     assert max(value for value in release.payload["age"].to_pylist() if value is not None) == 89
     assert "1,000,000" not in release.pictures[0].svg
     assert "1e+06" not in release.pictures[0].svg
-    assert "1e+06" in release.compared[0].svg
+    assert "1e+06" in drawn(release.holder.page())
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

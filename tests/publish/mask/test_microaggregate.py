@@ -117,7 +117,7 @@ def test_an_attacker_who_reads_the_recipe_finds_people_by_columns_grouped_one_by
     figures = []
     for masker in (Microaggregate(10, algorithm="optimal"), Microaggregate(10)):
         release = publish(table, masker, seed=1)
-        found = MicroaggregationIntersection().run(release, table, release.links)
+        found = MicroaggregationIntersection().run(release, table, release.holder.links)
         assert found.outcome is not Outcome.FAILED
         figures.append(found.figure)
     assert figures[0] > 0.95

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.publish.mask.people import CARD, people, rows
+from tests.publish.mask.people import CARD, drawn, people, rows
 
 import discreet as dc
 from discreet.core.card import Column, Role
@@ -21,7 +21,7 @@ from discreet.verbs.publish.publish import publish
 @pytest.mark.parametrize("masker", [Noise(0.2), RankSwap(5)], ids=lambda masker: masker.name)
 def test_a_release_is_written_and_its_links_beside_it(masker, tmp_path):
     said = []
-    links = tmp_path / "r.links.parquet"
+    links = tmp_path / "r.holder.parquet"
     release = publish(people(), masker, to=tmp_path / "r", csv=True, holder=links, progress=lambda *at: said.append(at))
     assert said[0][0] == 0
     assert said[-1] == (1.0, "done")
@@ -29,9 +29,9 @@ def test_a_release_is_written_and_its_links_beside_it(masker, tmp_path):
     saved = dc.Release.load(tmp_path / "r")
     assert saved.payload.num_rows == 400
     assert saved.recipe == release.recipe
-    untouched = people().payload()["town"].take(pa.array(release.links))
+    untouched = people().payload()["town"].take(pa.array(release.holder.links))
     assert saved.payload["town"].to_pylist() == untouched.to_pylist()
-    assert {path.name for path in tmp_path.iterdir()} == {"r", "r.links.parquet"}
+    assert {path.name for path in tmp_path.iterdir()} == {"r", "r.holder.parquet"}
 
 
 def test_models_are_checked_on_what_was_masked(tmp_path):
@@ -58,7 +58,7 @@ def test_a_unit_with_several_rows_is_warned_of():
 
 
 def test_what_makes_no_sense_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="needs a model"):
+    with pytest.raises(BadInput, match="No privacy model"):
         publish(people(), dc.Mondrian())
     with pytest.raises(BadInput, match="nothing here is random"):
         publish(people(), dc.Mondrian(), dc.KAnonymity(2), seed=1)
@@ -88,7 +88,8 @@ def test_spark_masks_on_its_workers(spark, tmp_path):
     masker = Noise(0.5, ["height"])
     first = publish(table, masker, seed=5, to=tmp_path / "one")
     publish(table, masker, seed=5, to=tmp_path / "two")
-    assert first.links is None
+    assert first.holder.links is None
+    assert "Original and released values" in first.holder.page()
     one, two = (pq.read_table(tmp_path / name / "payload.parquet") for name in ("one", "two"))
     assert one.equals(two)
     assert one.schema.equals(people().payload().schema)
@@ -111,9 +112,9 @@ def test_what_is_left_as_it_was_is_said():
 
 def test_dates_are_drawn_by_year_or_decade():
     release = publish(people(), RankSwap(5, ("born",)), seed=1)
-    (before_and_after,) = release.compared
-    assert "By decade." in before_and_after.caption
-    assert "1950s, before" in before_and_after.svg
-    assert before_and_after.svg.index("1950s, after") < before_and_after.svg.index("2000s, before")
+    assert "By decade." in release.holder.page()
+    page = drawn(release.holder.page())
+    assert "1950s, before" in page
+    assert page.index("1950s, after") < page.index("2000s, before")
     (released,) = release.pictures
     assert "1960s" in released.svg

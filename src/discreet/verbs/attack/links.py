@@ -18,11 +18,12 @@ def links_of(folder: Path, links: Path | None = None) -> npt.NDArray[Any] | None
     error if it is of another release.
     """
     place = links or holder_file(folder)
-    if not place.is_file():
+    try:
+        copy = read_holder_copy(place)
+    except NotFound:
         if links is None:
             return None
-        raise NotFound(f"There is no file {links}.")
-    copy = read_holder_copy(place)
+        raise
     if copy.links is None:
         if links is None:
             return None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.core.holder_copy import private
+from discreet.core.atomic_files import open_private
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Draws
 
@@ -34,7 +34,7 @@ class Journal:
         if place is None or not Path(place).exists():
             root = Draws.of(seed).root
             if place is not None:
-                with private(Path(place)) as file:
+                with open_private(Path(place)) as file:
                     file.write(_line({"about": about, "seed": str(root), "given": seed is not None}))
             return cls(root, {}, None if place is None else Path(place), seed)
         file_ = Path(place)

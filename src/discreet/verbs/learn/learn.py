@@ -118,7 +118,7 @@ class _Learning(Method[Any]):
             holder=HolderCopy(
                 "generators",
                 evidence.rows(),
-                {NOTE: evidence.note(), "compared": str(comparison)},
+                {NOTE: evidence.note(), "found": evidence.told, "compared": str(comparison)},
                 draw=lambda: _drawn(evidence, comparison),
                 details=(evidence, comparison),
             ),

@@ -69,8 +69,8 @@ def publish(
     """
     _require_table(table)
     chosen, models = _chosen(table.card, method, require)
-    require_usable(chosen, earlier=earlier, seed=seed)
     require_places(to, csv=csv, holder=holder)
+    require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
     require_rows_of_people(table)
     table = at_hand(hold_back(table, _named(chosen, models), quasi=not isinstance(chosen, Masker)))
     published_columns(table.card)
@@ -78,12 +78,20 @@ def publish(
     return release(way, table, to=to, csv=csv, holder=holder, progress=progress)
 
 
-def require_usable(method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None) -> None:
+def require_usable(
+    method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None, holder: str | Path | None
+) -> None:
     """An error before any work is done, if what was said means nothing to the method."""
     if earlier and isinstance(method, Masker):
         raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
     if seed is not None and not isinstance(method, Masker):
         raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
+    if holder is not None and not isinstance(method, Masker) and not method.own_labels:
+        raise BadInput(
+            f"{type(method).__name__} leaves nothing for a holder's copy: the release itself tells what became of "
+            "whom.",
+            hint="Leave holder out; earlier takes the release alone.",
+        )
 
 
 def _require_table(table: object) -> None:
@@ -103,6 +111,8 @@ def _chosen(
     if isinstance(method, Model | list | tuple) or (isinstance(method, str) and "=" in method.split(" ")[0]):
         require, method = [*_listed(method), *_listed(require)], Generalize()
     models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _listed(require))
+    if isinstance(method, str):
+        refuse_other_verbs(method)
     chosen: Any = parse_method(method, card) if isinstance(method, str) else method
     if not isinstance(chosen, Masker) and not hasattr(chosen, "recode"):
         raise BadInput(
@@ -112,6 +122,16 @@ def _chosen(
     if not models and not isinstance(chosen, Masker):
         raise BadInput("No privacy model given.", hint="Add one, for example require=[KAnonymity(5)] or --model k=5.")
     return chosen, models
+
+
+def refuse_other_verbs(method: str) -> None:
+    """An error that says where to go, if a method's text begins with a verb of its own."""
+    verb = method.split(" ", maxsplit=1)[0]
+    if verb in ("synthesize", "learn"):
+        raise BadInput(
+            f"{verb} is a verb of its own, not a method of publish.",
+            hint=f"dc.{verb}(table, method), or discreet {verb} --method METHOD.",
+        )
 
 
 def _listed(models: Any) -> list[Any]:

@@ -16,7 +16,6 @@ from discreet.core import sql
 from discreet.core.arrow import content_order
 from discreet.core.card import Card, Role
 from discreet.core.holder_copy import LINK, HolderCopy
-from discreet.core.markup import Markup
 from discreet.core.release_folder import Rows
 from discreet.core.report import section, styled
 from discreet.core.statement import Evidence, Statement
@@ -75,26 +74,16 @@ class Masking(Method[Any]):
         payload, told, links = masked
         limits = said(limits_of(table.card, told.parameters))
         parameters = {**told.parameters, "table": table.card.name, "rows": table.count()}
-        holder = None if links is None else self._holder(table, told, links, payload)
         return Made(
             payload,
             parameters,
             (*told.steps, *limits),
             caveats=_caveats(table, told),
             seed=self.seed,
-            holder=holder,
+            holder=_holder(table, told, links, payload, bench),
             title=f"{table.card.name}, masked",
             context=table,
         )
-
-    def _holder(self, table: Table, told: Masked | Plan, links: Array, payload: pa.Table | Rows) -> HolderCopy:
-        def draw() -> Markup:
-            path = payload.path if isinstance(payload, Rows) else payload
-            after = read(path, released_card(table.card))
-            drawn = compared(table, after, _masked(told.parameters, after))
-            return styled([section(picture.title, picture.figure) for picture in drawn])
-
-        return HolderCopy("links", pa.table({LINK: pa.array(links, pa.int64())}), draw=draw)
 
     def recheck(self, made: Made[Any], written: pa.Table | Rows, promised: Statement) -> Made[Any]:
         """Check the models on the rows as they were written."""
@@ -113,6 +102,27 @@ class Masking(Method[Any]):
             caveats=(*made.caveats, *caveats, *said_of_withheld(table)),
             pictures=pictures(out, _masked(made.parameters, out)),
         )
+
+
+def _holder(
+    table: Table, told: Masked | Plan, links: Array | None, payload: pa.Table | Rows, bench: Bench
+) -> HolderCopy:
+    """Which row is whose, unless nobody counted (on Spark), and how each masked column was spread, and is now."""
+
+    def draw() -> str:
+        source: pa.Table | Path = payload if isinstance(payload, pa.Table) else payload.path
+        if isinstance(source, Path) and not source.exists() and bench.folder is not None:
+            source = bench.folder / source.name
+        after = read(source, released_card(table.card))
+        drawn = compared(table, after, _masked(told.parameters, after))
+        first = section(
+            "For the holder alone", "<p>Original and released values, side by side: never hand it over.</p>"
+        )
+        return styled([first, *(section(picture.title, picture.figure) for picture in drawn)])
+
+    if links is None:
+        return HolderCopy("comparison", pa.table({}), draw=draw)
+    return HolderCopy("links", pa.table({LINK: pa.array(links, pa.int64())}), draw=draw)
 
 
 def _held(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Masked, Array]:

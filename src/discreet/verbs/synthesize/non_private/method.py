@@ -13,6 +13,7 @@ from discreet.core.card import Card, Column
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.kind import Kind
 from discreet.core.release import Release
+from discreet.core.report import notes
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.core.withheld import said_of_withheld
@@ -71,8 +72,9 @@ class NonPrivate(Method[Any]):
             [{"attack": one.attack, "outcome": one.outcome.value, "meaning": one.meaning} for one in report.findings],
             pa.schema([("attack", pa.string()), ("outcome", pa.string()), ("meaning", pa.string())]),
         )
-        holder = HolderCopy("findings", found, draw=report._repr_html_, details=report)
-        return replace(made, holder=holder, notices=alarms(report))
+        warnings = alarms(report)
+        holder = HolderCopy("findings", found, draw=lambda: notes(warnings) + report._repr_html_(), details=report)
+        return replace(made, holder=holder, notices=warnings)
 
     def _rows(self, table: Table) -> Made[Any]:
         made = possible(table, self.synthesizer, self.seed)

@@ -17,7 +17,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.holder_copy import private
+from discreet.core.atomic_files import open_private
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
@@ -37,7 +37,7 @@ def draw_secret(entropy: Entropy = SYSTEM) -> bytes:
 def secret_in(place: Path) -> bytes:
     """The secret that is kept in a file; if there is none, it is drawn and kept there, before anything hangs on it."""
     if not place.exists():
-        with private(place) as file:
+        with open_private(place) as file:
             file.write(draw_secret())
     return place.read_bytes()
 
