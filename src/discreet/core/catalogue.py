@@ -349,9 +349,8 @@ class Family:
 
     def has(self, text: str) -> bool:
         """Whether ``text`` begins with the name of a member."""
-        words = text.lower().split()
-        start = len(self.prefix)
-        return tuple(words[:start]) == self.prefix and len(words) > start and words[start] in self.names()
+        words = f"{' '.join(text.lower().split())} "
+        return any(words.startswith(f"{' '.join((*self.prefix, name.lower()))} ") for name in self.names())
 
     def parse(
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
@@ -370,9 +369,10 @@ class Family:
         start = " ".join(self.prefix)
         if start and words.lower().startswith(start):
             words = words[len(start) :].lstrip()
-        name, _, rest = words.partition(" ")
-        if name.lower() in self.names() and not self.entry(name.lower()).spelled:
-            return self.entry(name.lower()), rest
+        lower, name = f"{words.lower()} ", words.partition(" ")[0]
+        for known in sorted(self.names(), key=len, reverse=True):
+            if lower.startswith(f"{known.lower()} ") and not self.entry(known).spelled:
+                return self.entry(known), words[len(known) :].lstrip()
         if self.default and (not name or "=" in name):
             return self.entry(self.default), words
         for entry in self.entries():

@@ -33,6 +33,7 @@ LEARNERS = Family(
 )
 TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("tabulate",))
 CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))
+ATTACKS = Family("attacks", "attack", ("discreet.verbs.attack",), commands=("attack",))
 HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("hide",))
 FAMILIES = (
     MODELS,
@@ -45,6 +46,7 @@ FAMILIES = (
     TABLE_METHODS,
     CELL_RULES,
     HIDING,
+    ATTACKS,
 )
 
 
