@@ -2,12 +2,14 @@
 
 import json
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from discreet.core.catalogue import parameters_of
 from discreet.core.families import FAMILIES
+from discreet.core.hierarchy.fields import from_fields
 from discreet.errors import BadInput
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +44,10 @@ def test_an_entry_says_what_it_is_and_what_each_parameter_means(entry):
 
 @every
 def test_the_example_names_the_entry(entry):
+    if entry.family.in_cards:
+        declared = tomllib.loads(f"it = {entry.example}")["it"]
+        assert type(from_fields(declared, folder=None)) is entry.kind
+        return
     found, rest = entry.family.find(entry.example)
     assert found is entry
     assert set(entry.said(rest)) <= {one.name for one in entry.parameters}

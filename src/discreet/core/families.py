@@ -33,6 +33,7 @@ LEARNERS = Family(
 )
 TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("tabulate",))
 CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))
+HIERARCHIES = Family("hierarchies", "hierarchy", ("discreet.core.hierarchy",), attribute="type", in_cards=True)
 ATTACKS = Family("attacks", "attack", ("discreet.verbs.attack",), commands=("attack",))
 HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("hide",))
 FAMILIES = (
@@ -47,6 +48,7 @@ FAMILIES = (
     CELL_RULES,
     HIDING,
     ATTACKS,
+    HIERARCHIES,
 )
 
 

@@ -123,7 +123,7 @@ class Parameter:
         if self.family is not None:
             return f"a {self.family.noun}"
         if not {*self._kinds} & {*_NUMBERS}:
-            return "a word" if str in self._kinds else "a file"
+            return "a word" if str in self._kinds else "a list" if self._listed else "a file"
         found = ("a whole number" if int in self._kinds and not self._broken else "a number") + self._range
         return f"{found}, or one for each column" if self._each else found
 

@@ -14,7 +14,6 @@ Arithmetic is in whole numbers, so that a cell exactly on the edge of a rule is 
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -314,10 +313,3 @@ def _share(seen: Seen, cells: _Numbers) -> _Numbers:
     scaled = _plus((np.abs(seen.values[cells]), seen.share.numerator))
     level: _Numbers = np.maximum(-(-scaled // seen.share.denominator), 1)
     return level
-
-
-def _require_whole(value: object, name: str, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadInput(
-            f"{name} must be a whole number of at least {least} and at most {most:,}, got {reprlib.repr(value)}."
-        )
