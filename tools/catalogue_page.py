@@ -29,10 +29,9 @@ def _entry(entry: Entry) -> list[str]:
     shown = [one for one in entry.parameters if one.usage]
     if shown:
         lines += ["| parameter | values | meaning |", "|---|---|---|"]
-        lines += [
-            f"| `{one.word}` | {_escaped(one.described)}{_default(one.default)} | {_escaped(one.sentence)} |"
-            for one in shown
-        ]
+        for one in shown:
+            values = f"{_escaped(one.described)}{_default(one.default)}"
+            lines.append(f"| `{one.word}` | {values} | {_escaped(one.sentence)} |")
         lines += [""]
     about = [f"Paper: {entry.paper}."] if entry.paper else []
     about += [f"Needs `discreet[{entry.extra}]`."] if entry.extra else []

@@ -8,7 +8,7 @@ from tests.publish.test_publish_every import CARD, METHODS, people
 
 import discreet as dc
 from discreet.errors import BadInput, MissingPart, NotFound
-from discreet.verbs.attack.attack import CATALOGUE, attack
+from discreet.verbs.attack.attack import attack, every_attack
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.attack.linkability import Linkability
 from discreet.verbs.attack.uniqueness import Uniqueness
@@ -70,7 +70,7 @@ def test_links_that_do_not_fit_are_said():
 
 def test_a_control_reaches_the_attacks_that_use_one():
     table, control = released.people(40), released.people(40, seed=9)
-    names = [one.name for one in CATALOGUE if hasattr(one, "control")]
+    names = [one.name for one in every_attack() if hasattr(one, "control")]
     own = Linkability(control=released.people(40, seed=5))
     report = attack(by_hand(table.fetch()), table, attacks=[*names, own, "uniqueness"], control=control)
     assert not report.not_applicable
@@ -86,4 +86,4 @@ def test_progress_is_told():
     attack(bare(table), table, progress=lambda share, what: told.append((share, what)))
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     assert told[-1] == (1.0, "done")
-    assert {one.name for one in CATALOGUE} <= {what for _, what in told}
+    assert {one.name for one in every_attack()} <= {what for _, what in told}

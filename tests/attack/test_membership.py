@@ -8,7 +8,7 @@ import pytest
 from tests.attack import released
 
 from discreet.errors import BadInput
-from discreet.verbs.attack.attack import CATALOGUE
+from discreet.verbs.attack.attack import every_attack
 from discreet.verbs.attack.distance_to_closest_record import ClosestRecord, auc, best_threshold
 from discreet.verbs.attack.empirical_epsilon import EffectiveEpsilon, effective_epsilon
 from discreet.verbs.attack.finding import Outcome
@@ -151,7 +151,7 @@ def test_without_others_membership_cannot_be_told():
     assert "no control" in ClosestRecord().applies(release)
     assert ClosestRecord().run(release, table).outcome is Outcome.FAILED
     assert ClosestRecord(table).applies(release) is None
-    assert ClosestRecord.name in [one.name for one in CATALOGUE]
+    assert ClosestRecord.name in [one.name for one in every_attack()]
 
 
 def test_the_threshold_and_the_area_are_what_pairs_give():

@@ -1,4 +1,4 @@
-"""What every attack on a release keeps to. A new one is added to ``CATALOGUE`` and gets all of these tests."""
+"""What every attack on a release keeps to. A new one is added to the catalogue and gets all of these tests."""
 
 from functools import cache
 
@@ -12,7 +12,7 @@ from tests.publish.test_publish_every import CARD, METHODS, people
 
 import discreet as dc
 from discreet.noise.entropy import SYSTEM
-from discreet.verbs.attack.attack import CATALOGUE, attack
+from discreet.verbs.attack.attack import attack, every_attack
 from discreet.verbs.attack.candidates import cover
 from discreet.verbs.attack.finding import Outcome
 
@@ -25,8 +25,8 @@ RECIPES = {
 """What must be said of a copy for an attack on one method to take it for that method's."""
 SLOW = {"learned linkage", "singling out by several columns"}
 """They take longest, and are left out where many releases are attacked."""
-EVERY = pytest.mark.parametrize("one", CATALOGUE, ids=lambda one: one.name)
-NAMES = {one.name for one in CATALOGUE}
+EVERY = pytest.mark.parametrize("one", every_attack(), ids=lambda one: one.name)
+NAMES = {one.name for one in every_attack()}
 
 
 ROWS = 80
@@ -47,7 +47,7 @@ def copied(one, kind):
 
 
 def test_no_two_attacks_share_a_name():
-    assert len(NAMES) == len(CATALOGUE)
+    assert len(NAMES) == len(every_attack())
 
 
 @EVERY

@@ -8,7 +8,8 @@ from tests.core.hierarchy.examples import EXAMPLES
 from discreet import samples
 from discreet.core.cardfile import dump_cards
 from discreet.core.cardschema import card_schema
-from discreet.core.hierarchy.parse import TYPES, to_fields
+from discreet.core.families import HIERARCHIES
+from discreet.core.hierarchy.fields import to_fields
 
 VALIDATOR = jsonschema.Draft202012Validator(card_schema())
 
@@ -33,7 +34,7 @@ def test_every_hierarchy_fits_the_schema(example):
     assert problems(column(hierarchy=to_fields(example.hierarchy))) == []
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", HIERARCHIES.names())
 def test_an_unknown_field_of_a_hierarchy_does_not(name):
     assert problems(column(hierarchy={"type": name, "mood": 1}))
 

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias, TypeVar
 from discreet.core import toml
 from discreet.core.card import Card, Column, Role, Scalar, fits
 from discreet.core.edit_rules import named
-from discreet.core.hierarchy.parse import from_fields, to_fields
+from discreet.core.hierarchy.fields import from_fields, to_fields
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
 from discreet.core.text import meant

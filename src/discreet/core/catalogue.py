@@ -53,8 +53,8 @@ def declare(family: Family, name: str, *, example: str = "", init: bool = True, 
     """Make a class a frozen dataclass and a member of a family; ``about`` are fields of ``Entry``."""
 
     def declared(kind: T) -> T:
-        if "name" not in vars(kind):
-            kind.name = name  # type: ignore[attr-defined]  # families say that their members have one
+        if family.attribute not in vars(kind):
+            setattr(kind, family.attribute, name)
         made: T = dataclass(frozen=True, init=init)(kind)  # type: ignore[assignment]
         register(family, name, made, example=example, **about)
         return made
@@ -137,6 +137,8 @@ class Entry:
         """How it is written: an example with what may be left out, in brackets."""
         if self.spelled:
             return self._spelled_usage()
+        if self.family.in_cards:
+            return self.example
         said = f" {self.example} "
         parts = [one.usage for one in self.parameters if one.usage and not re.search(rf"\s{one.word}[=\s]", said)]
         return " ".join((self.example, *(f"[{part}]" for part in parts)))
@@ -308,6 +310,10 @@ class Family:
     """The word that stands before a name."""
     default: str = ""
     """The member that is meant where no name is said."""
+    attribute: str = "name"
+    """The attribute of a class that has its name."""
+    in_cards: bool = False
+    """Whether members are written as tables of a card (TOML), and not as texts."""
     wrapper: str = ""
     """The class, with its module, that is made of a member; every member takes its parameters, too."""
     members: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
@@ -315,7 +321,8 @@ class Family:
     @property
     def title(self) -> str:
         """What they are called."""
-        return f"{self.noun[0].upper()}{self.noun[1:]}s"
+        many = f"{self.noun.removesuffix('y')}ies" if self.noun.endswith("hy") else f"{self.noun}s"
+        return f"{many[0].upper()}{many[1:]}"
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -349,9 +356,8 @@ class Family:
 
     def has(self, text: str) -> bool:
         """Whether ``text`` begins with the name of a member."""
-        words = text.lower().split()
-        start = len(self.prefix)
-        return tuple(words[:start]) == self.prefix and len(words) > start and words[start] in self.names()
+        words = f"{' '.join(text.lower().split())} "
+        return any(words.startswith(f"{' '.join((*self.prefix, name.lower()))} ") for name in self.names())
 
     def parse(
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
@@ -370,9 +376,10 @@ class Family:
         start = " ".join(self.prefix)
         if start and words.lower().startswith(start):
             words = words[len(start) :].lstrip()
-        name, _, rest = words.partition(" ")
-        if name.lower() in self.names() and not self.entry(name.lower()).spelled:
-            return self.entry(name.lower()), rest
+        lower, name = f"{words.lower()} ", words.partition(" ")[0]
+        for known in sorted(self.names(), key=len, reverse=True):
+            if lower.startswith(f"{known.lower()} ") and not self.entry(known).spelled:
+                return self.entry(known), words[len(known) :].lstrip()
         if self.default and (not name or "=" in name):
             return self.entry(self.default), words
         for entry in self.entries():

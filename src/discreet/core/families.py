@@ -33,6 +33,8 @@ LEARNERS = Family(
 )
 TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("table",))
 CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("table",))
+HIERARCHIES = Family("hierarchies", "hierarchy", ("discreet.core.hierarchy",), attribute="type", in_cards=True)
+ATTACKS = Family("attacks", "attack", ("discreet.verbs.attack",), commands=("attack",))
 HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("secrets",))
 FAMILIES = (
     MODELS,
@@ -45,6 +47,8 @@ FAMILIES = (
     TABLE_METHODS,
     CELL_RULES,
     HIDING,
+    ATTACKS,
+    HIERARCHIES,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from enum import Enum
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Readers = Mapping[Any, Callable[[str], Any]]
 """How texts of types are read that the catalogue does not know, such as the file of a population."""
 _NUMBERS = (int, float, Fraction)
+_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Parameter:
     """The word it stands behind, such as ``on`` in ``on age, income``."""
     column: str = ""
     """``any``: it names columns of the card; ``sensitive``: the only sensitive one, if nothing is said."""
+    percent: bool = False
+    """Whether its number is per cent: 10 and 10% are the same."""
     family: Any = None
     """The family that its text names a member of."""
     python: bool = False
@@ -119,7 +123,7 @@ class Parameter:
         if self.family is not None:
             return f"a {self.family.noun}"
         if not {*self._kinds} & {*_NUMBERS}:
-            return "a word" if str in self._kinds else "a file"
+            return "a word" if str in self._kinds else "a list" if self._listed else "a file"
         found = ("a whole number" if int in self._kinds and not self._broken else "a number") + self._range
         return f"{found}, or one for each column" if self._each else found
 
@@ -169,6 +173,7 @@ class Parameter:
             names = tuple(_column(one, card) for one in text.split(","))
             return names if self._listed else _column(text, card)
         numbers = [kind for kind in _NUMBERS if kind in self._kinds]
+        text = text.removesuffix("%") if self.percent else text
         if numbers and ":" not in text:
             if self._listed and "," in text:
                 return tuple(_number(one, numbers) for one in text.split(","))
@@ -287,7 +292,7 @@ def _number(text: str, kinds: Sequence[Any]) -> int | float | Fraction:
         except BadInput:
             raise ValueError(text) from None
     try:
-        return int(text.replace(",", ""))
+        return int(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
     except ValueError:
         pass
     value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)

@@ -9,10 +9,11 @@ from tests.core.hierarchy.examples import EXAMPLES, Example
 from tests.core.hierarchy.labelled import labelled
 
 from discreet.core import sql
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import Coding, Dates, Intervals, Mask
 from discreet.core.hierarchy.codes import codes
 from discreet.core.hierarchy.expression import apply, unknown
-from discreet.core.hierarchy.parse import TYPES, from_fields, to_fields
+from discreet.core.hierarchy.fields import from_fields, to_fields
 from discreet.core.hierarchy.protocol import TOP, Hierarchy
 from discreet.core.kind import Kind
 from discreet.errors import HierarchyError
@@ -61,7 +62,7 @@ def test_a_card_says_all_of_it(example: Example) -> None:
 @every_example
 def test_it_is_a_hierarchy_of_a_registered_type(example: Example) -> None:
     assert isinstance(example.hierarchy, Hierarchy)
-    assert TYPES[example.hierarchy.type] is type(example.hierarchy)
+    assert HIERARCHIES.entry(example.hierarchy.type).kind is type(example.hierarchy)
 
 
 @every_example
@@ -97,7 +98,7 @@ def test_codes_say_the_same_as_labels(example: Example) -> None:
 
 
 def test_every_type_has_an_example() -> None:
-    assert {example.hierarchy.type for example in EXAMPLES} == set(TYPES)
+    assert {example.hierarchy.type for example in EXAMPLES} == set(HIERARCHIES.names())
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.hierarchy.labelled import labelled
 
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.coding import Coding
 from discreet.core.hierarchy.dates import LEVELS, Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.parse import TYPES
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.hierarchy.ranges import Range, Ranges
 from discreet.core.hierarchy.taxonomy import Taxonomy
@@ -142,4 +142,4 @@ def test_a_shared_label_is_shared_upwards(name: str) -> None:
 
 
 def test_every_type_is_tried() -> None:
-    assert set(CASES) == set(TYPES)
+    assert set(CASES) == set(HIERARCHIES.names())

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.dates import day_text, in_calendar
 from discreet.core.hierarchy.declared import refuse, wrong_other
 from discreet.core.kind import Kind
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "coding", example='{ type = "coding", top = 90 }')
 class Coding:
     """Values below ``bottom`` and from ``top`` on are grouped; those between keep their text.
 
@@ -23,11 +24,11 @@ class Coding:
     has a bottom and a top too).
     """
 
-    bottom: int | dt.date | None = None
-    top: int | dt.date | None = None
-    other: str | None = None
+    bottom: int | dt.date | None = parameter("Below this, all values are one group.", default=None)
+    top: int | dt.date | None = parameter("From this on, all values are one group.", default=None)
+    other: str | None = parameter("Label of values that it does not know.", default=None)
 
-    type: ClassVar[str] = "coding"
+    type: ClassVar[str]
     height: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.declared import listed, refuse, wrong_other
 from discreet.core.kind import Kind
@@ -17,7 +18,7 @@ from discreet.core.kind import Kind
 LEVELS = ("hour", "day", "month", "quarter", "year", "decade")
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "dates", example='{ type = "dates", levels = ["month", "year"] }')
 class Dates:
     """Calendar units, finest first: hour and day (timestamps only), month, quarter, year, decade.
 
@@ -25,10 +26,10 @@ class Dates:
     are known.
     """
 
-    levels: Sequence[str] = ("month", "quarter", "year", "decade")
-    other: str | None = None
+    levels: Sequence[str] = parameter("Units, finest first.", default=("month", "quarter", "year", "decade"))
+    other: str | None = parameter("Label of values that it does not know.", default=None)
 
-    type: ClassVar[str] = "dates"
+    type: ClassVar[str]
 
     def __post_init__(self) -> None:
         problems = wrong_other(self.other, r"\d")

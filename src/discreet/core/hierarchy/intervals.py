@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.declared import (
     Number,
@@ -30,7 +32,7 @@ DECIMALS = 6
 """More could come out as 1E-7 on some engines."""
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "intervals", example='{ type = "intervals", widths = [5, 10, 20] }')
 class Intervals:
     """Half-open intervals: level 1 has the first width, and so on. One border lies on ``anchor``.
 
@@ -40,14 +42,14 @@ class Intervals:
     declared decimal, are unknown.
     """
 
-    widths: Sequence[Number]
-    anchor: Number = 0
-    bottom: Number | None = None
-    top: Number | None = None
-    other: str | None = None
+    widths: Sequence[Number] = parameter("Widths, each a multiple of the one before.")
+    anchor: Number = parameter("A border.", default=0)
+    bottom: Number | None = parameter("Below this, all values are one group.", default=None)
+    top: Number | None = parameter("From this on, all values are one group.", default=None)
+    other: str | None = parameter("Label of values that it does not know.", default=None)
     _grid: _Grid = field(init=False, repr=False, compare=False)
 
-    type: ClassVar[str] = "intervals"
+    type: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
 
     def __post_init__(self) -> None:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.declared import refuse, whole_numbers, wrong_other
 from discreet.core.kind import Kind
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "mask", example='{ type = "mask", length = 5 }')
 class Mask:
     """Level 1 hides ``steps[0]`` characters from the ``side`` named, and so on; by default one more a level.
 
     Texts of another length are unknown: their masks would tell the length.
     """
 
-    length: int
-    steps: Sequence[int] | None = None
-    side: str = "right"
-    character: str = "*"
-    other: str | None = None
+    length: int = parameter("Number of characters of every text.", least=1)
+    steps: Sequence[int] | None = parameter("Characters hidden on each level; by default one more.", default=None)
+    side: str = parameter("Side from which characters are hidden.", default="right", choices=("left", "right"))
+    character: str = parameter("What stands for a hidden one.", default="*")
+    other: str | None = parameter("Label of values that it does not know.", default=None)
 
-    type: ClassVar[str] = "mask"
+    type: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TEXT})
 
     def __post_init__(self) -> None:

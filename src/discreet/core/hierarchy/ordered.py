@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.declared import listed, refuse, whole_numbers, wrong_multiples, wrong_other
 from discreet.core.hierarchy.grouping import Path, among, as_listed, lookup, spelled, wrong_paths
 from discreet.core.kind import Kind
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "ordered", example='{ type = "ordered", order = ["low", "middle", "high"], sizes = [2] }')
 class Ordered:
     """Values in their order, in runs of growing size: level 1 has runs of ``sizes[0]``, and so on.
 
@@ -22,12 +24,12 @@ class Ordered:
     called by its ends, ``primary..secondary``, or by its only value.
     """
 
-    order: Sequence[str | int]
-    sizes: Sequence[int]
-    other: str | None = None
+    order: Sequence[str | int] = parameter("All values, in their order.")
+    sizes: Sequence[int] = parameter("Sizes of runs, each a multiple of the one before.")
+    other: str | None = parameter("Label of values that it does not know.", default=None)
     _paths: tuple[Path, ...] = field(init=False, repr=False, compare=False)
 
-    type: ClassVar[str] = "ordered"
+    type: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TEXT, Kind.INTEGER})
 
     def __post_init__(self) -> None:

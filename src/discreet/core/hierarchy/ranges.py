@@ -12,6 +12,8 @@ from typing import Any, ClassVar, TypeAlias
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.declared import (
     Number,
@@ -45,7 +47,7 @@ class Range:
         return f">={self.start}" if self.end is None else f"[{self.start}, {self.end})"
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "ranges", example='{ type = "ranges", levels = [[{ to = 18 }, { from = 18 }]] }')
 class Ranges:
     """Half-open ranges, a list for each level; each range lies in one of the level above.
 
@@ -53,10 +55,10 @@ class Ranges:
     in them. Dates can be laid over timestamps too; timestamps with a zone are meant in UTC.
     """
 
-    levels: Sequence[Sequence[Range | Mapping[str, object]]]
-    other: str | None = None
+    levels: Sequence[Sequence[Range | Mapping[str, object]]] = parameter("A list of ranges for each level.")
+    other: str | None = parameter("Label of values that it does not know.", default=None)
 
-    type: ClassVar[str] = "ranges"
+    type: ClassVar[str]
 
     def __post_init__(self) -> None:
         problems = wrong_other(self.other)

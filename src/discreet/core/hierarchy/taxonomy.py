@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.declared import refuse, wrong_other
 from discreet.core.hierarchy.grouping import Path, among, as_listed, level_off, lookup, spelled, wrong_paths
 from discreet.core.hierarchy.taxonomy_file import read_paths
 from discreet.core.kind import Kind
 
 
-@dataclass(frozen=True)
+@declare(HIERARCHIES, "taxonomy", example='{ type = "taxonomy", tree = { Asia = ["Japan"], Europe = ["France"] } }')
 class Taxonomy:
     """Each value and its labels upwards, below the top, in the order declared.
 
@@ -24,10 +25,10 @@ class Taxonomy:
     the same.
     """
 
-    paths: Sequence[Sequence[str]]
-    other: str | None = None
+    paths: Sequence[Sequence[str]] = parameter("Each value and its labels upwards; in a card, a tree or a file.")
+    other: str | None = parameter("Label of values that it does not know.", default=None)
 
-    type: ClassVar[str] = "taxonomy"
+    type: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN})
 
     def __post_init__(self) -> None:

@@ -205,6 +205,6 @@ def bars(findings: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _names() -> list[str]:
-    from discreet.verbs.attack.attack import CATALOGUE
+    from discreet.verbs.attack.attack import every_attack
 
-    return [one.name for one in CATALOGUE]
+    return [one.name for one in every_attack()]

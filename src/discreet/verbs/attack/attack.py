@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.release_folder import with_rows
 from discreet.core.table import Table
@@ -19,52 +20,28 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, MissingPart, NotFound
 from discreet.verbs.attack.candidates import Cover, cover
 from discreet.verbs.attack.composition import Composition
-from discreet.verbs.attack.distance import DistanceLinkage
 from discreet.verbs.attack.distance_to_closest_record import ClosestRecord
 from discreet.verbs.attack.finding import Attack, Finding, failed
-from discreet.verbs.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 from discreet.verbs.attack.inference import Inference
-from discreet.verbs.attack.interval import IntervalDisclosure, Width
-from discreet.verbs.attack.learned import LearnedLinkage
 from discreet.verbs.attack.linkability import Linkability
 from discreet.verbs.attack.matching import Matching
-from discreet.verbs.attack.mean import LastFromMean
-from discreet.verbs.attack.probabilistic import ProbabilisticLinkage
 from discreet.verbs.attack.report import Report
 from discreet.verbs.attack.sample_uniques import MatchedUniques
 from discreet.verbs.attack.scope import Applicable
-from discreet.verbs.attack.singling_out import By, SinglingOut
-from discreet.verbs.attack.suda import SpecialUniques
-from discreet.verbs.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
-from discreet.verbs.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
+from discreet.verbs.attack.singling_out import SinglingOut
+from discreet.verbs.attack.uniqueness import PopulationUniques
 
 Array = npt.NDArray[Any]
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share of the work that is done and the attack that comes next."""
 
-CATALOGUE: tuple[Applicable, ...] = (
-    QuasiMatching(),
-    Uniqueness(),
-    SpecialUniques(),
-    Homogeneity(),
-    BackgroundKnowledge(),
-    Skewness(),
-    Similarity(),
-    DistanceLinkage(),
-    ProbabilisticLinkage(),
-    LearnedLinkage(),
-    RankSwapIntersection(),
-    MicroaggregationIntersection(),
-    NoiseLinkage(),
-    *(IntervalDisclosure(width) for width in Width),
-    LastFromMean(),
-    *(SinglingOut(by) for by in By),
-    MatchedUniques(),
-    Linkability(),
-    Inference(),
-    ClosestRecord(),
-)
-"""All attacks on a release, in the order in which they are run."""
+ASKED = ("population uniqueness", "composition")
+"""Attacks that are run only with what they are told: how many people there are, other releases."""
+
+
+def every_attack() -> tuple[Applicable, ...]:
+    """All attacks on one release, in the order in which they are run."""
+    return tuple(entry.build({}) for entry in ATTACKS.entries() if entry.name not in ASKED)
 
 
 def attack(
@@ -89,7 +66,7 @@ def attack(
     scene = _Scene(with_rows(release), read(known.fetch(), known.card), links)
     asked = (PopulationUniques(people=population), Composition(tuple(with_rows(other) for other in others)))
     outsiders = None if control is None else read(control.fetch(), control.card)
-    named = {one.name: one for one in (*CATALOGUE, *asked)}
+    named = {one.name: one for one in (*every_attack(), *asked)}
     chosen = [_controlled(one, outsiders) for one in _chosen(attacks, named)]
     say = progress or (lambda share, what: None)
     findings, beside = [], []

@@ -7,7 +7,7 @@ can be the same person's only if both may be, and if they agree in the columns t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core.card import Role
+from discreet.core.catalogue import declare
+from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -31,7 +33,7 @@ Array = npt.NDArray[Any]
 _MOST = 40_000_000
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "composition", rank=35)
 class Composition:
     """Match people with every release, and keep the rows that may be theirs in all of them."""
 
@@ -39,7 +41,7 @@ class Composition:
     columns: tuple[str, ...] = ()
     """What the attacker knows about people (default: the quasi-identifiers)."""
 
-    name: ClassVar[str] = "composition"
+    name: ClassVar[str]
 
     def applies(self, release: Release[Any]) -> str | None:
         """For tables of rows, beside others."""

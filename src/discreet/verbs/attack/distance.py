@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
 from discreet.core.recipe import Recipe
 from discreet.verbs.attack.linkage import Linkage, Linked, by_lot
@@ -28,14 +29,14 @@ class Metric(Enum):
     """Differences in rank; what a monotone masking, or one that keeps the ranks near, does not blur."""
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "distance linkage", rank=8)
 class DistanceLinkage(Linkage):
     """Link each person to the nearest released row, exactly; text that differs counts as much as numbers of two
     strangers do on average."""
 
-    metric: Metric = Metric.EUCLIDEAN
+    metric: Metric = parameter("How far a person is from a row.", default=Metric.EUCLIDEAN)
 
-    name: ClassVar[str] = "distance linkage"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:

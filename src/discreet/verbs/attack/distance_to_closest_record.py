@@ -5,12 +5,14 @@ Chen, Yu, Zhang and Fritz (2020), "GAN-Leaks: a taxonomy of membership inference
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -27,7 +29,7 @@ _MEANING = (
 )
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "membership by the closest record", rank=33)
 class ClosestRecord:
     """Whoever has a released row within some distance is taken for a member. The distance is learnt from every other
     person of either kind, and judged by the rest.
@@ -39,7 +41,7 @@ class ClosestRecord:
     """People of the same kind who are not in the data: without them nothing can be told."""
     guesses: int = GUESSES
 
-    name: ClassVar[str] = "membership by the closest record"
+    name: ClassVar[str]
 
     def applies(self, release: Release[Any]) -> str | None:
         if self.control is None:

@@ -16,6 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core.card import Column, Role
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -32,8 +34,7 @@ Array = npt.NDArray[Any]
 class Disclosure(Matching):
     """An attack on what is in the rows that may be a person's: of several sensitive columns the worst counts."""
 
-    on: str = ""
-    """The column to learn (default: each that the card calls sensitive)."""
+    on: str = parameter("Column to learn; by default each sensitive one.", default="", clause="on", column="any")
 
     def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
         names = [self.on] if self.on else [column.name for column in known.card.having(Role.SENSITIVE)]
@@ -97,11 +98,11 @@ class Learned:
         return np.where(possible > 0, best, -1), possible
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "homogeneity", rank=4)
 class Homogeneity(Disclosure):
     """All rows that may be a person's have the same sensitive value: then it is theirs."""
 
-    name: ClassVar[str] = "homogeneity"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:
@@ -121,13 +122,13 @@ class Homogeneity(Disclosure):
         return certain(self.name, sure, guess == what.true, luck, meaning=meaning, found=found, details=details)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "background knowledge", rank=5)
 class BackgroundKnowledge(Disclosure):
     """Of the sensitive values that are possible the attacker can rule out ``excludes``, the worst that are wrong."""
 
     excludes: int = 1
 
-    name: ClassVar[str] = "background knowledge"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:
@@ -148,11 +149,11 @@ class BackgroundKnowledge(Disclosure):
         return certain(self.name, sure, belief > 0, luck, meaning=meaning, found=found, details=details)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "skewness", rank=6)
 class Skewness(Disclosure):
     """The rows that may be a person's have other frequencies than all rows: beliefs about the person shift."""
 
-    name: ClassVar[str] = "skewness"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:
@@ -179,14 +180,14 @@ class Skewness(Disclosure):
         return likely(self.name, belief, float(prior.mean()), meaning=meaning, found=found, details=details)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "similarity", rank=7)
 class Similarity(Disclosure):
     """The sensitive values of all rows that may be a person's are alike, if not the same: numbers within ``width`` of
     their whole range, or categories with a common label below the top of their hierarchy."""
 
     width: float = 0.1
 
-    name: ClassVar[str] = "similarity"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:

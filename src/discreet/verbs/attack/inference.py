@@ -5,13 +5,14 @@ Giomi, Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantify
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.core.card import Role
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -23,7 +24,7 @@ from discreet.verbs.attack.scope import not_values
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "inference", rank=32)
 class Inference:
     """The attacker takes the secret of the nearest released row for the person's; of equally near rows the commonest,
     and of equally common ones any by lot.
@@ -37,11 +38,11 @@ class Inference:
     all)."""
     columns: tuple[str, ...] = ()
     """What the attacker knows (default: the quasi-identifiers, or all other columns)."""
-    tolerance: float = 0.05
+    tolerance: float = parameter("Share of the truth within which a guess is right.", default=0.05)
     control: Table | None = None
     guesses: int = GUESSES
 
-    name: ClassVar[str] = "inference"
+    name: ClassVar[str]
 
     def applies(self, release: Release[Any]) -> str | None:
         return not_values(release)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import register
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -93,6 +95,12 @@ class IntervalDisclosure:
             caught = np.searchsorted(values, high[with_row], "right") - np.searchsorted(values, low[with_row], "left")
             chance += float(caught.sum()) / len(true) ** 2
         return hits / len(self.widths), chance / len(self.widths)
+
+
+register(ATTACKS, "interval disclosure by rank", IntervalDisclosure, preset={"width": Width.RANK}, rank=14)
+register(
+    ATTACKS, "interval disclosure by standard deviation", IntervalDisclosure, preset={"width": Width.DEVIATION}, rank=15
+)
 
 
 def ends(width: Width, per_cent: float, shown: Array, around: Array) -> tuple[Array, Array]:

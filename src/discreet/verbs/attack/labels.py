@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from discreet.core.card import Card, Column, Role
 from discreet.core.hierarchy.expression import apply
+from discreet.core.hierarchy.fields import from_fields
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.parse import from_fields
 from discreet.core.hierarchy.protocol import TOP, Hierarchy
 from discreet.core.recipe import Recipe
 from discreet.core.sql import column as named_column

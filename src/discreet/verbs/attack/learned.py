@@ -7,13 +7,14 @@ by a mixed-integer program. Many: a conditional logit of the true row among the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
 from discreet.core.programs import Program
 from discreet.core.recipe import Recipe
@@ -42,14 +43,14 @@ class Shape(Enum):
     """Of squared differences, with a fuzzy measure in which pairs of columns count more or less than their sum."""
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "learned linkage", rank=10)
 class LearnedLinkage(Linkage):
     """Learn from every other person's true link, then link the rest. The figure is of the rest; the details also give
     that of the people learnt from, which is the bound the literature reports."""
 
-    shape: Shape = Shape.WEIGHTS
+    shape: Shape = parameter("What is learnt of the distance.", default=Shape.WEIGHTS)
 
-    name: ClassVar[str] = "learned linkage"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:

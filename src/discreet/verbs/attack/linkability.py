@@ -5,13 +5,14 @@ Giomi, Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantify
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -36,7 +37,7 @@ _MEANING = (
 )
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "linkability", rank=31)
 class Linkability:
     """The attacker looks up the released rows nearest to each half of a person; the halves are joined if both lead to
     the same row. Of equally near rows some are taken by lot."""
@@ -45,12 +46,12 @@ class Linkability:
     """The columns of one file (default: split so that both files tell released rows apart as well as can be)."""
     second: tuple[str, ...] = ()
     """Those of the other file (default: the rest)."""
-    neighbours: int = 1
+    neighbours: int = parameter("Number of nearest rows looked up for each half.", default=1)
     control: Table | None = None
     guesses: int = GUESSES
     seed: int = 1
 
-    name: ClassVar[str] = "linkability"
+    name: ClassVar[str]
 
     def applies(self, release: Release[Any]) -> str | None:
         return not_values(release)

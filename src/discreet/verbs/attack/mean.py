@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -17,7 +19,7 @@ from discreet.verbs.attack.finding import SHOWN_VICTIMS, Finding, failed, share
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "the last value from a mean", rank=20)
 class LastFromMean:
     """Compute one person's value from the mean, the number of people and the values of all others.
 
@@ -25,9 +27,9 @@ class LastFromMean:
     is a number and whose recipe names the ``column`` and the ``count`` of values.
     """
 
-    within: float = 0.01
+    within: float = parameter("Share of the column's range within which a value counts as known.", default=0.01)
 
-    name: ClassVar[str] = "the last value from a mean"
+    name: ClassVar[str]
 
     def applies(self, release: Release[Any]) -> str | None:
         """For a mean."""

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare
+from discreet.core.families import ATTACKS
 from discreet.core.recipe import Recipe
 from discreet.errors import BadInput
 from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every
@@ -66,7 +68,7 @@ def estimate(patterns: Array, counts: Array, levels: tuple[int, ...]) -> Fellegi
     return model
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "probabilistic linkage", rank=9)
 class ProbabilisticLinkage(Linkage):
     """Link each person to the row with the highest match weight.
 
@@ -75,7 +77,7 @@ class ProbabilisticLinkage(Linkage):
     rows compete for a person. (Without that, estimation takes people who are alike in all columns for the same.)
     """
 
-    name: ClassVar[str] = "probabilistic linkage"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:

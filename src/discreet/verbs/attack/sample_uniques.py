@@ -6,12 +6,13 @@ people of the original whose row is released (SDNist, "unique exact matches"); h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -28,7 +29,7 @@ _MEANING = (
 )
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "uniques matched exactly", rank=30)
 class MatchedUniques:
     """People who are alone in the original, looked for in the release value by value.
 
@@ -43,7 +44,7 @@ class MatchedUniques:
     control: Table | None = None
     """People of the same kind who are not in the data."""
 
-    name: ClassVar[str] = "uniques matched exactly"
+    name: ClassVar[str]
 
     def applies(self, release: Release[Any]) -> str | None:
         return not_values(release)

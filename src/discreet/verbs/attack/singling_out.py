@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import register
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -101,6 +103,10 @@ class SinglingOut:
             meaning += f" Up to {blind:.0%} may do so although nothing is known of anybody: only more is learned."
             details["without knowing anybody, at most"] = blind
         return judged(self.name, knows, Guesses(right, victims, control, chance, blind, scale), meaning, details)
+
+
+register(ATTACKS, "singling out by one column", SinglingOut, preset={"by": By.ONE}, rank=21)
+register(ATTACKS, "singling out by several columns", SinglingOut, preset={"by": By.SEVERAL}, rank=22)
 
 
 def _alone(shown: Array, numeric: Array, rng: Generator, most: int) -> list[Description]:

@@ -7,7 +7,6 @@ already unique. The smaller it is and the more of them a row has, the more speci
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import Any, ClassVar
@@ -16,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.verbs.attack.candidates import Cover
@@ -27,13 +28,13 @@ Uniques = Mapping[tuple[int, ...], Array]
 """For each set of columns (by place) the rows for which it is a minimal sample unique."""
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "special uniques", rank=3)
 class SpecialUniques(Matching):
     """Who can be found by at most ``size`` of the values an attacker may know, whichever these are."""
 
-    size: int = 3
+    size: int = parameter("Number of values that an attacker knows at most.", default=3)
 
-    name: ClassVar[str] = "special uniques"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:

@@ -7,12 +7,13 @@ Torra (2017), "Data Privacy: Foundations, New Developments and the Big Data Chal
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare
+from discreet.core.families import ATTACKS
 from discreet.core.recipe import Recipe
 from discreet.errors import DataError
 from discreet.verbs.attack.distance import standardised, whitened_by
@@ -22,7 +23,7 @@ from discreet.verbs.attack.linkage_matrix import Sight
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "rank-swap intersection", rank=11)
 class RankSwapIntersection(Linkage):
     """Rows whose every value is within p per cent of the ranks of the person's: the true one is always among them, and
     often alone (Nin, Herranz and Torra 2008). Of several the nearest in rank is taken.
@@ -30,7 +31,7 @@ class RankSwapIntersection(Linkage):
     Values keep their marginals under swapping, so that the released column alone tells all ranks.
     """
 
-    name: ClassVar[str] = "rank-swap intersection"
+    name: ClassVar[str]
     methods: ClassVar[tuple[str, ...]] = ("rank-swap",)
 
     @property
@@ -52,7 +53,7 @@ class RankSwapIntersection(Linkage):
         return _intersected(sight, low, high)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "microaggregation intersection", rank=12)
 class MicroaggregationIntersection(Linkage):
     """Rows whose every value is next to the person's: columns that were microaggregated one by one have groups without
     overlap, so that a value lies between the means of its own group and of the next (Nin and Torra 2009).
@@ -61,7 +62,7 @@ class MicroaggregationIntersection(Linkage):
     which may overlap; then the nearest centroid is the best guess.
     """
 
-    name: ClassVar[str] = "microaggregation intersection"
+    name: ClassVar[str]
     methods: ClassVar[tuple[str, ...]] = ("microaggregate",)
 
     @property
@@ -82,7 +83,7 @@ class MicroaggregationIntersection(Linkage):
         return _intersected(sight, low, high)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "linkage by the likeliest noise", rank=13)
 class NoiseLinkage(Linkage):
     """The row that is most probably the person's, given the law of the noise: by Bayes' rule the likelihood of the
     noise it would take, divided by how likely such a row is for anybody. So a row that is like many
@@ -93,7 +94,7 @@ class NoiseLinkage(Linkage):
     spread.
     """
 
-    name: ClassVar[str] = "linkage by the likeliest noise"
+    name: ClassVar[str]
     methods: ClassVar[tuple[str, ...]] = ("noise", "multiply")
 
     @property

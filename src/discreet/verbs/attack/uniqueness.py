@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -11,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
@@ -24,14 +25,14 @@ Array = npt.NDArray[Any]
 _BORDERS = (0, 1, 2, 5, 10, 100)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "matching by quasi-identifiers", rank=1)
 class QuasiMatching(Matching):
     """Take one of the rows whose labels a person's values do not contradict: the prosecutor's attack.
 
     Where values were changed at random by a published law (PRAM), the likeliest row is taken.
     """
 
-    name: ClassVar[str] = "matching by quasi-identifiers"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:
@@ -51,11 +52,11 @@ class QuasiMatching(Matching):
         return likely(self.name, found.credits, found.guessing, meaning=meaning, found=found, details=details)
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "uniqueness", rank=2)
 class Uniqueness(Matching):
     """Who is unique: only one row may be theirs, and it may be nobody else's."""
 
-    name: ClassVar[str] = "uniqueness"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:
@@ -69,7 +70,7 @@ class Uniqueness(Matching):
         return certain(self.name, found.alone, found.right, found.guessing, meaning=meaning, found=found, details={})
 
 
-@dataclass(frozen=True)
+@declare(ATTACKS, "population uniqueness", rank=34)
 class PopulationUniques(Matching):
     """Who is unique not only among the rows but among all ``people`` they were drawn from, estimated.
 
@@ -79,9 +80,9 @@ class PopulationUniques(Matching):
     together.
     """
 
-    people: int = 0
+    people: int = parameter("Size of the population that the rows were drawn from.", default=0)
 
-    name: ClassVar[str] = "population uniqueness"
+    name: ClassVar[str]
 
     @property
     def skill(self) -> str:

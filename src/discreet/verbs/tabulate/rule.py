@@ -14,7 +14,6 @@ Arithmetic is in whole numbers, so that a cell exactly on the edge of a rule is 
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,7 +22,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
+from discreet.core.families import CELL_RULES
 from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.verbs.tabulate.tables.crosstable import MOST_KEPT, CrossTable
@@ -77,7 +78,7 @@ class Rule(Protocol):
         """How many of the largest contributions to each cell it needs to know."""
 
 
-@dataclass(frozen=True)
+@declare(CELL_RULES, "minimum frequency", rank=0, example="min=3", spelled="min={n}")
 class MinFrequency:
     """Fewer than ``n`` respondents, but not none; in a table of counts of which nobody knows who is in it, fewer rows.
 
@@ -85,12 +86,12 @@ class MinFrequency:
     a table of counts at least up to ``n``, so that an intruder must hold a count possible that would be safe.
     """
 
-    n: int
+    n: int = parameter("Fewest respondents of a cell that is safe.", least=2, most=1_000_000)
     kind: ClassVar[str] = "minimum frequency"
     largest: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        _require_whole(self.n, "min", 2, 1_000_000)
+        check_parameters(self)
 
     @property
     def reason(self) -> str:
@@ -114,16 +115,16 @@ class MinFrequency:
         return Found(cells, level, np.maximum(level, self.n * 10**seen.table.decimals - seen.values[cells]))
 
 
-@dataclass(frozen=True)
+@declare(CELL_RULES, "(n,k)-dominance", example="n=1,k=0.7", spelled="n={n},k={k}")
 class Dominance:
     """The ``n`` largest contributions are more than ``k`` of the total: a share (0.7), or per cent if above 1 (70)."""
 
-    n: int
-    k: Number
+    n: int = parameter("Number of the largest contributions.", least=1, most=MOST_KEPT)
+    k: Number = parameter("Largest share of the total that they may have: 0.7, 70% or 70.")
     kind: ClassVar[str] = "(n,k)-dominance"
 
     def __post_init__(self) -> None:
-        _require_whole(self.n, "n", 1, MOST_KEPT)
+        check_parameters(self)
         share = exact(self.k, "k")
         share = share / 100 if share > 1 else share
         if not Fraction(1, 10**6) <= share < 1:
@@ -148,21 +149,19 @@ class Dominance:
         return _both(over, Fraction(self.k).numerator)
 
 
-@dataclass(frozen=True)
+@declare(CELL_RULES, "prior-posterior", example="p=10,q=50", spelled="p={p},q={q}")
 class PriorPosterior:
     """The second largest contributor, who knew the largest within ``q`` per cent, would know it within ``p``."""
 
-    p: Number
-    q: Number
+    p: Number = parameter("How near the largest contribution may be known, per cent.", above=0, percent=True)
+    q: Number = parameter("How near it was known before, per cent.", above=0, percent=True)
     kind: ClassVar[str] = "prior-posterior"
     largest: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        p, q = exact(self.p, "p"), exact(self.q, "q")
-        if not 0 < p < q:
+        check_parameters(self)
+        if not Fraction(self.p) < Fraction(self.q):
             raise BadInput(f"p must be above 0 and below q, got p={self.p} and q={self.q}, in per cent.")
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "q", q)
 
     @property
     def reason(self) -> str:
@@ -175,19 +174,16 @@ class PriorPosterior:
         return _too_close(seen, Fraction(self.p) / Fraction(self.q), "p and q")
 
 
-@dataclass(frozen=True)
+@declare(CELL_RULES, "p%", rank=1, example="p=10", spelled="p={p}")
 class PPercent:
     """The second largest contributor could estimate the largest within ``p`` per cent."""
 
-    p: Number
+    p: Number = parameter("How near the largest contribution may be known, per cent.", above=0, most=100, percent=True)
     kind: ClassVar[str] = "p%"
     largest: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        p = exact(self.p, "p")
-        if not 0 < p <= 100:
-            raise BadInput(f"p must be above 0 and at most 100 per cent, got {self.p}.", hint="Write: p=10")
-        object.__setattr__(self, "p", p)
+        check_parameters(self)
 
     @property
     def reason(self) -> str:
@@ -199,22 +195,19 @@ class PPercent:
         return _too_close(seen, Fraction(self.p) / 100, "p")
 
 
-@dataclass(frozen=True)
+@declare(CELL_RULES, "zero", example="zero", spelled="zero[={reach}]")
 class Zero:
     """Nothing in the cell: it tells of everybody who could be there that they are not.
 
     An intruder must hold figures up to ``reach`` possible.
     """
 
-    reach: Number = 1
+    reach: Number = parameter("Figure that an empty cell must seem to reach.", default=1, above=0)
     kind: ClassVar[str] = "zero"
     largest: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        reach = exact(self.reach, "zero")
-        if not reach:
-            raise BadInput("zero=… says up to what figure an empty cell must seem to reach; it is above 0.")
-        object.__setattr__(self, "reach", reach)
+        check_parameters(self)
 
     @property
     def reason(self) -> str:
@@ -230,11 +223,11 @@ class Zero:
         return Found(cells, np.zeros(len(cells), np.int64), np.full(len(cells), up, np.int64))
 
 
-@dataclass(frozen=True)
+@declare(CELL_RULES, "request", example="cells=M2,P3 | M1,P1", spelled="cells={cells}")
 class Request:
     """Cells that are named, each by its codes: somebody asked for it. Each must seem to reach a share of its value."""
 
-    cells: Sequence[Sequence[str]]
+    cells: Sequence[Sequence[str]] = parameter("Cells by their codes, with | between them.")
     kind: ClassVar[str] = "request"
     largest: ClassVar[int] = 0
 
@@ -320,10 +313,3 @@ def _share(seen: Seen, cells: _Numbers) -> _Numbers:
     scaled = _plus((np.abs(seen.values[cells]), seen.share.numerator))
     level: _Numbers = np.maximum(-(-scaled // seen.share.denominator), 1)
     return level
-
-
-def _require_whole(value: object, name: str, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadInput(
-            f"{name} must be a whole number of at least {least} and at most {most:,}, got {reprlib.repr(value)}."
-        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, pairwise
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.core.exact import Number, exact
+from discreet.core.families import CELL_RULES
 from discreet.core.optional import extra
 from discreet.core.text import meant
 from discreet.errors import BadInput
@@ -43,13 +45,6 @@ __all__ = [
 
 _Numbers = np.ndarray[Any, Any]
 
-_FORMS: dict[tuple[str, ...], tuple[str, Callable[..., Rule]]] = {
-    ("min",): ("min=3", lambda said: MinFrequency(_whole(said, "min"))),
-    ("p",): ("p=10", lambda p: PPercent(_number(p))),
-    ("p", "q"): ("p=10,q=50", lambda p, q: PriorPosterior(_number(p), _number(q))),
-    ("n", "k"): ("n=1,k=0.7", lambda n, k: Dominance(_whole(n, "n"), _share(k))),
-    ("zero",): ("zero", lambda reach: Zero(reach or 1)),
-}
 _CELLS = "cells=M2,P3 | M1,P1"
 _QUOTED = 'cells="5"" pipe",P1'
 
@@ -119,21 +114,18 @@ def _rule(text: str) -> Rule:
         if not cells:
             raise BadInput(f"{text!r} names no cell.", hint=f"Write: {_CELLS}")
         return Request(tuple(cells))
-    said = {}
-    for part in text.split(","):
-        letter, _, value = (piece.strip() for piece in part.partition("="))
-        if letter.lower() in said:
-            raise BadInput(f"{text!r} says {letter} twice.", hint="Rules are divided by semicolons.")
-        said[letter.lower()] = value
-    for letters, (example, make) in _FORMS.items():
-        if said.keys() == set(letters):
-            if letters != ("zero",) and not all(said.values()):
-                raise BadInput(f"{text!r} lacks a number.", hint=f"Write: {example}")
-            return make(*(said[letter] for letter in letters))
-    known = {letter for form in _FORMS for letter in form} | {"cells"}
-    unknown = next((letter for letter in said if letter not in known), None)
-    near = meant(unknown, sorted(known)) if unknown is not None else ""
-    raise BadInput(f"{text!r} is no rule{near}.", hint=_known())
+    parts = re.sub(r"\s*([=,])\s*", r"\1", text).split(",")
+    letters = [part.partition("=")[0].lower() for part in parts]
+    if len(set(letters)) < len(letters):
+        raise BadInput(f"{text!r} says a letter twice.", hint="Rules are divided by semicolons.")
+    for written in (",".join(parts), ",".join(reversed(parts))):
+        for entry in CELL_RULES.entries():
+            if entry.matches(written):
+                made: Rule = entry.parse(written)
+                return made
+    known = [re.split("[=[]", entry.spelled)[0] for entry in CELL_RULES.entries()]
+    near = meant(letters[0], known) if letters[0] not in known else ""
+    raise BadInput(f"{text!r} is no rule{near}.", hint=f"Known are {', '.join(e.usage for e in CELL_RULES.entries())}.")
 
 
 def _split(text: str, mark: str) -> list[str]:
@@ -152,25 +144,6 @@ def _split(text: str, mark: str) -> list[str]:
 def _unquoted(code: str) -> str:
     code = code.strip()
     return code[1:-1].replace('""', '"') if len(code) > 1 and code[0] == code[-1] == '"' else code
-
-
-def _known() -> str:
-    return "Known are " + ", ".join(f'"{example}"' for example, _ in _FORMS.values()) + f' and "{_CELLS}".'
-
-
-def _number(text: str) -> str:
-    return text.removesuffix("%").strip()
-
-
-def _share(text: str) -> str:
-    number = _number(text)
-    return text if number == text else str(exact(number, "k") / 100)
-
-
-def _whole(text: str, name: str) -> int:
-    if not text.isdecimal() or len(text) > 18:
-        raise BadInput(f"{name} must be a whole number, got {text!r}.")
-    return int(text)
 
 
 def _seen(table: CrossTable, share: Fraction, negative: str) -> Seen:

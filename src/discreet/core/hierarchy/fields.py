@@ -1,44 +1,31 @@
-"""Hierarchies as tables of a card, and back."""
+"""Hierarchies from tables of a card, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from discreet.core.hierarchy.coding import Coding
-from discreet.core.hierarchy.dates import Dates
-from discreet.core.hierarchy.intervals import Intervals
-from discreet.core.hierarchy.mask import Mask
-from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.catalogue import parameters_of
+from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.protocol import Hierarchy
-from discreet.core.hierarchy.ranges import Ranges
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.text import meant
 from discreet.errors import HierarchyError, NotFound
-
-TYPES: dict[str, Any] = {
-    "intervals": Intervals,
-    "ranges": Ranges,
-    "coding": Coding,
-    "mask": Mask,
-    "taxonomy": Taxonomy,
-    "ordered": Ordered,
-    "dates": Dates,
-}
 
 
 def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarchy:
     """The hierarchy a card's table declares. Files it names are looked for in ``folder``."""
     name = table.get("type")
-    if not isinstance(name, str) or name not in TYPES:
+    types = HIERARCHIES.names()
+    if not isinstance(name, str) or name not in types:
         given = "is missing" if name is None else f"{name!r} is not known"
         raise HierarchyError(
-            f"The type of the hierarchy {given}{meant(str(name), TYPES)}: it is one of {', '.join(TYPES)}."
+            f"The type of the hierarchy {given}{meant(str(name), types)}: it is one of {', '.join(types)}."
         )
     given_fields = {field: value for field, value in table.items() if field != "type"}
-    required, optional = ((), ("tree", "file", "other")) if name == "taxonomy" else _names(TYPES[name])
+    kind = HIERARCHIES.entry(name).kind
+    required, optional = ((), ("tree", "file", "other")) if name == "taxonomy" else _names(kind)
     allowed = (*required, *optional)
     problems = [f"{field!r} is no field of it{meant(field, allowed)}" for field in given_fields if field not in allowed]
     problems += [f"{field} is missing" for field in required if field not in given_fields]
@@ -46,7 +33,7 @@ def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarch
     hierarchy: Hierarchy | None = None
     if all(field in known for field in required):
         try:
-            hierarchy = _taxonomy(known, folder) if name == "taxonomy" else TYPES[name](**known)
+            hierarchy = _taxonomy(known, folder) if name == "taxonomy" else kind(**known)
         except HierarchyError as error:
             if not problems:
                 raise
@@ -84,6 +71,6 @@ def _taxonomy(known: Mapping[str, Any], folder: Path | None) -> Hierarchy:
 
 def _names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The fields that must and those that may be declared."""
-    declared = [field for field in fields(hierarchy) if field.init]
-    required = tuple(field.name for field in declared if field.default is MISSING)
-    return required, tuple(field.name for field in declared if field.default is not MISSING)
+    declared = parameters_of(hierarchy)
+    required = tuple(one.name for one in declared if one.required)
+    return required, tuple(one.name for one in declared if not one.required)
