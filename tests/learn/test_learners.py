@@ -156,11 +156,11 @@ def test_dates_are_told_as_dates():
     [
         (lambda: dc.LinearModel("group"), "tells numbers"),
         (lambda: dc.LinearModel("y", ("y",)), "cannot be learnt from"),
-        (lambda: dc.LinearModel("y", step=0), "step is a share"),
-        (lambda: dc.LinearModel("y", step=5e-324), "step is a share"),
-        (lambda: dc.Clusters(1), "2 to 100"),
+        (lambda: dc.LinearModel("y", step=0), "step must be a number"),
+        (lambda: dc.LinearModel("y", step=5e-324), "step must be a number"),
+        (lambda: dc.Clusters(1), "between 2 and 100"),
         (lambda: dc.Clusters(2, ("group",)), "no numbers"),
-        (lambda: dc.Statistics("mode"), "one of mean"),
+        (lambda: dc.Statistics("mode"), "of must be mean"),
         (lambda: dc.Statistics("mean", "x"), "list of names"),
     ],
 )

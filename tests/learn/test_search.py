@@ -185,12 +185,12 @@ def test_where_everybody_is_alike_a_leaf_is_all_there_is():
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"integral": 1}, "from 2 up"),
+        ({"integral": 1}, "at least 2"),
         ({"tries": 5}, "from 20 up"),
         ({"sample": 1.0}, "share of the people"),
         ({"sample": ()}, "share of the people"),
-        ({"test": 0}, "test is a share"),
-        ({"choose": "best"}, "one of accurate"),
+        ({"test": 0}, "test must be a number"),
+        ({"choose": "best"}, "choose must be accurate"),
         ({"epsilon": 0}, "above 0"),
     ],
 )

@@ -75,9 +75,9 @@ def test_who_has_several_rows_is_one_person():
         ({"target": "name"}, "not released"),
         ({"target": "default", "columns": ("default",)}, "cannot be learnt from"),
         ({"target": "default", "columns": ("age", "age")}, "named twice"),
-        ({"target": "default", "depth": 99}, "depth of 8"),
-        ({"target": "default", "grid": 1}, "2 to 1000"),
-        ({"target": "default", "gain": -1.0}, "gain is a share"),
+        ({"target": "default", "depth": 99}, "between 1 and 8"),
+        ({"target": "default", "grid": 1}, "between 2 and 1,000"),
+        ({"target": "default", "gain": -1.0}, "gain must be a number"),
     ],
 )
 def test_what_no_tree_can_be_grown_of(said, words):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from discreet.cli.output import Json, print_json
 from discreet.core.families import FAMILIES, find
@@ -47,22 +47,26 @@ def methods(
 class _Listing:
     """Help that ends with the methods which a command takes."""
 
-    name: str | None
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """End with the methods."""
+        super().format_epilog(ctx, formatter)
+        _list(self.name, formatter)
+
+
+class ListingGroup(TyperGroup):
+    """A group of commands whose help lists the methods they take."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """List the families of this command."""
-        super().format_epilog(ctx, formatter)  # type: ignore[misc]  # mixed into a click command
-        for family in FAMILIES:
-            if self.name in family.commands and family.entries():
-                with formatter.section(family.title):
-                    formatter.write_dl([(entry.name, entry.summary) for entry in family.entries()])
-        formatter.write_text("")
-        formatter.write_text("Explain one with its parameters: discreet methods NAME")
+        """End with the methods."""
+        super().format_epilog(ctx, formatter)
+        _list(self.name, formatter)
 
 
-class ListingCommand(_Listing, TyperCommand):
-    """A command whose help lists its methods."""
-
-
-class ListingGroup(_Listing, TyperGroup):
-    """A group of commands whose help lists their methods."""
+def _list(command: str | None, formatter: Any) -> None:
+    """Write the families that a command takes."""
+    for family in FAMILIES:
+        if command in family.commands and family.entries():
+            with formatter.section(family.title):
+                formatter.write_dl([(entry.name, entry.summary) for entry in family.entries()])
+    formatter.write_text("")
+    formatter.write_text("Explain one with its parameters: discreet methods NAME")

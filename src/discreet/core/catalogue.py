@@ -62,6 +62,12 @@ def declare(family: Family, name: str, *, example: str = "", init: bool = True, 
     return declared
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter, field))
+def parameterized(*, init: bool = True) -> Callable[[T], T]:
+    """Make a class a frozen dataclass whose subclasses share the parameters that it declares."""
+    return dataclass(frozen=True, init=init)  # type: ignore[return-value]  # it gives the same class back
+
+
 def register(family: Family, name: str, kind: Any, **about: Any) -> None:
     """Make a class that is declared already a member of one more family."""
     about["example"] = about.get("example") or " ".join((*family.prefix, name))

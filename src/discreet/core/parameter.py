@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from discreet.core.exact import exact
+from discreet.core.text import meant
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -256,7 +257,8 @@ class Parameter:
 
     def _wrong(self, value: Any) -> BadInput:
         shown = value if isinstance(value, Fraction) else repr(value)
-        return BadInput(f"{self.word if not self.clause else self.name} must be {self.described}, got {shown}.")
+        near = meant(value, self.words) if isinstance(value, str) else ""
+        return BadInput(f"{self.name if self.clause else self.word} must be {self.described}, got {shown}{near}.")
 
 
 def _members(kind: Any) -> list[Any]:

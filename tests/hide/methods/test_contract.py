@@ -73,7 +73,7 @@ def test_ways_are_named_as_people_write_them():
         HIDING.parse("maxmn")
     with pytest.raises(BadInput, match="'depth' means nothing"):
         HIDING.parse("bba depth=3")
-    with pytest.raises(BadInput, match="at least one transaction"):
+    with pytest.raises(BadInput, match="whole number, at least 1"):
         HIDING.parse("swa window=0")
-    with pytest.raises(BadInput, match="some time"):
+    with pytest.raises(BadInput, match="seconds must be a number above 0"):
         HIDING.parse("exact seconds=0")

@@ -161,7 +161,7 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
         "has no column 'wards'": Tabulate("stays", ("wards",), None, ("min=3",)),
         "has no column 'price'": Tabulate("stays", ("ward",), "price", ("min=3",)),
         "give rules": Tabulate("stays", ("ward",), None, ()),
-        "no method 'noise": Tabulate("stays", ("ward",), None, (), "noise epsilon=1"),
+        "no table method 'noise": Tabulate("stays", ("ward",), None, (), "noise epsilon=1"),
         "no column 'wards'": Hide("stays", "5%", itemsets=("ward=north",), columns=("wards",)),
         "says who somebody is": Hide("stays", "5%", itemsets=("ward=north",), columns=("person", "ward")),
         "'wards=north' is no item": Hide("stays", "5%", itemsets=("wards=north",)),

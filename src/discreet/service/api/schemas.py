@@ -12,6 +12,18 @@ from pydantic.config import JsonDict
 
 from discreet.budget.filter import Budget
 from discreet.core import loss as losses
+from discreet.core.catalogue import Family
+from discreet.core.families import (
+    ATTACKS,
+    CELL_RULES,
+    HIDING,
+    MASKING,
+    MODELS,
+    QUALITIES,
+    RECODERS,
+    SYNTHESIZERS,
+    TABLE_METHODS,
+)
 from discreet.core.loss import Loss
 from discreet.curator.people.person import DAYS, SCOPES
 from discreet.releases.method import Method
@@ -259,14 +271,19 @@ class Sharing(Given):
     shared: bool
 
 
+def _one_of(*families: Family) -> str:
+    """The names that may be given; /v1/catalogue has their parameters."""
+    return f"See /v1/catalogue: {', '.join(name for family in families for name in family.names())}."
+
+
 class PublishJob(Given):
     """A table to be published: see ``discreet publish``."""
 
     table: TableName
-    models: list[Line] = Field(max_length=100, examples=[["k=5", "l=2 on disease"]])
-    method: Line = "generalize"
+    models: list[Line] = Field(max_length=100, description=_one_of(MODELS), examples=[["k=5", "l=2 on disease"]])
+    method: Line = Field(default="generalize", description=_one_of(RECODERS, MASKING, SYNTHESIZERS))
     suppress: Line = Field(default="0", description="The share of the rows that may be left out.", examples=["5%"])
-    quality: Line = "granularity"
+    quality: Line = Field(default="granularity", description=_one_of(QUALITIES))
     title: Line = ""
 
 
@@ -301,8 +318,8 @@ class TabulateJob(Given):
     table: TableName
     by: Columns = Field(examples=[["sex × ward"]])
     value: Line | None = None
-    rules: list[Line] = Field(max_length=100, examples=[["min=3"]])
-    method: Line = "suppress"
+    rules: list[Line] = Field(max_length=100, description=_one_of(CELL_RULES), examples=[["min=3"]])
+    method: Line = Field(default="suppress", description=_one_of(TABLE_METHODS))
     title: Line = ""
 
 
@@ -321,7 +338,7 @@ class HideJob(Given):
     columns: list[Line] = Field(
         default_factory=list, max_length=100, description="Those that items are made of; all but identifiers if empty."
     )
-    method: Line = "exact"
+    method: Line = Field(default="exact", description=_one_of(HIDING))
     keep: list[Line] = Field(default_factory=list, max_length=100, description="Itemsets that must stay frequent.")
     margin: Line = Field(default="0", description="How far below the thresholds secrets are put.", examples=["10%"])
     title: Line = ""
@@ -333,7 +350,7 @@ class AttackJob(Given):
     release: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$")] = Field(
         examples=["20260101-visits-0a1b2c3d"]
     )
-    only: list[Line] = Field(default_factory=list, max_length=100)
+    only: list[Line] = Field(default_factory=list, max_length=100, description=_one_of(ATTACKS))
     population: int = Field(default=0, ge=0, le=10**11)
 
 
@@ -342,7 +359,7 @@ class CompareJob(Given):
 
     table: TableName
     loss: Line = "pil"
-    methods: list[Line] = Field(default_factory=list, max_length=100)
+    methods: list[Line] = Field(default_factory=list, max_length=100, description=_one_of(MASKING))
 
 
 _LIMIT: JsonDict = {"limit": {"kind": "approximate", "epsilon": "1", "delta": "1/1000000"}}
