@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.cli.output import Json, print_json
 from discreet.core.families import FAMILIES, find
@@ -44,8 +44,8 @@ def methods(
     typer.echo("\n\n".join("\n".join(entry.help()) for entry in entries), nl=bool(entries))
 
 
-class _Listing:
-    """Help that ends with the methods which a command takes."""
+class ListingCommand(TyperCommand):
+    """A command whose help lists the methods it takes."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """End with the methods."""
