@@ -32,6 +32,11 @@ _METADATA = "discreet.holder"
 _FIELDS = {"format": int, "kind": str, "title": str, "release": str, "notes": dict, "page": str}
 
 
+def _nothing() -> Markup:
+    """HTML of nothing to look at."""
+    return Markup()
+
+
 @dataclass(frozen=True, repr=False)
 class HolderCopy:
     """What the holder of the data keeps of a release."""
@@ -41,7 +46,7 @@ class HolderCopy:
     rows: pa.Table
     notes: Mapping[str, str] = field(default_factory=dict)
     """Facts by name, as texts."""
-    draw: Callable[[], Markup | str] = field(default=Markup, compare=False)
+    draw: Callable[[], Markup | str] = field(default=_nothing, compare=False)
     """HTML of the parts that a person looks at; made when it is asked for."""
     details: Any = field(default=None, compare=False)
     """The same for programs: the verb's own object, which is never written."""

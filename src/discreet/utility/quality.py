@@ -9,7 +9,7 @@ no recoding between a finer and a coarser one can stay below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,13 @@ import numpy.typing as npt
 from discreet.core.catalogue import check_parameters, declare, parameter, register
 from discreet.core.families import QUALITIES
 
-if TYPE_CHECKING:
-    from discreet.models.classes import Classes
-    from discreet.verbs.publish.tuples import Tuples
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Booleans: TypeAlias = npt.NDArray[np.bool_]
+Classes: TypeAlias = Any
+"""Equivalence classes of ``models/classes.py``, which this room does not know: ``sizes``, ``rows``, ``spread``."""
+Tuples: TypeAlias = Any
+"""Distinct tuples of ``verbs/publish/tuples.py``: ``names``, ``codes``, ``counts``, ``levels``, ``shares``, ``classes``."""
 
 
 class Quality(Protocol):
