@@ -23,7 +23,7 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 Classes: TypeAlias = Any
 """Equivalence classes of ``models/classes.py``, which this room does not know: ``sizes``, ``rows``, ``spread``."""
 Tuples: TypeAlias = Any
-"""Distinct tuples of ``verbs/publish/tuples.py``: ``names``, ``codes``, ``counts``, ``levels``, ``shares``, ``classes``."""
+"""Distinct tuples of ``verbs/publish/tuples.py``: ``codes``, ``counts``, ``levels``, ``shares``, ``classes``."""
 
 
 class Quality(Protocol):
@@ -117,7 +117,8 @@ class Granularity(ByColumn):
         check_parameters(self)
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
-        return tuples.shares[column]
+        shares: Floats = tuples.shares[column]
+        return shares
 
     def column(self, total: Floats, rows: int) -> Floats:
         return total / max(rows, 1)
