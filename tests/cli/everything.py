@@ -25,13 +25,20 @@ show people.csv --card people.toml
 check people.csv --card people.toml --model k=2
 publish people.csv --card people.toml --method 'shuffle on age' -o shuffled
 publish people.csv --card people.toml --model k=3 --suppress 1 -o release
+synthesize people.csv --card people.toml --method 'epsilon=1 by=independent on sex' -o synthetic
+learn people.csv --card people.toml --method 'statistics of=mean integral=2 on age' -o model
 show postgresql://nobody@localhost:1/none#people --card people.toml
 show sc://localhost:1#people --card people.toml
 compare people.csv people.csv --card people.toml -o compared.html
 attack release --original people.csv --card people.toml
 tabulate people.csv --card people.toml --by 'zip × sex' --rule min=3 -o printed
-tabulate people.csv --card people.toml --by 'zip × sex' --rule min=3 -o book --xlsx book.xlsx
+tabulate audit printed
+tabulate table people.csv --card people.toml --by 'zip × sex' --rule min=3 -o book --xlsx book.xlsx
 hide baskets.txt --support 20% --itemset 'bread, wine' -o hidden
+hide secrets baskets.txt --support 20% --itemset 'bread, wine' --dry-run
+hide mine baskets.txt --support 20%
+hide discrimination baskets.txt --support 20% --protected bread --decision wine
+methods masking
 prove program.dp
 workspace init clinic --table people=people.csv --card people.toml --budget epsilon=3 --analyst ann
 workspace show clinic

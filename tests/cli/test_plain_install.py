@@ -25,8 +25,11 @@ NEEDS = {
     "publish people.csv --card people.toml --method 'shuffle": "attack",
     "show postgresql": "postgres",
     "show sc": "spark",
+    "tabulate audit": None,
     "tabulate": "tabulate",
-    "hide": "hide",
+    "hide mine": None,
+    "hide discrimination": None,
+    "hide": "solver",
     "prove": "prove",
     "collect serve": "serve",
     "combine": "combine",
@@ -43,6 +46,7 @@ NOT_DONE = (
     "serve",
     "show postgresql",
     "show sc",
+    "tabulate audit",
 )
 """How commands begin that end in an error of their own: a file, a party or somebody is not there."""
 
@@ -150,7 +154,7 @@ def test_the_service_starts_where_only_the_workspace_can_be_written_to(tmp_path,
 
 
 def test_compiled_kernels_are_kept_in_a_folder_that_is_the_users_alone(tmp_path, nowhere):
-    code = "from discreet.publish import kernels; import numba; print(numba.config.CACHE_DIR)"
+    code = "from discreet.verbs.publish import kernels; import numba; print(numba.config.CACHE_DIR)"
 
     def cache():
         words = [sys.executable, "-c", code]

@@ -13,7 +13,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
-from discreet.errors import BadInput
+from discreet.errors import BadInput, EngineError
 from discreet.verbs.publish.recode import recoded, shown
 
 NAMES = ["age", "born", "sex", "gone", "disease"]
@@ -105,7 +105,7 @@ def test_dummies_are_mixed_in(table):
 def test_rows_of_postgres_are_brought_to_an_engine_that_can_recode(postgres, fresh):
     out = recoded(stored(postgres, fresh()), recoding(levels={"age": 1, "born": 1, "sex": 0}))
     assert isinstance(out.engine, DuckDB)
-    with pytest.raises(BadInput, match="cannot be lent rows"):
+    with pytest.raises(EngineError, match="cannot be lent rows"):
         shown(postgres, people())
 
 

@@ -82,5 +82,5 @@ def test_a_measure_says_what_it_is():
 
 
 def test_an_unknown_mean_is_refused():
-    with pytest.raises(BadInput, match="arithmetic or geometric, not 'harmonic'"):
+    with pytest.raises(BadInput, match="arithmetic or geometric, got 'harmonic'"):
         Granularity("harmonic")

@@ -120,6 +120,11 @@ class Release(Generic[T]):
         return self.statement.private and self.recipe.seed is None and not self.recipe.from_data
 
     @property
+    def links(self) -> Any:
+        """For each released row the original's row number, from 0, as the holder's copy has it; ``None`` without it."""
+        return self.holder.links if self.holder is not None else None
+
+    @property
     def promise(self) -> str:
         """The statement in plain words, and the seed if there is one."""
         return " ".join(self.lines)

@@ -73,7 +73,7 @@ def pair(
     """
     rows = release
     if isinstance(release, Release):
-        links = getattr(release, "links", None) if links is None else links
+        links = release.links if links is None else links
         rows = with_rows(release).payload
     if not isinstance(rows, pa.Table):
         raise DataError("What is lost can be measured only of a table of rows.", hint="This release is none.")

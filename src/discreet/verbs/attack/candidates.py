@@ -166,7 +166,7 @@ def cover(release: Release[Any], known: Table, links: Array | None = None, colum
     rows, mine = table_of(release), known.fetch()
     if not rows.num_rows or not mine.num_rows:
         raise DataError("There are no rows to attack.")
-    links = getattr(release, "links", None) if links is None else links
+    links = release.links if links is None else links
     names = columns or expected(known)
     for name in names:
         if name not in mine.column_names:

@@ -54,7 +54,7 @@ def see(release: Release[Any], known: Table, links: Array | None, columns: tuple
     value (an age as "30 to 39"), or that hold nothing but NULL on one side, are left out.
     """
     payload = release.payload
-    links = getattr(release, "links", None) if links is None else links
+    links = release.links if links is None else links
     if not isinstance(payload, pa.Table):
         raise DataError("The release is not a table of rows.")
     if links is None:
