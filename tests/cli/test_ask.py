@@ -269,5 +269,5 @@ def test_a_twin_has_the_rows_and_bins_and_people_that_were_asked_for(clinic, tmp
     clinic(*twin, "--person", "city")
     with Curator(tmp_path / "clinic") as curator:
         assert curator.synthetic("visits").rows.card.unit == "patient"
-    assert "no number of bins" in clinic(*twin, "--bins", "income", code=1)
+    assert "bins must be a whole number" in clinic(*twin, "--bins", "income", code=1)
     assert "no table about people" in clinic("workspace", "twin", "clinic", "visit", "--epsilon", "1", code=1)

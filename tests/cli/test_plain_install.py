@@ -32,6 +32,8 @@ NEEDS = {
     "hide": "solver",
     "prove": "prove",
     "collect serve": "serve",
+    "combine protocols": None,
+    "combine functions": None,
     "combine": "combine",
     "people add": "serve",
     "people reset": "serve",

@@ -171,7 +171,7 @@ def test_a_job_takes_all_that_a_twin_can_be_told(clinic, service):
     job = {"table": "visits", "epsilon": "1", "columns": ["ward"], "rows": 50, "quantiles": [], "person": []}
     refused = steward.post("/v1/jobs/synthesize", json=job | {"bins": "cost:x"})
     assert refused.status_code == 400
-    assert "no number of bins" in refused.json()["message"]
+    assert "bins must be a whole number" in refused.json()["message"]
 
 
 def done(desk, who, job):

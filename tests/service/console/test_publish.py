@@ -70,7 +70,7 @@ def test_clicking_twice_starts_one_job(console):
             seen(user, "publish-title")[0].set_value("Twice")
         press(user, "publish-start")
         press(user, "publish-start")
-        await until(lambda: bool(seen(user, "job-publish")) and clicks() == before + 2)
+        await until(lambda: bool(seen(user, "job-publish")) and clicks() >= before + 1)
         press(user, "job-cancel")
         await until(lambda: seen(user, "job-publish")[0].props["data-state"] == "cancelled")
 

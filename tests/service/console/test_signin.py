@@ -48,7 +48,7 @@ def test_a_stranger_does_not_hear_what_ails_the_service(console, monkeypatch):
         raise LedgerError("The service database /srv/clinic/service.db could not be read.")
 
     async def act(http):
-        monkeypatch.setattr(console.clinic.desk, "sign_in", away)
+        monkeypatch.setattr(console.clinic.desk.access, "sign_in", away)
         failed = await http.post("/signin", data={"name": "ann", "password": "any"})
         assert failed.status_code == 503
         assert "Something went wrong here." in failed.text
