@@ -40,7 +40,7 @@ def parameter(
     default: Any = MISSING,
     default_factory: Any = MISSING,
     compare: bool = True,
-    kw_only: bool = False,
+    kw_only: Any = MISSING,
     **limits: Any,
 ) -> Any:
     """A field of a declaration: what it means and, as ``limits``, which values it takes (see ``Parameter``)."""
@@ -49,13 +49,15 @@ def parameter(
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter, field))
-def declare(family: Family, name: str, *, example: str = "", init: bool = True, **about: Any) -> Callable[[T], T]:
+def declare(
+    family: Family, name: str, *, example: str = "", init: bool = True, kw_only: bool = False, **about: Any
+) -> Callable[[T], T]:
     """Make a class a frozen dataclass and a member of a family; ``about`` are fields of ``Entry``."""
 
     def declared(kind: T) -> T:
         if family.attribute not in vars(kind):
             setattr(kind, family.attribute, name)
-        made: T = dataclass(frozen=True, init=init)(kind)  # type: ignore[assignment]
+        made: T = dataclass(frozen=True, init=init, kw_only=kw_only)(kind)  # type: ignore[assignment]
         register(family, name, made, example=example, **about)
         return made
 
@@ -70,7 +72,8 @@ def parameterized(*, init: bool = True) -> Callable[[T], T]:
 
 def register(family: Family, name: str, kind: Any, **about: Any) -> None:
     """Make a class that is declared already a member of one more family."""
-    about["example"] = about.get("example") or " ".join((*family.prefix, name))
+    own = str(getattr(kind, "example", "")).partition(";")[0]
+    about["example"] = about.get("example") or own or " ".join((*family.prefix, name))
     family.members[name] = Entry(family, name, kind, **about)
 
 
@@ -327,8 +330,10 @@ class Family:
     @property
     def title(self) -> str:
         """What they are called."""
-        many = f"{self.noun.removesuffix('y')}ies" if self.noun.endswith("hy") else f"{self.noun}s"
-        return f"{many[0].upper()}{many[1:]}"
+        noun, of, rest = self.noun.partition(" of ")
+        noun, across, more = (noun, of, rest) if of else noun.partition(" across ")
+        many = f"{noun.removesuffix('y')}ies" if noun.endswith("hy") else f"{noun}s"
+        return f"{many[0].upper()}{many[1:]}{across}{more}"
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
