@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
 
 from discreet.core.lazy import declarations, imported
@@ -135,10 +136,11 @@ class Entry:
         """The first sentence of its docstring."""
         return " ".join((self.kind.__doc__ or "").strip().partition("\n\n")[0].split()).replace("``", "")
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters and those of every member of its family."""
-        own = [one for one in parameters_of(self.kind) if one.name not in self.preset]
+        taken = signature(self.kind).parameters.keys() - self.preset.keys()
+        own = [one for one in parameters_of(self.kind) if one.name in taken]
         return (*own, *self.family.shared())
 
     @cached_property
@@ -149,8 +151,8 @@ class Entry:
         if self.family.in_cards:
             return self.example
         said = f" {self.example} "
-        parts = [one.usage for one in self.parameters if one.usage and not re.search(rf"\s{one.word}[=\s]", said)]
-        return " ".join((self.example, *(f"[{part}]" for part in parts)))
+        others = [one for one in self.parameters if one.usage and not re.search(rf"\s{one.word}[=\s]", said)]
+        return " ".join((self.example, *(one.usage if one.required else f"[{one.usage}]" for one in others)))
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of its parameters."""
@@ -159,7 +161,7 @@ class Entry:
             "description": self.summary,
             "type": "object",
             "properties": {one.name: one.schema() for one in self.parameters if one.usage},
-            "required": [one.name for one in self.parameters if one.required],
+            "required": [one.name for one in self.parameters if one.required and one.usage],
             "additionalProperties": False,
             "examples": [self.example],
         }

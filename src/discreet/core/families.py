@@ -44,6 +44,13 @@ VERTICAL_FUNCTIONS = Family(
     commands=("combine",),
 )
 SUM_PROTOCOLS = Family("sum_protocols", "protocol", ("discreet.verbs.combine.protocols",), commands=("combine",))
+FREQUENCY_ORACLES = Family(
+    "frequency_oracles",
+    "frequency oracle",
+    ("discreet.verbs.collect.frequency", "discreet.verbs.collect.longitudinal"),
+    commands=("collect",),
+)
+MEAN_PROTOCOLS = Family("mean_protocols", "mean protocol", ("discreet.verbs.collect.numbers",), commands=("collect",))
 ATTACKS = Family("attacks", "attack", ("discreet.verbs.attack",), commands=("attack",))
 HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("hide",))
 FAMILIES = (
@@ -58,6 +65,8 @@ FAMILIES = (
     CELL_RULES,
     HIDING,
     ATTACKS,
+    FREQUENCY_ORACLES,
+    MEAN_PROTOCOLS,
     COMBINE_FUNCTIONS,
     VERTICAL_FUNCTIONS,
     SUM_PROTOCOLS,
