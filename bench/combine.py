@@ -80,11 +80,11 @@ def wait_ready() -> None:
 
 
 def discreet_party(place: int, parties: int, folder: str, length: int, most: int) -> Callable[[], object]:
+    from discreet.core.families import SUM_PROTOCOLS
     from discreet.verbs.combine.crypto import NumericCrypto
     from discreet.verbs.combine.group import ModularGroup
     from discreet.verbs.combine.net.driver import Progress, run
     from discreet.verbs.combine.net.manifest import load
-    from discreet.verbs.combine.protocols.parse import parse_protocol
     from discreet.verbs.combine.protocols.protocol import Party
 
     session, name = load(Path(folder) / "sum.toml"), f"party{place}"
@@ -97,7 +97,7 @@ def discreet_party(place: int, parties: int, folder: str, length: int, most: int
 
     def play(crypto: NumericCrypto) -> Any:
         me = Party(name, terms.parties, group, length, crypto, "sum 1/", 0, terms.adder)
-        return parse_protocol("masks").play(me, values)
+        return SUM_PROTOCOLS.parse("masks").play(me, values)
 
     met: list[float] = []
 

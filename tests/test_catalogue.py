@@ -38,7 +38,7 @@ def test_an_entry_says_what_it_is_and_what_each_parameter_means(entry):
         assert one.sentence[0].isupper()
         assert one.described
     assert json.dumps(entry.to_dict())
-    assert {one.name for one in entry.parameters if one.required} <= set(entry.schema()["properties"])
+    assert {one.name for one in entry.parameters if one.required and one.usage} <= set(entry.schema()["properties"])
     assert entry.name in "\n".join(entry.help())
 
 

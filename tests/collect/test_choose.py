@@ -6,9 +6,10 @@ import math
 
 import pytest
 
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.collect.frequency import projective_geometry
-from discreet.verbs.collect.protocol_choice import FREQUENCY_ORACLES, ONE_TIME_ORACLES, ProtocolChoice, choose
+from discreet.verbs.collect.protocol_choice import ONE_TIME_ORACLES, ProtocolChoice, choose, frequency_oracle
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from discreet.verbs.collect.protocol_choice import FREQUENCY_ORACLES, ONE_TIME_O
 )
 def test_the_best_is_chosen(d: int, epsilon: int, priority: str, name: str) -> None:
     result = choose(d, epsilon, 10**6, priority)
-    assert result.oracle == FREQUENCY_ORACLES[name](d, epsilon)
+    assert result.oracle == frequency_oracle(name)(d, epsilon)
     assert str(result) == result.reason
     assert result.reason.startswith(f"{name}: with ε = {epsilon}, {d:,} values and 1,000,000 people")
 
@@ -35,13 +36,17 @@ def rows(result: ProtocolChoice) -> list[dict[str, object]]:
     return result.comparison.to_pylist()
 
 
+def test_what_has_its_own_epsilon_or_is_asked_again_is_not_chosen() -> None:
+    assert set(FREQUENCY_ORACLES.names()) - set(ONE_TIME_ORACLES) == {"coins", "rappor", "l-grr", "l-osue", "loloha"}
+
+
 def test_all_are_compared_by_their_own_figures() -> None:
     result = choose("abcdefgh", 1, 5000)
     assert result.comparison.column_names == ["protocol", "deviation", "bytes", "operations"]
     assert {row["protocol"] for row in rows(result)} == set(ONE_TIME_ORACLES)
     assert rows(result)[0]["protocol"] == result.oracle.name
     for row in rows(result):
-        oracle = FREQUENCY_ORACLES[str(row["protocol"])]("abcdefgh", 1)
+        oracle = frequency_oracle(str(row["protocol"]))("abcdefgh", 1)
         assert row["deviation"] == pytest.approx(math.sqrt(oracle.variance(5000, 1 / 8)))
         assert (row["bytes"], row["operations"]) == (oracle.report_type.bit_width // 8, oracle.operations)
 

@@ -17,6 +17,7 @@ from tests.collect.reports import SMALL, Every, every, whole
 from tests.noise.bits import Repeatable
 
 from discreet.core.document import dumps, loads
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.verbs.collect.estimate import FrequencyEstimate
@@ -24,7 +25,7 @@ from discreet.verbs.collect.frequency.coins import Coins
 from discreet.verbs.collect.frequency.count_mean_sketch import CountMeanSketch
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
 from discreet.verbs.collect.loss_audit import audit
-from discreet.verbs.collect.protocol_choice import FREQUENCY_ORACLES, frequency_oracle
+from discreet.verbs.collect.protocol_choice import frequency_oracle
 from discreet.verbs.collect.report_distribution import SymmetricAnswers, worst_ratio
 
 FALSE_POSITIVE = 1e-6
@@ -46,9 +47,9 @@ BAD = {
     "loloha": [bytes(8) + b"\x04"],
 }
 LARGE = {
-    "coins": lambda: FREQUENCY_ORACLES["coins"](2),
-    "cms": lambda: FREQUENCY_ORACLES["cms"](12, 1, functions=4, buckets=16),
-    "hcms": lambda: FREQUENCY_ORACLES["hcms"](12, 1, functions=4, buckets=16),
+    "coins": lambda: frequency_oracle("coins")(2),
+    "cms": lambda: frequency_oracle("cms")(12, 1, functions=4, buckets=16),
+    "hcms": lambda: frequency_oracle("hcms")(12, 1, functions=4, buckets=16),
 }
 
 
@@ -70,12 +71,12 @@ independent = [index for index, oracle in enumerate(SMALL) if not isinstance(ora
 
 
 def test_every_protocol_is_here() -> None:
-    assert {oracle.name for oracle in SMALL} == set(FREQUENCY_ORACLES) == set(BAD)
+    assert {oracle.name for oracle in SMALL} == set(FREQUENCY_ORACLES.names()) == set(BAD)
 
 
-@pytest.mark.parametrize("name", FREQUENCY_ORACLES)
+@pytest.mark.parametrize("name", FREQUENCY_ORACLES.names())
 def test_a_protocol_says_why_it_is_private(name: str) -> None:
-    document = sys.modules[FREQUENCY_ORACLES[name].__module__].__doc__ or ""
+    document = sys.modules[frequency_oracle(name).__module__].__doc__ or ""
     assert "Why this is private" in " ".join(document.split())
 
 
@@ -102,7 +103,7 @@ def test_answers_that_are_said_to_be_alike_are(index: int) -> None:
 
 @pytest.mark.parametrize("name", ["grr", "oue", "subset", "pgr", "olh", "hadamard", "hcms"])
 def test_many_values_are_audited_in_a_moment(name: str) -> None:
-    begun, oracle = process_time(), FREQUENCY_ORACLES[name](5000, 1)
+    begun, oracle = process_time(), frequency_oracle(name)(5000, 1)
     assert audit(oracle).holds
     assert process_time() - begun < 5  # of all pairs it would be minutes
 
@@ -219,11 +220,11 @@ def test_devices_draw_by_the_law(index: int, answer: int) -> None:
     assert stats.chi2.sf(off, kept.sum() - 1) > FALSE_POSITIVE
 
 
-@pytest.mark.parametrize("name", FREQUENCY_ORACLES)
+@pytest.mark.parametrize("name", FREQUENCY_ORACLES.names())
 def test_bars_cover_at_the_stated_rate(name: str) -> None:
     """Each survey has its own functions, where there are public ones."""
     surveys, n, confidence = 200, 2000, 0.9
-    made = LARGE.get(name, lambda: FREQUENCY_ORACLES[name](12, 1))
+    made = LARGE.get(name, lambda: frequency_oracle(name)(12, 1))
     oracles = [made() for _ in range(surveys)] if "cms" in name else [made()] * surveys
     d = len(oracles[0].domain)
     answers = np.minimum(np.random.default_rng(1).geometric(0.5, n) - 1, d - 1)
@@ -286,7 +287,7 @@ def test_a_name_that_is_no_protocol_is_refused() -> None:
         frequency_oracle("os.system")
 
 
-@pytest.mark.parametrize("name", [name for name in FREQUENCY_ORACLES if name != "coins"])
+@pytest.mark.parametrize("name", [name for name in FREQUENCY_ORACLES.names() if name != "coins"])
 @pytest.mark.parametrize("epsilon", ["1/1000", "7", "20"])
 def test_any_loss_can_be_kept_to(name: str, epsilon: str) -> None:
     """From next to nothing to next to no protection; the exact audit again."""
@@ -295,7 +296,7 @@ def test_any_loss_can_be_kept_to(name: str, epsilon: str) -> None:
     more |= {"permanent_epsilon": "20"} if twice and epsilon == "7" else {}
     if twice and epsilon == "20":
         with pytest.raises(BadInput, match="permanent_epsilon"):
-            FREQUENCY_ORACLES[name](5, epsilon, permanent_epsilon=20)
+            frequency_oracle(name)(5, epsilon, permanent_epsilon=20)
         return
-    result = audit(FREQUENCY_ORACLES[name](5, epsilon, **more))
+    result = audit(frequency_oracle(name)(5, epsilon, **more))
     assert result.holds

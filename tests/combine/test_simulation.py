@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet.core.families import COMBINE_FUNCTIONS, SUM_PROTOCOLS
 from discreet.errors import Aborted, BadInput, DataError
 from discreet.verbs import combine
-from discreet.verbs.combine.functions.parse import FUNCTIONS
 from discreet.verbs.combine.group import ModularGroup
-from discreet.verbs.combine.protocols.parse import PROTOCOLS
 
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500, "west": 55_000}
 
@@ -130,12 +129,12 @@ def test_the_page_says_what_the_smallest_coalitions_learn(protocol):
     group = ModularGroup(1 if protocol == "dining" else 64)
     leaks = {who: told for who, told in combine.leakages(protocol, tuple(PAY), group=group).items() if not told.nothing}
     least = [told for who, told in leaks.items() if not any(set(other) < set(who) for other in leaks)]
-    drops = "yes, with `--threshold`" if PROTOCOLS[protocol.split()[0]].drops else "no"
+    drops = "yes, with `--threshold`" if SUM_PROTOCOLS.entry(protocol.split()[0]).kind.drops else "no"
     assert f"| `{protocol}` | {' '.join(map(str, least)) or 'nobody'} | {drops} |" in PAGE
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", COMBINE_FUNCTIONS.names())
 def test_the_page_has_every_function(name):
-    kind = FUNCTIONS[name]
+    kind = COMBINE_FUNCTIONS.entry(name).kind
     written = "<br>".join(f"`{one.strip()}`" for one in kind.example.split(";")).replace("|", "\\|")
     assert f"| `{name}` | {written} | {kind.title} |" in PAGE

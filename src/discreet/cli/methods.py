@@ -50,7 +50,7 @@ class ListingCommand(TyperCommand):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """End with the methods."""
         super().format_epilog(ctx, formatter)
-        _list(self.name, formatter)
+        _list(ctx, formatter)
 
 
 class ListingGroup(TyperGroup):
@@ -59,13 +59,14 @@ class ListingGroup(TyperGroup):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """End with the methods."""
         super().format_epilog(ctx, formatter)
-        _list(self.name, formatter)
+        _list(ctx, formatter)
 
 
-def _list(command: str | None, formatter: Any) -> None:
-    """Write the families that a command takes."""
+def _list(ctx: Any, formatter: Any) -> None:
+    """Write the families that a command takes, or the group whose default it is."""
+    named = {ctx.info_name, ctx.parent and ctx.parent.info_name}
     for family in FAMILIES:
-        if command in family.commands and family.entries():
+        if named & {*family.commands}:
             with formatter.section(family.title):
                 formatter.write_dl([(entry.name, entry.summary) for entry in family.entries()])
     formatter.write_text("")

@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
 
 from discreet.core.lazy import declarations, imported
@@ -40,7 +41,7 @@ def parameter(
     default: Any = MISSING,
     default_factory: Any = MISSING,
     compare: bool = True,
-    kw_only: bool = False,
+    kw_only: Any = MISSING,
     **limits: Any,
 ) -> Any:
     """A field of a declaration: what it means and, as ``limits``, which values it takes (see ``Parameter``)."""
@@ -49,13 +50,15 @@ def parameter(
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter, field))
-def declare(family: Family, name: str, *, example: str = "", init: bool = True, **about: Any) -> Callable[[T], T]:
+def declare(
+    family: Family, name: str, *, example: str = "", init: bool = True, kw_only: bool = False, **about: Any
+) -> Callable[[T], T]:
     """Make a class a frozen dataclass and a member of a family; ``about`` are fields of ``Entry``."""
 
     def declared(kind: T) -> T:
         if family.attribute not in vars(kind):
             setattr(kind, family.attribute, name)
-        made: T = dataclass(frozen=True, init=init)(kind)  # type: ignore[assignment]
+        made: T = dataclass(frozen=True, init=init, kw_only=kw_only)(kind)  # type: ignore[assignment]
         register(family, name, made, example=example, **about)
         return made
 
@@ -70,7 +73,8 @@ def parameterized(*, init: bool = True) -> Callable[[T], T]:
 
 def register(family: Family, name: str, kind: Any, **about: Any) -> None:
     """Make a class that is declared already a member of one more family."""
-    about["example"] = about.get("example") or " ".join((*family.prefix, name))
+    own = str(getattr(kind, "example", "")).partition(";")[0]
+    about["example"] = about.get("example") or own or " ".join((*family.prefix, name))
     family.members[name] = Entry(family, name, kind, **about)
 
 
@@ -132,10 +136,11 @@ class Entry:
         """The first sentence of its docstring."""
         return " ".join((self.kind.__doc__ or "").strip().partition("\n\n")[0].split()).replace("``", "")
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters and those of every member of its family."""
-        own = [one for one in parameters_of(self.kind) if one.name not in self.preset]
+        taken = signature(self.kind).parameters.keys() - self.preset.keys()
+        own = [one for one in parameters_of(self.kind) if one.name in taken]
         return (*own, *self.family.shared())
 
     @cached_property
@@ -146,8 +151,8 @@ class Entry:
         if self.family.in_cards:
             return self.example
         said = f" {self.example} "
-        parts = [one.usage for one in self.parameters if one.usage and not re.search(rf"\s{one.word}[=\s]", said)]
-        return " ".join((self.example, *(f"[{part}]" for part in parts)))
+        others = [one for one in self.parameters if one.usage and not re.search(rf"\s{one.word}[=\s]", said)]
+        return " ".join((self.example, *(one.usage if one.required else f"[{one.usage}]" for one in others)))
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of its parameters."""
@@ -156,7 +161,7 @@ class Entry:
             "description": self.summary,
             "type": "object",
             "properties": {one.name: one.schema() for one in self.parameters if one.usage},
-            "required": [one.name for one in self.parameters if one.required],
+            "required": [one.name for one in self.parameters if one.required and one.usage],
             "additionalProperties": False,
             "examples": [self.example],
         }
@@ -327,8 +332,10 @@ class Family:
     @property
     def title(self) -> str:
         """What they are called."""
-        many = f"{self.noun.removesuffix('y')}ies" if self.noun.endswith("hy") else f"{self.noun}s"
-        return f"{many[0].upper()}{many[1:]}"
+        noun, of, rest = self.noun.partition(" of ")
+        noun, across, more = (noun, of, rest) if of else noun.partition(" across ")
+        many = f"{noun.removesuffix('y')}ies" if noun.endswith("hy") else f"{noun}s"
+        return f"{many[0].upper()}{many[1:]}{across}{more}"
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""

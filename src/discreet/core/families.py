@@ -31,11 +31,28 @@ LEARNERS = Family(
     prefix=("learn",),
     wrapper="discreet.verbs.learn.integral.Learn",
 )
-TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("table",))
-CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("table",))
+TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("tabulate",))
+CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))
 HIERARCHIES = Family("hierarchies", "hierarchy", ("discreet.core.hierarchy",), attribute="type", in_cards=True)
+COMBINE_FUNCTIONS = Family(
+    "combine_functions", "function", ("discreet.verbs.combine.functions",), commands=("combine",)
+)
+VERTICAL_FUNCTIONS = Family(
+    "vertical_functions",
+    "function across columns",
+    ("discreet.verbs.combine.vertical.functions",),
+    commands=("combine",),
+)
+SUM_PROTOCOLS = Family("sum_protocols", "protocol", ("discreet.verbs.combine.protocols",), commands=("combine",))
+FREQUENCY_ORACLES = Family(
+    "frequency_oracles",
+    "frequency oracle",
+    ("discreet.verbs.collect.frequency", "discreet.verbs.collect.longitudinal"),
+    commands=("collect",),
+)
+MEAN_PROTOCOLS = Family("mean_protocols", "mean protocol", ("discreet.verbs.collect.numbers",), commands=("collect",))
 ATTACKS = Family("attacks", "attack", ("discreet.verbs.attack",), commands=("attack",))
-HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("secrets",))
+HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("hide",))
 FAMILIES = (
     MODELS,
     RECODERS,
@@ -48,6 +65,11 @@ FAMILIES = (
     CELL_RULES,
     HIDING,
     ATTACKS,
+    FREQUENCY_ORACLES,
+    MEAN_PROTOCOLS,
+    COMBINE_FUNCTIONS,
+    VERTICAL_FUNCTIONS,
+    SUM_PROTOCOLS,
     HIERARCHIES,
 )
 

@@ -12,6 +12,7 @@ from scipy import stats
 from tests.noise.bits import Repeatable
 
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import MEAN_PROTOCOLS
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
@@ -21,13 +22,13 @@ from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.hybrid import Hybrid
 from discreet.verbs.collect.numbers.laplace import Laplace
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.protocol_choice import MEAN_PROTOCOLS, choose_mean_protocol
+from discreet.verbs.collect.protocol_choice import choose_mean_protocol
 from discreet.verbs.collect.report_distribution import Matrix, PublicChoice
 
 FALSE_POSITIVE = 1e-6
 SMALL = NumberGrid(-3, 5, 8)
 
-protocols = pytest.mark.parametrize("name", MEAN_PROTOCOLS)
+protocols = pytest.mark.parametrize("name", MEAN_PROTOCOLS.names())
 
 
 def rows(protocol: MeanProtocol) -> list[list[Fraction]]:
@@ -48,7 +49,7 @@ def rows(protocol: MeanProtocol) -> list[list[Fraction]]:
 @pytest.mark.parametrize("epsilon", ["1/100", "1", "5", "20"])
 @pytest.mark.parametrize("steps", [1, 2, 8])
 def test_the_promise_is_true_and_little_is_given_away(name: str, epsilon: str, steps: int) -> None:
-    protocol = MEAN_PROTOCOLS[name](NumberGrid(0, 1, steps), epsilon)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(NumberGrid(0, 1, steps), epsilon)
     result = audit(protocol)
     assert result.holds
     assert result.epsilon == pytest.approx(float(protocol.epsilon), rel=1e-5)
@@ -58,7 +59,7 @@ def test_the_promise_is_true_and_little_is_given_away(name: str, epsilon: str, s
 @protocols
 def test_the_promise_is_true_on_a_finer_grid(name: str) -> None:
     """The largest chance of a report over the least, over all points at once."""
-    protocol = MEAN_PROTOCOLS[name](NumberGrid(0, 100, 60), 1)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(NumberGrid(0, 100, 60), 1)
     for distribution in (
         protocol.report_distribution.outcomes
         if isinstance(protocol.report_distribution, PublicChoice)
@@ -71,7 +72,7 @@ def test_the_promise_is_true_on_a_finer_grid(name: str) -> None:
 @protocols
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "6"])
 def test_reports_say_the_number_on_average(name: str, epsilon: str) -> None:
-    protocol = MEAN_PROTOCOLS[name](SMALL, epsilon)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(SMALL, epsilon)
     for point, row in enumerate(rows(protocol)):
         mean = sum(probability * document for probability, document in zip(row, protocol.report_values, strict=True))
         assert mean == point if name != "laplace" else abs(mean - point) < Fraction(1, 10**9)
@@ -79,7 +80,7 @@ def test_reports_say_the_number_on_average(name: str, epsilon: str) -> None:
 
 @protocols
 def test_the_variance_is_that_of_the_law(name: str) -> None:
-    protocol = MEAN_PROTOCOLS[name](SMALL, 1)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(SMALL, 1)
     np.testing.assert_allclose(protocol.probabilities, np.array(rows(protocol), dtype=float), rtol=1e-12)
     exact = [
         sum(
@@ -94,7 +95,7 @@ def test_the_variance_is_that_of_the_law(name: str) -> None:
 @protocols
 @pytest.mark.parametrize("point", [0, 3, 8])
 def test_devices_draw_by_the_law(name: str, point: int) -> None:
-    protocol, n = MEAN_PROTOCOLS[name](SMALL, 1), 30_000
+    protocol, n = MEAN_PROTOCOLS.entry(name).kind(SMALL, 1), 30_000
     drawn = protocol.randomize(np.full(n, SMALL.value(point)), entropy=Repeatable(point))
     mean = n * np.array(rows(protocol)[point], dtype=float)
     off = ((protocol.count(drawn) - mean) ** 2 / mean).sum()
@@ -104,7 +105,7 @@ def test_devices_draw_by_the_law(name: str, point: int) -> None:
 @protocols
 def test_bars_cover_at_the_stated_rate(name: str) -> None:
     surveys, n, entropy = 200, 1000, Repeatable(7)
-    protocol = MEAN_PROTOCOLS[name](NumberGrid(0, 100), 1)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(NumberGrid(0, 100), 1)
     values = np.random.default_rng(1).gamma(2, 10, n)
     true, covered = np.clip(values, 0, 100).mean(), 0
     for _ in range(surveys):
@@ -116,7 +117,7 @@ def test_bars_cover_at_the_stated_rate(name: str) -> None:
 
 @protocols
 def test_counts_merge_and_bad_reports_are_refused(name: str) -> None:
-    protocol = MEAN_PROTOCOLS[name](SMALL, 1)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(SMALL, 1)
     reports = protocol.randomize(np.linspace(-3, 5, 999))
     assert reports.type == protocol.report_type
     halves = protocol.count(reports.slice(0, 400)) + protocol.count(reports.slice(400))
@@ -136,15 +137,15 @@ def test_counts_merge_and_bad_reports_are_refused(name: str) -> None:
 
 @protocols
 def test_a_protocol_is_made_again_of_its_parameters(name: str) -> None:
-    protocol = MEAN_PROTOCOLS[name](NumberGrid("-1/3", 2, 7), "1/2")
-    assert MEAN_PROTOCOLS[name](NumberGrid(**protocol.parameters), str(protocol.epsilon)) == protocol
-    assert hash(MEAN_PROTOCOLS[name](NumberGrid("-1/3", 2, 7), "1/2")) == hash(protocol)
+    protocol = MEAN_PROTOCOLS.entry(name).kind(NumberGrid("-1/3", 2, 7), "1/2")
+    assert MEAN_PROTOCOLS.entry(name).kind(NumberGrid(**protocol.parameters), str(protocol.epsilon)) == protocol
+    assert hash(MEAN_PROTOCOLS.entry(name).kind(NumberGrid("-1/3", 2, 7), "1/2")) == hash(protocol)
 
 
 def test_theory_s_variances_are_met() -> None:
     """From -1 to 1: Duchi ((e+1)/(e-1))² - x²; piecewise at its worst; cut Laplace noise below all Laplace noise."""
     grid, e = NumberGrid(-1, 1), math.e
-    worst = {name: float(made(grid, 1).variances.max()) for name, made in MEAN_PROTOCOLS.items()}
+    worst = {name: float(MEAN_PROTOCOLS.entry(name).kind(grid, 1).variances.max()) for name in MEAN_PROTOCOLS.names()}
     assert worst["duchi"] == pytest.approx(((e + 1) / (e - 1)) ** 2, rel=1e-3)
     half = math.exp(0.5)
     assert worst["piecewise"] == pytest.approx(1 / (half - 1) + (half + 3) / (3 * (half - 1) ** 2), rel=1e-2)

@@ -12,9 +12,9 @@ from sklearn.naive_bayes import GaussianNB
 from tests.combine.playing import played, result
 
 from discreet.core.document import dumps, loads
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import Aborted, BadInput, DataError
 from discreet.verbs.combine.data import load
-from discreet.verbs.combine.functions.parse import FUNCTIONS, parse_function
 from discreet.verbs.combine.terms import Terms
 
 SIZES = {"north": 170, "south": 90, "east": 40}
@@ -63,7 +63,7 @@ def found():
 
 
 def test_every_function_is_tried_and_written_as_plain_data(found):
-    assert set(FIELDS) | {"parity"} == set(FUNCTIONS)
+    assert set(FIELDS) | {"parity"} == set(COMBINE_FUNCTIONS.names())
     for one in found.values():
         assert loads(dumps(one.value)) == one.value
         assert str(one)
@@ -101,7 +101,7 @@ def test_order_statistics_are_exact_and_say_what_was_seen(found):
         expected = np.quantile(ALL[column], share, method="inverted_cdf")
         assert float(found[name].value[name]) == expected
         seen = found[name].revealed[-1]
-        most = parse_function(FIELDS[name]).sums(Terms(tuple(SIZES), function=FIELDS[name]))
+        most = COMBINE_FUNCTIONS.parse(FIELDS[name]).sums(Terms(tuple(SIZES), function=FIELDS[name]))
         assert seen.count(" at or below ") <= most - 1
     assert f"{int((ALL['age'] <= 55).sum())} at or below 55" in found["median"].revealed[-1]
 
@@ -234,7 +234,7 @@ def test_the_sums_are_as_many_as_the_steps_say():
         terms = Terms(tuple(SIZES), "shares", text)
         messages = played(terms, HELD).messages
         sums = {message.kind.partition("/")[0] for message in messages}
-        assert len(sums) <= parse_function(terms.function).sums(terms), name
+        assert len(sums) <= COMBINE_FUNCTIONS.parse(terms.function).sums(terms), name
         if name not in ("logistic", "kmeans", "tree", "min", "max", "median", "quantile"):
             assert len(sums) == 1
 
@@ -273,7 +273,7 @@ def test_perfectly_separated_classes_are_said_not_to_converge():
 )
 def test_a_wrong_text_is_told_with_a_reason(text, why):
     with pytest.raises(BadInput, match=why):
-        parse_function(text).check(Terms(tuple(SIZES)))
+        COMBINE_FUNCTIONS.parse(text).check(Terms(tuple(SIZES)))
 
 
 def test_a_category_that_was_not_declared_is_an_error_before_anything_is_sent():

@@ -10,9 +10,9 @@ from itertools import product
 
 import pytest
 
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import NoPromise
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.functions.parse import FUNCTIONS, parse_function
 from discreet.verbs.combine.terms import Terms
 
 BOUNDS = [(-7, 3), (-9, -4), (2, 9), (0, 5), (4, 4)]
@@ -57,7 +57,7 @@ def check(asked, terms, pairs):
 @pytest.mark.parametrize("text", ROWS)
 def test_a_row_that_comes_changes_what_is_declared(text, low, high):
     terms = terms_of(text, low, high)
-    asked = parse_function(terms.function)
+    asked = COMBINE_FUNCTIONS.parse(terms.function)
     values = {"x": range(low, high + 1), "c": "abc", "d": ("no", "yes")}
     rows = list(product(*(values[name] for name in ROWS[text])))
     held = [rows[0], rows[-1]]
@@ -74,7 +74,7 @@ def test_a_row_that_comes_changes_what_is_declared(text, low, high):
 def test_another_number_of_a_party_changes_what_is_declared(text, low, high):
     terms, ends = terms_of(text, low, high), sorted({low, (low + high) // 2, high})
     every = [list(some) for some in product(ends, repeat=OWN[text])]
-    asked = parse_function(terms.function)
+    asked = COMBINE_FUNCTIONS.parse(terms.function)
     check(asked, terms, product(every, every))
     width = max(high - low, 1)
     assert asked.sensitivities(terms)[0].l2_squared == OWN[text] * width**2
@@ -83,7 +83,7 @@ def test_another_number_of_a_party_changes_what_is_declared(text, low, high):
 
 def test_every_function_that_offers_noise_is_here():
     here = {text.split()[0] for text in (*ROWS, *OWN)}
-    for name, kind in FUNCTIONS.items():
+    for name, kind in ((one.name, one.kind) for one in COMBINE_FUNCTIONS.entries()):
         if name not in here:
             with pytest.raises(NoPromise):
                 kind.sensitivities(object.__new__(kind), terms_of("sum", 0, 1))

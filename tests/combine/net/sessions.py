@@ -6,10 +6,10 @@ import socket
 
 import numpy as np
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.verbs.combine.group import ModularGroup
 from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.manifest import Endpoint, Manifest
-from discreet.verbs.combine.protocols.parse import parse_protocol
 from discreet.verbs.combine.protocols.protocol import Party
 from discreet.verbs.combine.terms import Terms
 
@@ -57,6 +57,6 @@ def part(session, name, length=3, bring=None):
     def begin(crypto):
         terms = session.terms
         me = Party(name, terms.parties, GROUP, length, crypto, "sum 1/", terms.threshold, terms.adder)
-        return parse_protocol(terms.protocol).play(me, value(name, length) if bring is None else bring)
+        return SUM_PROTOCOLS.parse(terms.protocol).play(me, value(name, length) if bring is None else bring)
 
     return begin

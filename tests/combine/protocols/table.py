@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.verbs.combine import bus
 from discreet.verbs.combine.bus import BusRun
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.effects import Effect, Play
 from discreet.verbs.combine.group import ModularGroup
-from discreet.verbs.combine.protocols.parse import parse_protocol
 from discreet.verbs.combine.protocols.protocol import Party, Total
 
 NAMES = ("north", "south", "east", "west", "mid", "far")
@@ -56,7 +56,7 @@ class Case:
         changes: Mapping[str, Change] | None = None,
     ) -> BusRun[Total]:
         """Everybody plays; some leave, some change what they say."""
-        made = parse_protocol(self.text)
+        made = SUM_PROTOCOLS.parse(self.text)
         plays = {name: made.play(self.me(name), self.value(name)) for name in self.parties}
         for name, change in (changes or {}).items():
             plays[name] = _changed(plays[name], change)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.combine.protocols.table import NAMES, Case, Change, effects, leaving, plain
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine.bus import BusRun
 from discreet.verbs.combine.effects import Broadcast, Effect, Gather, Send
 from discreet.verbs.combine.protocols.dropout import require_safe_survivors
-from discreet.verbs.combine.protocols.parse import parse_protocol
 from discreet.verbs.combine.protocols.protocol import Total
 
 
@@ -125,14 +125,14 @@ def test_not_more_than_half_is_refused(count: int, threshold: int) -> None:
     with pytest.raises(BadInput, match="more than half"):
         Case("masks", count, threshold=threshold).play()
     with pytest.raises(BadInput, match="more than half"):
-        parse_protocol("masks").withstands(NAMES[:count], threshold)
+        SUM_PROTOCOLS.parse("masks").withstands(NAMES[:count], threshold)
 
 
 @pytest.mark.parametrize(
     ("count", "threshold", "size"), [(5, 0, 3), (5, 5, 3), (5, 4, 3), (5, 3, 2), (3, 2, 1), (2, 0, 1)]
 )
 def test_withstands_fewer_than_the_threshold(count: int, threshold: int, size: int) -> None:
-    assert {len(some) for some in parse_protocol("masks").withstands(NAMES[:count], threshold)} == {size}
+    assert {len(some) for some in SUM_PROTOCOLS.parse("masks").withstands(NAMES[:count], threshold)} == {size}
 
 
 def test_the_same_again_when_somebody_leaves() -> None:

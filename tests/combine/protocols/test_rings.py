@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from tests.combine.protocols.table import NAMES, Case
 
-from discreet.verbs.combine.protocols.parse import parse_protocol
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.verbs.combine.protocols.rings import rings
 
 
@@ -43,11 +43,11 @@ def test_two_neighbours_expose_who_is_between() -> None:
 
 def test_all_but_two_neighbours() -> None:
     four = NAMES[:4]
-    ring = {frozenset(some) for some in parse_protocol("ring").withstands(four, 0)}
+    ring = {frozenset(some) for some in SUM_PROTOCOLS.parse("ring").withstands(four, 0)}
     assert ring == {frozenset(pair) for pair in [four[:2], four[1:3], four[2:], (four[3], four[0])]}
-    paths = {frozenset(some) for some in parse_protocol("paths count=2").withstands(four, 0)}
+    paths = {frozenset(some) for some in SUM_PROTOCOLS.parse("paths count=2").withstands(four, 0)}
     assert paths == {frozenset(pair) for pair in combinations(four, 2)}
-    assert set(parse_protocol("ring").withstands(four[:2], 0)) == {("north",), ("south",)}
+    assert set(SUM_PROTOCOLS.parse("ring").withstands(four[:2], 0)) == {("north",), ("south",)}
 
 
 def test_all_rings_turn_at_the_same_time() -> None:

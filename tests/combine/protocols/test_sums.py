@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.combine.protocols.table import NAMES, Case, plain
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine import bus
 from discreet.verbs.combine.effects import Broadcast, Effect, Send
-from discreet.verbs.combine.protocols.parse import PROTOCOLS, parse_protocol
 
 TEXTS = ("masks", "shares", "paths", "paths count=3", "ring", "trusted", "trusted party=south")
 
@@ -59,7 +59,7 @@ def test_dining_is_for_bits() -> None:
 )
 def test_any_numbers(text: str, bits: int, numbers: list[list[int]]) -> None:
     case = Case(text, len(numbers), bits, length=2)
-    made = parse_protocol(text)
+    made = SUM_PROTOCOLS.parse(text)
     values = {name: case.group.vector(some) for name, some in zip(NAMES, numbers, strict=False)}
     played = bus.play({name: made.play(case.me(name), value) for name, value in values.items()})
     want = [sum(column) % case.group.modulus for column in zip(*numbers, strict=True)]
@@ -89,7 +89,7 @@ def test_what_is_sent_is_reduced(text: str, bits: int) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_values_are_left_as_they_are(text: str) -> None:
     case = Case(text, 3)
-    made = parse_protocol(text)
+    made = SUM_PROTOCOLS.parse(text)
     values = {name: case.value(name) for name in case.parties}
     for value in values.values():
         value.setflags(write=False)
@@ -127,8 +127,8 @@ def test_who_leaves_ends_it(text: str) -> None:
 
 
 def test_every_protocol_says_what_it_is() -> None:
-    for name, kind in PROTOCOLS.items():
-        made = parse_protocol(name)
+    for name, kind in ((one.name, one.kind) for one in SUM_PROTOCOLS.entries()):
+        made = SUM_PROTOCOLS.parse(name)
         assert made.name == name and isinstance(made, kind)
         assert made.title and made.adversary().endswith(".")
 
@@ -137,7 +137,7 @@ def test_every_protocol_says_what_it_is() -> None:
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6])
 def test_withstands_are_coalitions(text: str, count: int) -> None:
     parties = NAMES[:count]
-    found = list(parse_protocol(text).withstands(parties, 0))
+    found = list(SUM_PROTOCOLS.parse(text).withstands(parties, 0))
     assert found and len(set(found)) == len(found)
     most = 2 if text == "ring" else count
     assert all(len(some) == max(min(count - 2, most), 1) and set(some) < set(parties) for some in found)

@@ -8,8 +8,7 @@ import pytest
 from tests.combine.symbolic.brute import Small, agrees
 from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 
-from discreet.verbs.combine.protocols.parse import PROTOCOLS
-from discreet.verbs.combine.protocols.parse import parse_protocol as parsed
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.verbs.combine.symbolic.coalition import leakages
 from discreet.verbs.combine.symbolic.symbols import LinearForm, Value
 
@@ -26,10 +25,10 @@ def compare(protocol, count, bits, **case):
 
 
 @pytest.mark.parametrize("count, bits", SMALL)
-@pytest.mark.parametrize("text", [*PROTOCOLS, "paths count=3", "trusted party=south"])
+@pytest.mark.parametrize("text", [*SUM_PROTOCOLS.names(), "paths count=3", "trusted party=south"])
 def test_protocols(text, count, bits):
     if text != "dining" or bits == 1:
-        compare(parsed(text), count, bits)
+        compare(SUM_PROTOCOLS.parse(text), count, bits)
 
 
 @pytest.mark.parametrize("bits", [1, 2])
@@ -39,11 +38,11 @@ def test_a_wrong_answer_would_be_noticed(bits):
     ring = leakages("ring", PARTIES, group=Small(1))["south", "west"]
     masks = leakages("masks", PARTIES[:3], group=Small(bits))["south",]
     told = leakages(Told(2), PARTIES[:2], group=Small(bits))["south",]
-    assert agrees(parsed("ring"), PARTIES, 1, ring)
+    assert agrees(SUM_PROTOCOLS.parse("ring"), PARTIES, 1, ring)
     for beyond in ((), (north + east,)):
-        assert not agrees(parsed("ring"), PARTIES, 1, replace(ring, beyond=beyond))
+        assert not agrees(SUM_PROTOCOLS.parse("ring"), PARTIES, 1, replace(ring, beyond=beyond))
     for beyond in ((north,), (LinearForm({Value("north"): 1 << (bits - 1)}),)):
-        assert not agrees(parsed("masks"), PARTIES[:3], bits, replace(masks, beyond=beyond))
+        assert not agrees(SUM_PROTOCOLS.parse("masks"), PARTIES[:3], bits, replace(masks, beyond=beyond))
     assert agrees(Told(2), PARTIES[:2], bits, told)
     assert not agrees(Told(2), PARTIES[:2], bits, replace(told, beyond=()))
 
@@ -65,18 +64,18 @@ def test_protocols_that_leak(protocol, count, bits):
 def test_masks_when_somebody_leaves(how, kind, bits, adder):
     for party in PARTIES[:3]:
         if (party, kind) not in {(adder, "masked"), (adder, "unmask")}:
-            compare(parsed("masks"), 3, bits, threshold=2, adder=adder, **{how: {party: kind}})
+            compare(SUM_PROTOCOLS.parse("masks"), 3, bits, threshold=2, adder=adder, **{how: {party: kind}})
 
 
 @pytest.mark.parametrize("kind", ["masked", "unmask"])
 def test_masks_of_four_when_somebody_leaves(kind):
-    compare(parsed("masks"), 4, 1, threshold=3, late={"east": kind})
+    compare(SUM_PROTOCOLS.parse("masks"), 4, 1, threshold=3, late={"east": kind})
 
 
 @pytest.mark.parametrize("text, kind", [("masks", "masked"), ("shares", "part"), ("shares", "piece")])
 def test_sums_that_are_not_finished(text, kind):
-    compare(parsed(text), 3, 2, drops={"south": kind})
-    compare(parsed(text), 3, 2, late={"south": kind})
+    compare(SUM_PROTOCOLS.parse(text), 3, 2, drops={"south": kind})
+    compare(SUM_PROTOCOLS.parse(text), 3, 2, late={"south": kind})
 
 
 @pytest.mark.parametrize("bits", [1, 2])

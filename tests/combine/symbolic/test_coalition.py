@@ -7,10 +7,9 @@ from itertools import pairwise
 import pytest
 from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine.protocols.masks import Masks
-from discreet.verbs.combine.protocols.parse import PROTOCOLS
-from discreet.verbs.combine.protocols.parse import parse_protocol as parsed
 from discreet.verbs.combine.protocols.rings import rings
 from discreet.verbs.combine.symbolic.coalition import leakage, leakages, withstands
 from discreet.verbs.combine.terms import Terms
@@ -18,7 +17,7 @@ from discreet.verbs.combine.terms import Terms
 PARTIES = ("north", "south", "east", "west", "up", "down")
 FOUR = PARTIES[:4]
 SIZES = range(2, 7)
-TEXTS = (*PROTOCOLS, "paths count=1", "paths count=3", "trusted party=south")
+TEXTS = (*SUM_PROTOCOLS.names(), "paths count=1", "paths count=3", "trusted party=south")
 
 
 def parties_in(form):
@@ -89,7 +88,7 @@ def test_whoever_is_trusted_sees_all(text, trusted, count):
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_is_promised_is_what_is_computed(text, count):
     parties = PARTIES[:count]
-    promised = set(parsed(text).withstands(parties, 0))
+    promised = set(SUM_PROTOCOLS.parse(text).withstands(parties, 0))
     computed = set(withstands(text, parties))
     if text.startswith("trusted") and count == 2:
         assert promised < computed  # the sum itself gives the other's value away; nothing is promised of the trusted

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.exact import Number
+from discreet.core.families import MEAN_PROTOCOLS
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.errors import BadInput, NoPromise
@@ -21,7 +22,7 @@ from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.poisoning import detect_poisoning, poisoning_tolerance
 from discreet.verbs.collect.protocol import LocalProtocol
-from discreet.verbs.collect.protocol_choice import MEAN_PROTOCOLS, choose, choose_mean_protocol, frequency_oracle
+from discreet.verbs.collect.protocol_choice import choose, choose_mean_protocol, frequency_oracle
 from discreet.verbs.collect.release import make_release, respondent_statement
 from discreet.verbs.collect.report_arrays import Reports
 
@@ -105,10 +106,11 @@ def _protocol(
         return choice.oracle, choice.reason
     reason = f"{protocol}: chosen by the caller."
     if isinstance(values, NumberGrid):
-        if protocol not in MEAN_PROTOCOLS:
-            known = ", ".join(MEAN_PROTOCOLS)
-            raise BadInput(f"A mean cannot be collected by the protocol {protocol!r}.", hint=f"Known are {known}.")
-        return MEAN_PROTOCOLS[protocol](values, epsilon), reason
+        known = {entry.name: entry.kind for entry in MEAN_PROTOCOLS.entries()}
+        if protocol not in known:
+            told = f"A mean cannot be collected by the protocol {protocol!r}."
+            raise BadInput(told, hint=f"Known are {', '.join(known)}.")
+        return known[protocol](values, epsilon), reason
     if protocol == "coins":
         raise BadInput("Two coins have an epsilon of their own.", hint="Give protocol=collect.Coins() and no epsilon.")
     return frequency_oracle(protocol)(values, epsilon), reason

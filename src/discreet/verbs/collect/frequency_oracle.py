@@ -23,6 +23,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import parameter, parameterized
 from discreet.core.document import fields
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
@@ -35,12 +36,12 @@ from discreet.verbs.collect.protocol import LocalProtocol
 from discreet.verbs.collect.report_arrays import Reports, chunks_of
 
 
-@dataclass(frozen=True, init=False)
+@parameterized(init=False)
 class FrequencyOracle(LocalProtocol[FrequencyEstimate]):
     """A local protocol for which of some values a person has."""
 
     domain: Domain
-    epsilon: Fraction
+    epsilon: Fraction = parameter("Privacy loss of a report.", above=0, python=True)
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         set_fields(

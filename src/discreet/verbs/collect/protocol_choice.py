@@ -11,7 +11,7 @@ variances depend on how many did, and not on p and q alone. It has a tally of it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -19,39 +19,23 @@ from typing import Any, Literal, TypeAlias, get_args
 import pyarrow as pa
 
 from discreet.core.exact import Number, equation
+from discreet.core.families import FREQUENCY_ORACLES, MEAN_PROTOCOLS
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.collect.domain import Domain
-from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS
-from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.local_hashing import BLH, OLH
-from discreet.verbs.collect.frequency.projective_geometry import PGR
-from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
-from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.longitudinal.l_grr import LGRR
-from discreet.verbs.collect.longitudinal.loloha import LOLOHA
-from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
-from discreet.verbs.collect.numbers.duchi import Duchi
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.numbers.hybrid import Hybrid
-from discreet.verbs.collect.numbers.laplace import Laplace
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.numbers.window import Piecewise, SquareWave
 from discreet.verbs.collect.probability import require_epsilon
 
 Priority: TypeAlias = Literal["accuracy", "bytes", "speed"]
 
-_ONE_TIME = (GRR, SUE, OUE, BLH, OLH, SubsetSelection, Hadamard, HCMS, CMS, PGR)
-ONE_TIME_ORACLES = tuple(oracle.name for oracle in _ONE_TIME)
+ONE_TIME_ORACLES = tuple(
+    entry.name
+    for entry in FREQUENCY_ORACLES.entries()
+    if not issubclass(entry.kind, MemoizedOracle) and any(one.name == "epsilon" for one in entry.parameters)
+)
 """Names of the oracles to choose from: made for a given epsilon, and for being asked once."""
-FREQUENCY_ORACLES: Mapping[str, type[FrequencyOracle]] = {
-    oracle.name: oracle for oracle in (*_ONE_TIME, Coins, RAPPOR, LGRR, LOSUE, LOLOHA)
-}
-MEAN_PROTOCOLS: Mapping[str, type[MeanProtocol]] = {
-    protocol.name: protocol for protocol in (Laplace, Duchi, Piecewise, Hybrid, SquareWave)
-}
 _ACCURACY_MARGIN = 1.01
 """Largest error, relative to the smallest, of oracles that count as equally accurate."""
 _ERROR_FACTOR = 2
@@ -116,15 +100,16 @@ def choose(
 
 def choose_mean_protocol(grid: NumberGrid, epsilon: Number) -> MeanProtocol:
     """Choose the protocol for a mean whose error is smallest for the number that it is worst for."""
-    protocols = (protocol(grid, epsilon) for protocol in MEAN_PROTOCOLS.values())
+    protocols: list[MeanProtocol] = [entry.kind(grid, epsilon) for entry in MEAN_PROTOCOLS.entries()]
     return min(protocols, key=lambda protocol: float(protocol.variances.max()))
 
 
 def frequency_oracle(name: str) -> type[FrequencyOracle]:
     """The frequency oracle with a name."""
-    if name not in FREQUENCY_ORACLES:
-        raise NotFound(f"There is no protocol {name!r}.", hint=f"Known are {', '.join(FREQUENCY_ORACLES)}.")
-    return FREQUENCY_ORACLES[name]
+    known: dict[str, type[FrequencyOracle]] = {entry.name: entry.kind for entry in FREQUENCY_ORACLES.entries()}
+    if name not in known:
+        raise NotFound(f"There is no protocol {name!r}.", hint=f"Known are {', '.join(known)}.")
+    return known[name]
 
 
 _ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from discreet.core.families import COMBINE_FUNCTIONS, SUM_PROTOCOLS
 from discreet.core.loss import Loss
 from discreet.core.statement import Evidence, Secrecy, Statement
 from discreet.errors import BadInput
@@ -17,10 +18,10 @@ from discreet.verbs.combine import distributed_noise
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.parse import parse_function
+from discreet.verbs.combine.functions.function import Function
 from discreet.verbs.combine.functions.sums import Parity
 from discreet.verbs.combine.protocols.masks import Dining
-from discreet.verbs.combine.protocols.parse import parse_protocol
+from discreet.verbs.combine.protocols.protocol import SumProtocol
 from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
@@ -35,7 +36,7 @@ _MAX_LISTED_COALITIONS = 64
 
 def play(terms: Terms, name: str, crypto: NumericCrypto, data: Data, *, charge: Charge | None = None) -> Play[Result]:
     """Play the part of the party ``name``, who brings ``data``; its loss is charged before its first message."""
-    function = parse_function(terms.function)
+    function: Function = COMBINE_FUNCTIONS.parse(terms.function)
     statement(terms)
     secure_sums = SecureSums(terms, name, crypto)
     if terms.epsilon is not None and not function.replaces:
@@ -51,12 +52,14 @@ def play(terms: Terms, name: str, crypto: NumericCrypto, data: Data, *, charge: 
 
 def reveals(terms: Terms) -> tuple[str, ...]:
     """What every party learns besides the result, as full sentences."""
-    return parse_function(terms.function).reveals(terms)
+    function: Function = COMBINE_FUNCTIONS.parse(terms.function)
+    return function.reveals(terms)
 
 
 def statement(terms: Terms) -> Statement:
     """State what a session with these terms promises, and raise an error for whatever is wrong with them."""
-    function, protocol = parse_function(terms.function), parse_protocol(terms.protocol)
+    function: Function = COMBINE_FUNCTIONS.parse(terms.function)
+    protocol: SumProtocol = SUM_PROTOCOLS.parse(terms.protocol)
     function.check(terms)
     if (protocol.name == Dining.name) != (function.name == Parity.name):
         raise BadInput(

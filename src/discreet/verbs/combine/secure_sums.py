@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.distributed_noise import FigureSensitivity, noise_shares
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.group import ModularGroup, Vector
-from discreet.verbs.combine.protocols.parse import parse_protocol
 from discreet.verbs.combine.protocols.protocol import Party
 from discreet.verbs.combine.terms import Terms
 
@@ -50,7 +50,7 @@ class SecureSums:
         """Parties of the next sum."""
         self.completed = 0
         """Number of sums so far."""
-        self._protocol = parse_protocol(terms.protocol)
+        self._protocol = SUM_PROTOCOLS.parse(terms.protocol)
 
     def total(
         self,

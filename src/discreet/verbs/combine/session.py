@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from discreet.core.exact import Number, exact
+from discreet.core.families import COMBINE_FUNCTIONS, SUM_PROTOCOLS, VERTICAL_FUNCTIONS
 from discreet.core.statement import Statement
 from discreet.core.text import meant
 from discreet.errors import BadInput
@@ -18,14 +19,11 @@ from discreet.verbs.combine import horizontal
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.parse import FUNCTIONS, parse_function
 from discreet.verbs.combine.horizontal import Charge
-from discreet.verbs.combine.protocols.parse import PROTOCOLS, parse_protocol
 from discreet.verbs.combine.protocols.rings import Paths
 from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import TermOptions, Terms, checked_name
 from discreet.verbs.combine.vertical import session as vertical
-from discreet.verbs.combine.vertical.functions import FUNCTIONS as VERTICAL_FUNCTIONS
 
 JOIN = vertical.PROTOCOL
 
@@ -85,7 +83,7 @@ def joins(terms: Terms) -> bool:
 
 def hides_rows(terms: Terms) -> bool:
     """Whether there is noise that hides one row, so that nobody may have several."""
-    return terms.epsilon is not None and not joins(terms) and not parse_function(terms.function).replaces
+    return terms.epsilon is not None and not joins(terms) and not COMBINE_FUNCTIONS.parse(terms.function).replaces
 
 
 def brings_nothing(terms: Terms, name: str) -> bool:
@@ -95,16 +93,16 @@ def brings_nothing(terms: Terms, name: str) -> bool:
 
 def known_functions() -> list[tuple[str, str, str]]:
     """All functions: name, how it is written, and what it gives."""
-    vertical_ones = (
-        (kind.name, kind.example, f"{kind.title} (protocol {JOIN})") for kind in VERTICAL_FUNCTIONS.values()
-    )
-    return [*((kind.name, kind.example, kind.title) for kind in FUNCTIONS.values()), *vertical_ones]
+    known = [(one.name, one.kind.example, one.kind.title) for one in COMBINE_FUNCTIONS.entries()]
+    for one in VERTICAL_FUNCTIONS.entries():
+        known.append((one.name, one.kind.example, f"{one.kind.title} (protocol {JOIN})"))
+    return known
 
 
 def known_protocols() -> list[tuple[str, str, bool]]:
     """All protocols: name, how it works, and whether parties may drop out."""
     join = (JOIN, "different columns about the same people: private set intersection, then products", False)
-    return [*((kind.name, kind.title, kind.drops) for kind in PROTOCOLS.values()), join]
+    return [*((one.name, one.kind.title, one.kind.drops) for one in SUM_PROTOCOLS.entries()), join]
 
 
 def _bounds(bounds: Any) -> tuple[Number | None, Number | None]:
@@ -119,7 +117,7 @@ def _bounds(bounds: Any) -> tuple[Number | None, Number | None]:
 
 def _require_intended(terms: Terms) -> None:
     """Refuse terms that would compute something other than their author most likely means."""
-    known, name = (*PROTOCOLS, JOIN), terms.protocol.strip().split(" ")[0]
+    known, name = [one[0] for one in known_protocols()], terms.protocol.strip().split(" ")[0]
     if name not in known:
         raise BadInput(f"There is no protocol {name!r}{meant(name, known)}.", hint=f"Known: {', '.join(known)}.")
     if terms.epsilon is not None and terms.epsilon <= 0:
@@ -130,7 +128,7 @@ def _require_intended(terms: Terms) -> None:
             hint="Say --epsilon 1 as well, or leave it out.",
         )
     rings = len(terms.parties) // 2
-    if name == Paths.name and isinstance(paths := parse_protocol(terms.protocol), Paths) and paths.count > rings:
+    if name == Paths.name and isinstance(paths := SUM_PROTOCOLS.parse(terms.protocol), Paths) and paths.count > rings:
         raise BadInput(
             f"Among {len(terms.parties)} parties there {'is' if rings == 1 else 'are'} only {rings} different "
             f"ring{'s' * (rings > 1)}, not {paths.count}: further ones would protect nobody.",

@@ -9,11 +9,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.core.statement import Secrecy
 from discreet.core.text import number
 from discreet.verbs.combine import distributed_noise, session
 from discreet.verbs.combine.distributed_noise import LaplaceShare, NoiseShare, SkellamShare
-from discreet.verbs.combine.functions.parse import parse_function
 from discreet.verbs.combine.functions.sums import Sum
 from discreet.verbs.combine.terms import Terms
 
@@ -51,7 +51,7 @@ def expected_error(terms: Terms, staying: int = 0) -> str:
     """Expected error of a result with noise of ``staying`` parties (0: all); empty without noise."""
     if terms.epsilon is None:
         return ""
-    function = parse_function(terms.function)
+    function = COMBINE_FUNCTIONS.parse(terms.function)
     if function.name not in _TOTAL_FUNCTIONS:
         return "How far off it is depends on how many rows there are."
     [part] = distributed_noise.noise_shares(terms, function.sensitivities(terms))

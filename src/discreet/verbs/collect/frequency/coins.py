@@ -13,7 +13,6 @@ and a no tells much; yes and no then have probabilities of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare, parameter
 from discreet.core.exact import Number, exact
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
@@ -31,17 +32,26 @@ from discreet.verbs.collect.report_arrays import count_outcomes
 from discreet.verbs.collect.report_distribution import Matrix
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "coins", rank=10, paper="Warner 1965", init=False)
 class Coins(FrequencyOracle):
     """Randomised response by two coins with declared probabilities, for two values: no and yes."""
 
-    name = "coins"
     report_type = pa.uint8()
     operations = 3
-    truth: Fraction
-    """Probability that the first coin falls heads: the truth is reported."""
-    heads: Fraction
-    """Probability that the second coin falls heads: the second value is reported."""
+    truth: Fraction = parameter(
+        "Probability that the first coin falls heads: the truth is reported.",
+        default=Fraction(1, 2),
+        above=0,
+        below=1,
+        python=True,
+    )
+    heads: Fraction = parameter(
+        "Probability that the second coin falls heads: the second value is reported.",
+        default=Fraction(1, 2),
+        above=0,
+        below=1,
+        python=True,
+    )
 
     def __init__(
         self,

@@ -34,7 +34,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import declare
 from discreet.core.exact import Number
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
@@ -195,17 +197,15 @@ class CountMeanSketch(FrequencyOracle):
         return bucket_of(((a * value + b) % self.field * value + c) % self.field, self.field, self.buckets)
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "cms", rank=8, paper="Apple 2017", init=False)
 class CMS(CountMeanSketch):
     """CMS: a bit for every bucket."""
 
-    name = "cms"
     bucket_oracle = SUE
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "hcms", rank=7, paper="Apple 2017", init=False)
 class HCMS(CountMeanSketch):
     """HCMS, with Hadamard response: four bytes, for any number of values."""
 
-    name = "hcms"
     bucket_oracle = Hadamard

@@ -8,14 +8,15 @@ Bonawitz and Ramage 2016).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
@@ -25,11 +26,10 @@ from discreet.verbs.collect.report_arrays import count_outcomes, integer_type, t
 from discreet.verbs.collect.report_distribution import SymmetricAnswers, randomized_response_distribution
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "grr", rank=0, paper="Kairouz, Bonawitz and Ramage 2016", init=False)
 class GRR(FrequencyOracle):
     """Generalised randomised response: the most accurate oracle where there are few values."""
 
-    name = "grr"
     operations = 4
 
     @cached_property

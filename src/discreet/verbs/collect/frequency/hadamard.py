@@ -13,7 +13,6 @@ the number of values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,8 +20,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
@@ -31,11 +32,10 @@ from discreet.verbs.collect.report_arrays import count_outcomes
 from discreet.verbs.collect.report_distribution import Matrix, PublicChoice, SymmetricAnswers
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "hadamard", rank=6, paper="Nguyên and others 2016", init=False)
 class Hadamard(FrequencyOracle):
     """Hadamard response: a position and a sign."""
 
-    name = "hadamard"
     operations = 4
     q_other = Fraction(1, 2)
 

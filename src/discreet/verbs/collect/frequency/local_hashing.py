@@ -26,9 +26,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
 from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
@@ -138,22 +140,18 @@ class LocalHashing(FrequencyOracle):
         return counts
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "olh", rank=4, paper="Wang and others 2017", init=False)
 class OLH(LocalHashing):
     """OLH, optimised local hashing: as accurate as OUE, in nine bytes."""
-
-    name = "olh"
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         FrequencyOracle.__init__(self, domain, epsilon)
         super().__init__(self.domain, epsilon, min(_MAX_BUCKETS, max(2, round(exp_lower(self.epsilon)) + 1)))
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "blh", rank=3, paper="Wang and others 2017", init=False)
 class BLH(LocalHashing):
     """BLH, binary local hashing: two buckets."""
-
-    name = "blh"
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         super().__init__(domain, epsilon, 2)

@@ -21,7 +21,6 @@ of all values; it is rounded to the whole number that it is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -29,9 +28,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
 from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
@@ -44,11 +45,10 @@ _MAX_VECTORS = 1 << 24
 """Largest number of vectors: their transform takes half a gigabyte."""
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "pgr", rank=9, paper="Feldman and others 2022", init=False)
 class PGR(FrequencyOracle):
     """Projective geometry response: nearly as accurate as subset selection, in a few bytes."""
 
-    name = "pgr"
     field: int
     """q: size of the field, a prime."""
     length: int

@@ -15,7 +15,6 @@ drawn again where the lower half would favour somebody (Lemire 2019) or where it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -26,9 +25,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
 from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts, Domain
@@ -48,11 +49,10 @@ _SPARE_NUMBERS = 1 << 10
 """Number of random numbers drawn beyond those expected."""
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "subset", rank=5, paper="Ye and Barg 2018", init=False)
 class SubsetSelection(BitOracle):
     """Subset selection, with the number of values that is best for the epsilon."""
 
-    name = "subset"
     size: int
     """ω: number of values in a report."""
 

@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts
@@ -82,11 +84,9 @@ class UnaryEncoding(BitOracle):
         return count_bits(reports_to_rows(reports), len(self.domain))
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "sue", rank=1, paper="Erlingsson, Pihur and Korolova 2014", init=False)
 class SUE(UnaryEncoding):
     """SUE, symmetric unary encoding: each bit is reported truly with the same probability."""
-
-    name = "sue"
 
     @cached_property
     def p_own(self) -> Fraction:
@@ -100,11 +100,10 @@ class SUE(UnaryEncoding):
         return 1 - self.p_own
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "oue", rank=2, paper="Wang and others 2017", init=False)
 class OUE(UnaryEncoding):
     """OUE, optimised unary encoding: the most accurate, at a bit for every value."""
 
-    name = "oue"
     p_own = Fraction(1, 2)
 
     @cached_property

@@ -13,7 +13,6 @@ and the least at another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
@@ -29,11 +30,9 @@ from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "l-grr", rank=12, paper="Arcolezi and others 2022", init=False)
 class LGRR(MemoizedOracle, GRR):
     """L-GRR, longitudinal GRR: for few values."""
-
-    name = "l-grr"
 
     @cached_property
     def permanent(self) -> GRR:

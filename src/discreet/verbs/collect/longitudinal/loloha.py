@@ -16,7 +16,6 @@ they are told apart the better the longer they are asked. So of several values n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -24,7 +23,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.exact import Number
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.core.loss import Pure
 from discreet.errors import NoPromise
 from discreet.noise.entropy import Entropy
@@ -36,11 +37,9 @@ from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "loloha", rank=14, paper="Arcolezi and others 2023", init=False)
 class LOLOHA(MemoizedOracle, LocalHashing):
     """LOLOHA, longitudinal local hashing: for values that change."""
-
-    name = "loloha"
 
     def __init__(
         self,

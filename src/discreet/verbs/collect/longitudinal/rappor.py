@@ -32,7 +32,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import declare
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
@@ -85,11 +87,9 @@ class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
         return probability * self.p_instantaneous + (1 - probability) * (1 - self.p_instantaneous)
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "rappor", rank=11, paper="Erlingsson, Pihur and Korolova 2014", init=False)
 class RAPPOR(MemoizedUnaryEncoding):
     """Basic RAPPOR: each bit is reported truly with the same probability."""
-
-    name = "rappor"
 
     @cached_property
     def permanent(self) -> SUE:
@@ -103,11 +103,9 @@ class RAPPOR(MemoizedUnaryEncoding):
         return round_down((odds / (odds + 1) - (1 - a)) / (2 * a - 1))
 
 
-@dataclass(frozen=True, init=False)
+@declare(FREQUENCY_ORACLES, "l-osue", rank=13, paper="Arcolezi and others 2022", init=False)
 class LOSUE(MemoizedUnaryEncoding):
     """L-OSUE: the most accurate over time, at a bit for every value."""
-
-    name = "l-osue"
 
     @cached_property
     def permanent(self) -> OUE:

@@ -8,13 +8,14 @@ rounding. It is the most accurate where ε is small, and the shortest: one bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from discreet.core.catalogue import declare
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import MEAN_PROTOCOLS
 from discreet.noise.entropy import Entropy, Words
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.mean import MeanProtocol
@@ -22,11 +23,9 @@ from discreet.verbs.collect.probability import DENOMINATOR, round_down
 from discreet.verbs.collect.report_distribution import Matrix
 
 
-@dataclass(frozen=True, init=False)
+@declare(MEAN_PROTOCOLS, "duchi", rank=1, paper="Duchi and others 2018", init=False)
 class Duchi(MeanProtocol):
     """Duchi's mechanism: one bit, for means at a small loss."""
-
-    name = "duchi"
 
     @cached_property
     def slope(self) -> Fraction:

@@ -9,12 +9,13 @@ is below 0.61.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from discreet.core.catalogue import declare
+from discreet.core.families import MEAN_PROTOCOLS
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Floats
 from discreet.verbs.collect.numbers.duchi import Duchi
@@ -27,11 +28,9 @@ _MIN_EPSILON = Fraction(61, 100)
 """Epsilon up to which Duchi's mechanism alone is best."""
 
 
-@dataclass(frozen=True, init=False)
+@declare(MEAN_PROTOCOLS, "hybrid", rank=3, paper="Wang and others 2019", init=False)
 class Hybrid(MeanProtocol):
     """Hybrid mechanism, for means at any loss; reports 0 and 1 are Duchi's, the others are piecewise."""
-
-    name = "hybrid"
 
     @cached_property
     def duchi(self) -> Duchi:

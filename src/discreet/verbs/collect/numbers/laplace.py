@@ -11,11 +11,12 @@ says the mean of what it stands for: cutting loses nothing but noise, and it tak
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from discreet.core.catalogue import declare
 from discreet.core.directed_rounding import exp_minus
+from discreet.core.families import MEAN_PROTOCOLS
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.channel import Channel, rounded_channel
@@ -25,11 +26,9 @@ from discreet.verbs.collect.report_distribution import Matrix
 _WEIGHT_BITS = 160
 
 
-@dataclass(frozen=True, init=False)
+@declare(MEAN_PROTOCOLS, "laplace", rank=0, init=False)
 class Laplace(MeanProtocol):
     """Discrete Laplace mechanism: better than the others only where ε is very large."""
-
-    name = "laplace"
 
     @cached_property
     def _kept(self) -> tuple[Channel, Fraction]:

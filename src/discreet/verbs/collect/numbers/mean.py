@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import parameter, parameterized
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
@@ -61,12 +62,12 @@ class MeanEstimate:
         return f"{self.title}: {self.mean:,.6g} ± {self.error_bar:,.4g} (holds with {self.confidence:.4g})"
 
 
-@dataclass(frozen=True, init=False)
+@parameterized(init=False)
 class MeanProtocol(IntegerProtocol[MeanEstimate]):
     """A local protocol for a number on a grid, with an unbiased mean."""
 
     grid: NumberGrid
-    epsilon: Fraction
+    epsilon: Fraction = parameter("Privacy loss of a report.", above=0, python=True)
 
     def __init__(self, grid: NumberGrid, epsilon: Number) -> None:
         set_fields(self, grid=grid, epsilon=require_epsilon(epsilon))

@@ -23,7 +23,9 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.core.catalogue import declare
 from discreet.core.directed_rounding import exp_lower
+from discreet.core.families import MEAN_PROTOCOLS
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
@@ -83,11 +85,9 @@ class Window(MeanProtocol):
         return report_codes
 
 
-@dataclass(frozen=True, init=False)
+@declare(MEAN_PROTOCOLS, "piecewise", rank=2, paper="Wang and others 2019", init=False)
 class Piecewise(Window):
     """Piecewise mechanism, for means at a larger loss: the error is smallest in the middle."""
-
-    name = "piecewise"
 
     @cached_property
     def width(self) -> int:
@@ -95,11 +95,9 @@ class Piecewise(Window):
         return max(1, round(self.grid.steps * math.exp(-float(self.epsilon) / 2)))
 
 
-@dataclass(frozen=True, init=False)
+@declare(MEAN_PROTOCOLS, "square-wave", rank=4, paper="Li and others 2020", init=False)
 class SquareWave(Window):
     """Square wave, for distributions."""
-
-    name = "square-wave"
 
     @cached_property
     def width(self) -> int:

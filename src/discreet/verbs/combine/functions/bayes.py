@@ -6,10 +6,11 @@ the sum and the sum of squares of one class. These share the loss evenly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
 from discreet.verbs.combine.functions.columns import (
@@ -25,16 +26,15 @@ from discreet.verbs.combine.functions.moments import mean_and_variance, moments
 from discreet.verbs.combine.terms import Terms
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "bayes", rank=12)
 class Bayes(SingleSumFunction):
     """Naive Bayes classifier: class counts, and the distribution of each column by class.
 
     Probabilities of categories are (count + 1) / (rows + categories), so that none is zero.
     """
 
-    y: str
-    x: str
-    name: ClassVar[str] = "bayes"
+    y: str = parameter("Column to explain, with categories.")
+    x: str = parameter("Columns that explain it, with bounds or categories.")
     title: ClassVar[str] = "naive Bayes: counts, means and variances by class"
     example: ClassVar[str] = "bayes y=ill:no|yes x=smoker:no|yes,age:0:110"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput
 from discreet.noise.parameters import signed
 from discreet.verbs.combine.data import VALUE, Data
@@ -39,13 +40,12 @@ class _CellCounts(SingleSumFunction):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "histogram", rank=4)
 class Histogram(_CellCounts):
     """Histogram: rows between declared edges (the last one included), or with each declared category."""
 
-    of: str = VALUE
-    edges: str = ""
-    name: ClassVar[str] = "histogram"
+    of: str = parameter("Column, with categories unless there are edges: city:ulm|bonn.", default=VALUE)
+    edges: str = parameter("Edges of intervals: 0,18,65,110.", default="")
     title: ClassVar[str] = "how many rows lie in each declared interval or category"
     example: ClassVar[str] = "histogram of=age edges=0,18,65,110; histogram of=city:ulm|bonn"
 
@@ -92,12 +92,11 @@ class Histogram(_CellCounts):
         return [int(edge) for edge in edges]
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "table", rank=5)
 class ContingencyTable(_CellCounts):
     """Contingency table: rows with each combination of categories."""
 
-    of: str
-    name: ClassVar[str] = "table"
+    of: str = parameter("Columns with categories: sex:f|m,city:ulm|bonn.")
     title: ClassVar[str] = "how many rows have each combination of categories"
     example: ClassVar[str] = "table of=sex:f|m,city:ulm|bonn"
 

@@ -7,12 +7,13 @@ the pooled rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
@@ -31,14 +32,13 @@ from discreet.verbs.combine.terms import Terms
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "kmeans", rank=14)
 class KMeans(Function):
     """k-means: centres of clusters, and the number of rows of each."""
 
-    x: str
-    k: int
-    rounds: int = 50
-    name: ClassVar[str] = "kmeans"
+    x: str = parameter("Columns, with bounds.")
+    k: int = parameter("Number of groups.")
+    rounds: int = parameter("Rounds at most.", default=50)
     title: ClassVar[str] = "k-means, in rounds"
     example: ClassVar[str] = "kmeans x=age:0:110,income:0:100000 k=3"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import Aborted
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.fixed_point import FixedPoint, Units, exact_dot
@@ -19,13 +20,12 @@ from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows
 from discreet.verbs.combine.terms import Terms
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "regression", rank=10)
 class Regression(SingleSumFunction):
     """Ordinary least squares with a constant: coefficients, standard errors, R², number of rows."""
 
-    y: str
-    x: str
-    name: ClassVar[str] = "regression"
+    y: str = parameter("Column to explain, with bounds.")
+    x: str = parameter("Columns that explain it, with bounds.")
     title: ClassVar[str] = "linear regression, exactly that of the pooled rows"
     example: ClassVar[str] = "regression y=income:0:100000 x=age:0:110,years:0:60"
 

@@ -9,7 +9,6 @@ the pooled one (in standard errors), which the tests compare.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
@@ -17,6 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
@@ -32,14 +33,13 @@ _CONVERGED_STEP = Fraction(1, 2**30)
 _MAX_COEFFICIENT = 64
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "logistic", rank=11)
 class Logistic(Function):
     """Logistic regression of the second of two categories: log-odds coefficients with standard errors."""
 
-    y: str
-    x: str
-    rounds: int = 25
-    name: ClassVar[str] = "logistic"
+    y: str = parameter("Column to explain, with two categories.")
+    x: str = parameter("Columns that explain it, with bounds.")
+    rounds: int = parameter("Rounds at most.", default=25)
     title: ClassVar[str] = "logistic regression, in rounds"
     example: ClassVar[str] = "logistic y=ill:no|yes x=age:0:110,dose:0:50"
 

@@ -7,10 +7,11 @@ sum by at most the distance of the bounds, and the sum of squares by its square,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
 from discreet.verbs.combine.fixed_point import Units, exact_dot, exact_sum
@@ -20,15 +21,14 @@ from discreet.verbs.combine.functions.sums import ColumnFunction
 from discreet.verbs.combine.terms import Terms
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "mean", rank=2)
 class Mean(ColumnFunction, SingleSumFunction):
     """Mean of a column, with the number of rows and their sum.
 
     With noise, a third or a half of the loss goes to each figure; the mean is then cut to the bounds.
     """
 
-    of: str = VALUE
-    name: ClassVar[str] = "mean"
+    of: str = parameter("Column, with bounds: age:0:110.", default=VALUE)
     title: ClassVar[str] = "the mean of all rows"
     example: ClassVar[str] = "mean; mean of=income:0:100000"
     powers: ClassVar[int] = 1
@@ -66,11 +66,10 @@ class Mean(ColumnFunction, SingleSumFunction):
         return (f"Everybody learns how many rows there are in all, and their sum{also}{noisy}.",)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "variance", rank=3)
 class Variance(Mean):
     """Variance of a column (over n - 1), with mean and number of rows."""
 
-    name: ClassVar[str] = "variance"
     title: ClassVar[str] = "variance and mean of all rows"
     example: ClassVar[str] = "variance; variance of=income:0:100000"
     powers: ClassVar[int] = 2

@@ -6,11 +6,12 @@ counts. The result is an order statistic, one of the values there are, and exact
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from discreet.core.catalogue import declare, parameter
 from discreet.core.exact import share_of
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.effects import Play
@@ -65,46 +66,42 @@ class _OrderStatistic(ColumnFunction):
         )
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "min", rank=6)
 class Min(_OrderStatistic):
     """Minimum."""
 
-    of: str = VALUE
-    name: ClassVar[str] = "min"
+    of: str = parameter("Column, with bounds: age:0:110.", default=VALUE)
     title: ClassVar[str] = "the smallest value, by a search"
     example: ClassVar[str] = "min; min of=age:0:110"
     share: ClassVar[Fraction] = Fraction(0)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "max", rank=7)
 class Max(_OrderStatistic):
     """Maximum."""
 
-    of: str = VALUE
-    name: ClassVar[str] = "max"
+    of: str = parameter("Column, with bounds: age:0:110.", default=VALUE)
     title: ClassVar[str] = "the largest value, by a search"
     example: ClassVar[str] = "max; max of=age:0:110"
     share: ClassVar[Fraction] = Fraction(1)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "median", rank=8)
 class Median(_OrderStatistic):
     """Lower median."""
 
-    of: str = VALUE
-    name: ClassVar[str] = "median"
+    of: str = parameter("Column, with bounds: age:0:110.", default=VALUE)
     title: ClassVar[str] = "the (lower) median, by a search"
     example: ClassVar[str] = "median; median of=age:0:110"
     share: ClassVar[Fraction] = Fraction(1, 2)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "quantile", rank=9)
 class QuantileFunction(_OrderStatistic):
     """Quantile: the smallest value that a share of the rows does not exceed."""
 
-    at: str
-    of: str = VALUE
-    name: ClassVar[str] = "quantile"
+    at: str = parameter("Share of the rows: 0.9 or 1/4.")
+    of: str = parameter("Column, with bounds: age:0:110.", default=VALUE)
     title: ClassVar[str] = "the value that a share of the rows does not exceed, by a search"
     example: ClassVar[str] = "quantile at=0.9; quantile at=1/4 of=age:0:110"
 

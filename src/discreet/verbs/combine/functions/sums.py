@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput, DataError
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
@@ -22,7 +23,7 @@ from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "sum", rank=0)
 class Sum(SingleSumFunction):
     """Sum of the parties' numbers, such as salaries, or, with ``of``, of a column.
 
@@ -30,9 +31,8 @@ class Sum(SingleSumFunction):
     row that comes or goes moves the sum by the bound that is farther from zero.
     """
 
-    of: str = ""
-    length: int = 1
-    name: ClassVar[str] = "sum"
+    of: str = parameter("Column, with bounds: income:0:100000; none: one number a party.", default="")
+    length: int = parameter("Numbers that each party brings.", default=1)
     title: ClassVar[str] = "the sum of one number a party, of several side by side, or of a column"
     example: ClassVar[str] = "sum; sum length=12; sum of=income:0:100000"
 
@@ -87,11 +87,10 @@ class Sum(SingleSumFunction):
         return one_number_column(self.of, terms).encoding if self.of else FixedPoint.from_terms(terms)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "count", rank=1)
 class Count(SingleSumFunction):
     """Number of rows of all parties together; its sensitivity is 1."""
 
-    name: ClassVar[str] = "count"
     title: ClassVar[str] = "how many rows all have together"
     example: ClassVar[str] = "count"
 
@@ -112,12 +111,11 @@ class Count(SingleSumFunction):
         return (FigureSensitivity(1, 1),)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "parity", rank=15)
 class Parity(Function):
     """Parity: whether an odd number of parties has a one, as the dining cryptographers ask."""
 
-    length: int = 1
-    name: ClassVar[str] = "parity"
+    length: int = parameter("Bits that each party brings.", default=1)
     title: ClassVar[str] = "whether an odd number of parties has a one (for dining)"
     example: ClassVar[str] = "parity; parity length=8"
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from typing import Any, ClassVar
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
@@ -37,14 +39,13 @@ class _Node:
     children: dict[str, _Node] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@declare(COMBINE_FUNCTIONS, "tree", rank=13)
 class Id3Tree(Function):
     """Decision tree over categories."""
 
-    y: str
-    x: str
-    depth: int = 3
-    name: ClassVar[str] = "tree"
+    y: str = parameter("Column to explain, with categories.")
+    x: str = parameter("Columns that explain it, with categories.")
+    depth: int = parameter("Depth of the tree.", default=3)
     title: ClassVar[str] = "a decision tree by counts, level by level"
     example: ClassVar[str] = "tree y=play:no|yes x=outlook:sunny|overcast|rain,windy:no|yes depth=3"
 

@@ -46,10 +46,11 @@ last one spoke, from the message itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
+from discreet.core.catalogue import declare
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine.effects import Broadcast, Gather, Play, Send
 from discreet.verbs.combine.group import Vector
@@ -58,11 +59,10 @@ from discreet.verbs.combine.protocols.pairwise_masks import agree_on_total, mask
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
-@dataclass(frozen=True)
+@declare(SUM_PROTOCOLS, "masks", rank=0)
 class Masks(SumProtocol):
     """Pairwise masks, with dropouts down to the threshold."""
 
-    name: ClassVar[str] = "masks"
     title: ClassVar[str] = "every two parties share a mask that cancels out; parties may drop out"
     drops: ClassVar[bool] = True
 
@@ -102,11 +102,10 @@ class Masks(SumProtocol):
         )
 
 
-@dataclass(frozen=True)
+@declare(SUM_PROTOCOLS, "dining", rank=4)
 class Dining(Masks):
     """Masks of single bits: an anonymous message, or a parity."""
 
-    name: ClassVar[str] = "dining"
     title: ClassVar[str] = "an anonymous message: masks modulo two"
 
     def play(self, me: Party, value: Vector) -> Play[Total]:

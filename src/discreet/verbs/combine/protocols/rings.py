@@ -29,11 +29,11 @@ together learn the last one's value from the total itself, whatever the protocol
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from discreet.errors import BadInput
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.verbs.combine.effects import Broadcast, Play, Receive, Send
 from discreet.verbs.combine.group import Vector
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
@@ -43,11 +43,10 @@ _MAX_COALITIONS = 20_000
 """Number of coalitions of one size that are examined."""
 
 
-@dataclass(frozen=True)
+@declare(SUM_PROTOCOLS, "ring", rank=3)
 class Ring(SumProtocol):
     """One ring: the sum goes round once."""
 
-    name: ClassVar[str] = "ring"
     title: ClassVar[str] = (
         "the sum goes round, hidden by a random number of the first; two neighbours can expose a party"
     )
@@ -75,20 +74,15 @@ class Ring(SumProtocol):
         )
 
 
-@dataclass(frozen=True)
+@declare(SUM_PROTOCOLS, "paths", rank=2)
 class Paths(Ring):
     """Several rings: a random piece of each vector goes round each of ``count`` rings."""
 
-    name: ClassVar[str] = "paths"
     title: ClassVar[str] = "random pieces go round several rings; only neighbours on all of them can expose a party"
-    count: int = 2
-    """Number of rings."""
+    count: int = parameter("Number of rings.", default=2, least=1, most=_MAX_RINGS)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.count <= _MAX_RINGS:
-            raise BadInput(
-                f"paths: count is between 1 and {_MAX_RINGS:,}, got {self.count}.", hint="Write: paths count=2"
-            )
+        check_parameters(self)
 
     def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Orders on ``count`` rings."""

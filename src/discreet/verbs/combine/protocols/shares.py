@@ -9,20 +9,20 @@ equally likely. All but one together learn the last one's value from the total i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
+from discreet.core.catalogue import declare
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.verbs.combine.effects import Broadcast, Gather, Play, Send
 from discreet.verbs.combine.group import Vector
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
-@dataclass(frozen=True)
+@declare(SUM_PROTOCOLS, "shares", rank=1)
 class Shares(SumProtocol):
     """Additive secret sharing: every party gets a piece of every vector."""
 
-    name: ClassVar[str] = "shares"
     title: ClassVar[str] = "everybody gets a random piece of everybody's value"
 
     def play(self, me: Party, value: Vector) -> Play[Total]:

@@ -7,24 +7,23 @@ the trusted party learns nothing beyond it; all but the trusted one learn its va
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine.effects import Broadcast, Gather, Play, Receive, Send
 from discreet.verbs.combine.group import Vector
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
-@dataclass(frozen=True)
+@declare(SUM_PROTOCOLS, "trusted", rank=5)
 class Trusted(SumProtocol):
     """A trusted party that sees every vector."""
 
-    name: ClassVar[str] = "trusted"
     title: ClassVar[str] = "one party is trusted with everybody's value: it sees all"
-    party: str = ""
-    """The trusted party; empty means the first."""
+    party: str = parameter("Party that is trusted; by default the first.", default="")
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
         """Send the vector to the trusted party, and receive the total."""

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, TypedDict, Unpack, cast
 
+from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine import bus
 from discreet.verbs.combine.effects import Body, Broadcast, Effect, Send
 from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.protocols.masks import Dining
-from discreet.verbs.combine.protocols.parse import parse_protocol
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol
 from discreet.verbs.combine.symbolic import symbols
 from discreet.verbs.combine.symbolic.howell_form import HowellForm
@@ -134,7 +134,7 @@ def run(
     if isinstance(what, Terms):
         scenario = {**scenario, "threshold": what.threshold, "adder": what.adder}
         what = what.protocol
-    protocol = parse_protocol(what) if isinstance(what, str) else what
+    protocol = SUM_PROTOCOLS.parse(what) if isinstance(what, str) else what
     order = tuple(parties)
     group = scenario.get("group", ModularGroup(1 if isinstance(protocol, Dining) else 64))
     late = scenario.get("late", {})

@@ -13,22 +13,22 @@ said otherwise. Whoever knows as many columns as there are people could solve th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import sqrt
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import VERTICAL_FUNCTIONS
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.combine.fixed_point import FixedPoint, Units
 from discreet.verbs.combine.functions.columns import number_columns
 from discreet.verbs.combine.functions.function import as_rows
 from discreet.verbs.combine.functions.linear import Regression as Pooled
-from discreet.verbs.combine.functions.parse import parse_named
 from discreet.verbs.combine.terms import Terms
 
 _MAX_KEYS = 10_000_000
@@ -106,9 +106,9 @@ class Moments:
 class VerticalFunction(ABC):
     """A function of columns that different parties hold, parsed from the manifest's text."""
 
-    key: str
-    most: int = 100_000
-    least: int = 0
+    key: str = parameter("Column by which people are found, under one name at all holders.")
+    most: int = parameter("Keys that a holder may bring.", default=100_000)
+    least: int = parameter("People that must be shared; 0: ten for every column.", default=0)
     name: ClassVar[str]
     title: ClassVar[str]
     """Short description, for people who choose one."""
@@ -162,7 +162,7 @@ class VerticalFunction(ABC):
 class _PairwiseFunction(VerticalFunction):
     """Means, and a figure for every two columns."""
 
-    of: str
+    of: str = parameter("Columns of parties, with bounds: north/age:0:120.")
     heads: ClassVar[tuple[str, ...]] = ()
     """Names of further figures of each column."""
 
@@ -194,11 +194,10 @@ class _PairwiseFunction(VerticalFunction):
         """Figure of two columns."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare(VERTICAL_FUNCTIONS, "covariance", rank=0, kw_only=True)
 class Covariance(_PairwiseFunction):
     """Means, and the sample covariance of every two columns."""
 
-    name: ClassVar[str] = "covariance"
     title: ClassVar[str] = "covariances of columns that different parties hold"
     example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
 
@@ -211,11 +210,10 @@ class Covariance(_PairwiseFunction):
         return ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare(VERTICAL_FUNCTIONS, "correlation", rank=1, kw_only=True)
 class Correlation(_PairwiseFunction):
     """Means, standard deviations, and Pearson's correlation of every two columns."""
 
-    name: ClassVar[str] = "correlation"
     title: ClassVar[str] = "correlations of columns that different parties hold"
     example: ClassVar[str] = "correlation key=id of=north/age:0:120,south/visits:0:50"
 
@@ -233,13 +231,12 @@ class Correlation(_PairwiseFunction):
         return sqrt(both * both / product) * (-1 if both < 0 else 1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare(VERTICAL_FUNCTIONS, "regression", rank=2, kw_only=True)
 class VerticalRegression(VerticalFunction):
     """Linear regression of one column on others, with a constant."""
 
-    y: str
-    x: str
-    name: ClassVar[str] = "regression"
+    y: str = parameter("Column to explain, with bounds: south/visits:0:50.")
+    x: str = parameter("Columns that explain it, with bounds.")
     title: ClassVar[str] = "linear regression on columns that different parties hold"
     example: ClassVar[str] = "regression key=id y=south/visits:0:50 x=north/age:0:120,north/pay:0:100000:2"
 
@@ -262,12 +259,11 @@ class VerticalRegression(VerticalFunction):
         return Pooled(self.y, self.x).answer([whole[i][j] for i, j in pairs], terms)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare(VERTICAL_FUNCTIONS, "overlap", rank=3, kw_only=True)
 class Overlap(VerticalFunction):
     """Number of people two parties share; none learns whom."""
 
-    between: str
-    name: ClassVar[str] = "overlap"
+    between: str = parameter("The two parties, with a comma between them.")
     title: ClassVar[str] = "how many people two parties share, and not whom"
     example: ClassVar[str] = "overlap key=id between=north,south"
 
@@ -307,13 +303,3 @@ class Overlap(VerticalFunction):
     def reveals(self) -> tuple[str, ...]:
         """Nothing else."""
         return ()
-
-
-_ALL: tuple[type[VerticalFunction], ...] = (Covariance, Correlation, VerticalRegression, Overlap)
-FUNCTIONS: Mapping[str, type[VerticalFunction]] = MappingProxyType({kind.name: kind for kind in _ALL})
-"""By name."""
-
-
-def parse_vertical(text: str) -> VerticalFunction:
-    """Parse a function with its parameters."""
-    return parse_named(text, FUNCTIONS, "is not computed across columns")

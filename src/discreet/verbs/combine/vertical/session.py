@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.families import VERTICAL_FUNCTIONS
 from discreet.core.statement import Evidence, Secrecy, Statement
 from discreet.errors import Aborted, BadInput, DataError, NoPromise
 from discreet.verbs.combine.crypto import Crypto
@@ -16,7 +17,7 @@ from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
 from discreet.verbs.combine.vertical import blinded_keys, products, psi
-from discreet.verbs.combine.vertical.functions import HeldColumn, Moments, Overlap, VerticalFunction, parse_vertical
+from discreet.verbs.combine.vertical.functions import HeldColumn, Moments, Overlap, VerticalFunction
 
 PROTOCOL = "join"
 """Name of the protocol in the terms."""
@@ -60,13 +61,13 @@ def statement(terms: Terms) -> Statement:
 
 def revealed(terms: Terms) -> tuple[str, ...]:
     """What parties see besides the result, as full sentences."""
-    function = parse_vertical(terms.function)
+    function: VerticalFunction = VERTICAL_FUNCTIONS.parse(terms.function)
     return (*psi.disclosures(function.holders(terms), names=not isinstance(function, Overlap)), *function.reveals())
 
 
 def parse_checked(terms: Terms) -> VerticalFunction:
     """The function of the terms, if it can be computed with them."""
-    function = parse_vertical(terms.function)
+    function: VerticalFunction = VERTICAL_FUNCTIONS.parse(terms.function)
     function.check(terms)
     if terms.epsilon is not None:
         raise NoPromise("Noise is not added to what is computed across columns.", hint="Leave epsilon out.")
