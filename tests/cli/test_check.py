@@ -84,7 +84,7 @@ def test_a_picture_of_the_class_sizes(run, tmp_path):
 
 def test_what_is_missing_or_misspelt_is_said(run, command):
     assert "add --card" in command("check", "patients.csv", code=1)
-    assert "recursive c=2 l=3 on COLUMN" in run("--model", "anonymous", code=1)
+    assert "recursive c=2 l=3 [on COLUMN]" in run("--model", "anonymous", code=1)
     assert "no column 'illness'" in run("--model", "l=3 on illness", code=1)
 
 

@@ -87,6 +87,8 @@ class Parameter:
     @property
     def placeholder(self) -> str:
         """What stands for its value where usage is explained."""
+        if self.is_flag:
+            return "true" if self.default is True else self.word
         if self.words:
             return " or ".join(self.words)
         if self.clause or self.column:
@@ -97,7 +99,7 @@ class Parameter:
             return "COLUMN:NUMBER"
         if self.is_long:
             return "FILE"
-        return "true" if self.is_flag else "NUMBER" if {*self._kinds} & {*_NUMBERS} else "TEXT"
+        return "NUMBER" if {*self._kinds} & {*_NUMBERS} else "TEXT"
 
     @property
     def usage(self) -> str:

@@ -171,7 +171,7 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
         "nothing to hide": Hide("stays", "5%"),
         "From which confidence on": Hide("stays", "5%", rules=("ward=north => disease=flu",)),
         "The support 200%": Hide("stays", "200%", itemsets=("ward=north",)),
-        "no method 'magc'": Hide("stays", "5%", itemsets=("ward=north",), method="magc"),
+        "no hiding method 'magc'": Hide("stays", "5%", itemsets=("ward=north",), method="magc"),
         "no masking method": Compare("stays", methods=("magic",)),
         "no such release": Attack("20260101-stays-00000000"),
     }

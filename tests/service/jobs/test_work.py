@@ -58,11 +58,11 @@ def test_masking_keeps_what_is_for_the_holder_beside_and_tells_of_what_is_out(do
     made, places = do(Publish("stays", (), "noise alpha=0.2 on age"), "20260102-stays-00000000")
     assert "Earlier releases of the same people are out" in made.said
     assert "20260101-stays-00000000" in places.result("20260102-stays-00000000")["warning"]
-    for name in ("links.parquet", "compared.html"):
+    for name in ("holder.parquet", "holder.html"):
         place = places.paper("20260102-stays-00000000", "publish", name)
         assert place.parent == places.published and stat.S_IMODE(place.stat().st_mode) == 0o600
     with pytest.raises(NotFound):
-        places.paper("20260102-stays-00000000", "publish", "holder.html")
+        places.paper("20260102-stays-00000000", "publish", "links.parquet")
     assert stat.S_IMODE(places.papers.stat().st_mode) == 0o700
 
 
@@ -99,7 +99,7 @@ def test_what_is_hidden_is_told_to_its_holder_alone(do):
     (one,) = places.result(id)["secrets"]
     assert (one["secret"], one["before"], one["after"], one["hidden_below"]) == (pair, "114", "99", "100")
     page = places.paper(id, "hide", "holder.html")
-    assert page.parent == places.papers / id and stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert page.parent == places.published and stat.S_IMODE(page.stat().st_mode) == 0o600
     assert pair in page.read_text()
     assert not any(pair in path.read_text() for path in places.release(id).iterdir() if path.suffix != ".parquet")
 
