@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tools.browser import DESKTOP, PHONE, Clinic, clinic, find_participant, launched, serving
+from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serving
 
 from discreet.curator.people.person import Person
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
@@ -166,7 +166,7 @@ def taken(browser: Browser, address: str, made: Clinic, shot: Shot) -> None:
     for name, (size, scheme) in looks(shot).items():
         with browser.new_context(base_url=address, viewport=size, color_scheme=scheme) as context:
             if shot.who is not None:
-                find_participant(context, address, made.sessions[shot.who])
+                seated(context, address, made.sessions[shot.who])
             page = context.new_page()
             page.goto(shot.path)
             page.wait_for_load_state("networkidle")

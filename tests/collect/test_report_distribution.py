@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.errors import BadInput
 from discreet.verbs.collect.probability import (
     DENOMINATOR,
     epsilon_claim,
-    exp_lower,
     require_epsilon,
     round_down,
     round_up,

@@ -27,10 +27,9 @@ from discreet.core.release import Receipt
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import DiscreetError
 from discreet.noise.entropy import SYSTEM
-from discreet.releases.method import Method
-from discreet.releases.pipeline import _release, request
+from discreet.releases.method import Bench, Method
+from discreet.releases.pipeline import draft, request
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
 from discreet.verbs.ask.distribution import Distribution
@@ -147,10 +146,9 @@ def through_the_door(method: Method[Any]) -> Callable[[People], Outcome]:
     def run(people: People) -> Outcome:
         asked = request(method, people.table, "people", "id")
         receipt = Receipt("people", "key", asked.loss, 1, "digest", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-        payload = method.run(people.table, SYSTEM)
-        if not all(method.holds(claim, payload) for claim in asked.statement.models):
-            raise DiscreetError("A model does not hold.")
-        return Outcome(asked.loss, leaves(_release(asked, payload, [receipt])))
+        made = method.make(people.table, Bench(SYSTEM))
+        made = method.recheck(made, made.payload, asked.statement)
+        return Outcome(asked.loss, leaves(draft(method, people.table, asked.statement, made, receipt)))
 
     return run
 

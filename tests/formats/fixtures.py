@@ -38,7 +38,7 @@ from discreet.curator.people.state import FILE, SERVICE, State
 from discreet.service.jobs.job import WAITING, Job
 from discreet.service.jobs.queue import Queue
 from discreet.verbs.collect.survey import file as survey_file
-from discreet.verbs.collect.survey.inbox import Inbox, batches, beside
+from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_batches
 from discreet.verbs.collect.survey.survey import Shuffler, Survey
 from discreet.verbs.combine.net import journal as journals
 from discreet.verbs.combine.net.journal import JOURNAL, SECRET, Journal
@@ -220,26 +220,26 @@ def check_survey(folder):
     survey = survey_file.load(folder / "music.toml")
     assert (survey.title, survey.epsilon, survey.people, survey.shuffler.who) == ("Music", 4, 1000, "The post")
     assert [one.name for one in survey.questions] == ["like", "albums", "gender", "age"]
-    assert [one.mechanism.name for one in survey.asked] == ["grr", "oue", "grr", "oue"]
+    assert [one.mechanism.name for one in survey.protocols] == ["grr", "oue", "grr", "oue"]
 
 
 def write_reports(folder):
     """The reports of two people with one-time codes."""
     write_survey(folder)
     survey = survey_file.load(folder / "music.toml")
-    with Inbox(survey, beside(folder / "music.toml"), CODES) as inbox:
+    with Inbox(survey, default_reports_path(folder / "music.toml"), CODES) as inbox:
         inbox.receive(_report(survey, 1, "one"))
         inbox.receive(_report(survey, 2, "two"))
 
 
 def check_reports(folder):
-    survey, place = survey_file.load(folder / "music.toml"), beside(folder / "music.toml")
+    survey, place = survey_file.load(folder / "music.toml"), default_reports_path(folder / "music.toml")
     with Inbox(survey, place, CODES) as inbox:
         assert len(inbox) == 2
         with pytest.raises(dc.errors.NotAllowed, match="used"):
             inbox.receive(_report(survey, 3, "one"))
         inbox.receive(_report(survey, 3, "three"))
-    [(people, columns)] = batches(survey, place)
+    [(people, columns)] = read_batches(survey, place)
     assert people == 3
     assert columns["gender"].to_pylist() == [2, 2, 2]
 

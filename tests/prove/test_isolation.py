@@ -6,7 +6,7 @@ import-linter enforces the same in pyproject.toml, but looks at no import under 
 import ast
 from pathlib import Path
 
-import discreet.prove
+import discreet.verbs.prove
 
 ROOM = Path(discreet.verbs.prove.__file__).parent
 PACKAGE = discreet.verbs.prove.__name__

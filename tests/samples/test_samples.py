@@ -17,7 +17,7 @@ def test_every_listed_name_is_there_and_callable() -> None:
 
 
 def test_a_name_that_is_not_listed_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'patients'"):
+    with pytest.raises(AttributeError, match="has no 'patients'"):
         _ = samples.patients  # type: ignore[attr-defined]
 
 

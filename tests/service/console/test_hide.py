@@ -45,7 +45,7 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
     console.visit("steward", act)
     (one,) = desk.releases(steward, kind="hidden")
     assert one.tables == ("patients",) and not one.shared
-    assert [out.how for out in desk.published(steward, "patients")] == ["hidden"]
+    assert [out.kind for out in desk.published(steward, "patients")] == ["hidden"]
 
     async def read(user):
         csv = (await user.http_client.get(f"/v1/releases/{one.id}/rows.csv")).text

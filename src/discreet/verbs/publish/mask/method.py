@@ -16,6 +16,7 @@ from discreet.core import sql
 from discreet.core.arrow import content_order
 from discreet.core.card import Card, Role
 from discreet.core.holder_copy import LINK, HolderCopy
+from discreet.core.markup import Markup, tag
 from discreet.core.release_folder import Rows
 from discreet.core.report import section, styled
 from discreet.core.statement import Evidence, Statement
@@ -109,14 +110,14 @@ def _holder(
 ) -> HolderCopy:
     """Which row is whose, unless nobody counted (on Spark), and how each masked column was spread, and is now."""
 
-    def draw() -> str:
+    def draw() -> Markup:
         source: pa.Table | Path = payload if isinstance(payload, pa.Table) else payload.path
         if isinstance(source, Path) and not source.exists() and bench.folder is not None:
             source = bench.folder / source.name
         after = read(source, released_card(table.card))
         drawn = compared(table, after, _masked(told.parameters, after))
         first = section(
-            "For the holder alone", "<p>Original and released values, side by side: never hand it over.</p>"
+            "For the holder alone", tag("p", "Original and released values, side by side: never hand it over.")
         )
         return styled([first, *(section(picture.title, picture.figure) for picture in drawn)])
 
