@@ -144,7 +144,8 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
             password = re.search(r"Sign in as steward with the one-time password (\S+)", told[0])[1]
             url = f"https://127.0.0.1:{port}"
             assert f"discreet serves clinic at {url}" in told[1]
-            with httpx.Client(base_url=url, verify=ssl.create_default_context(cafile=cert), trust_env=False) as client:
+            trusted = ssl.create_default_context(cafile=cert)
+            with httpx.Client(base_url=url, verify=trusted, timeout=60, trust_env=False) as client:
                 assert client.get("/v1/health").json()["status"] == "ok"
                 signed = client.post("/v1/session", json={"name": "steward", "password": password})
                 assert signed.json()["must_change"]

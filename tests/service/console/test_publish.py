@@ -79,6 +79,40 @@ def test_clicking_twice_starts_one_job(console):
     assert [job.state for job in jobs if job.spec.get("title") == "Twice"] == ["cancelled"]
 
 
+def test_a_form_submits_again_once_it_is_changed_or_its_job_came_to_nothing(console):
+    desk, steward = console.clinic.desk, console.clinic.steward
+
+    def submitted():
+        return [job for job in desk.jobs(steward) if job.spec.get("title", "").startswith("Once")][::-1]
+
+    async def act(user):
+        async def click():
+            before = len(desk.access.audit(steward))
+            press(user, "publish-start")
+            await until(lambda: len(desk.access.audit(steward)) > before)
+            await until(lambda: len(seen(user, "job-publish")) == 1)
+
+        await user.open("/publish?table=patients")
+        with user:
+            seen(user, "publish-title")[0].set_value("Once")
+        await click()
+        [job] = submitted()
+        assert desk._jobs._queue.done(claimed(desk, job), "made", None)
+        await click()
+        await until(lambda: any("done already" in said for said in user.notify.messages))
+        assert [one.state for one in submitted()] == ["done"]
+        with user:
+            seen(user, "publish-title")[0].set_value("Once more")
+        await click()
+        assert [one.state for one in submitted()] == ["done", "waiting"]
+        desk.cancel(steward, submitted()[1].id)
+        await click()
+        assert [one.state for one in submitted()] == ["done", "cancelled", "waiting"]
+        desk.cancel(steward, submitted()[2].id)
+
+    console.visit("steward", act)
+
+
 def test_a_steward_starts_a_job_and_stops_it(console):
     async def act(user):
         await user.open("/publish?table=patients")

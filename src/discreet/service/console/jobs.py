@@ -12,6 +12,7 @@ from nicegui import ui
 from discreet.core.card import Card
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
+from discreet.noise.entropy import SYSTEM
 from discreet.service.console import theme
 from discreet.service.console.frame import Seat
 from discreet.service.console.release_list import when
@@ -34,16 +35,27 @@ class JobBox:
         self._place = ui.element("div").classes("dc-stack")
         self._place.set_visibility(False)
         self._submitting = False
+        self._submission: tuple[Spec | None, str] = (None, "")
+        """What was last submitted from this form, and the key it was submitted under."""
         self.made = ui.element("div").classes("dc-stack")
         """The room for what came of it, below; empty while there is a new one."""
 
     async def start(self, chosen: Callable[[], Spec]) -> None:
-        """Submit what was chosen, and follow it; errors are shown. A double click submits once."""
+        """Submit what was chosen, and follow it; errors are shown.
+
+        A form submits once until it is changed or opened again, or until its job has failed: the second click of a
+        double click finds the job of the first under its key, however late it comes.
+        """
         if self._submitting:
             return
         self._submitting = True
         try:
-            job = await self._seat.run(self._seat.desk.submit, chosen())
+            spec = chosen()
+            if spec != self._submission[0]:
+                self._submission = (spec, SYSTEM.bytes(16).hex())
+            job = await self._seat.run(self._seat.desk.submit, spec, key=self._submission[1])
+            if job is not None and job.state == DONE:
+                ui.notify("This is done already. To make another, change something or open the page again.")
             if job is not None:
                 await self.follow(job)
         except DiscreetError as error:

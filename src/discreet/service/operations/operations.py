@@ -276,13 +276,13 @@ class Operations:
 
     # Jobs
 
-    def submit(self, who: Person, spec: Spec) -> Job:
-        """Have something made that takes a while; the job says how far it is."""
+    def submit(self, who: Person, spec: Spec, *, key: str | None = None) -> Job:
+        """Submit a job; under the same idempotency ``key`` again it is the same job, also when that is done."""
         with self._may.noted(who.name, f"{ASKED_FOR}{spec.kind}", **spec.about()) as about:
             self._may.require_steward(who)
             if isinstance(spec, Attack):
                 self.shelved(who, spec.release)
-            job = self._jobs.submit(spec, who.name)
+            job = self._jobs.submit(spec, who.name, key=key)
             about["job"] = job.id
             return job
 
