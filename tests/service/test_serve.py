@@ -17,10 +17,9 @@ from tests.service.certificates import certificate
 from tests.service.conftest import password_of
 
 from discreet.errors import BadInput
-from discreet.service.api.logs import Log
+from discreet.service.api.logs import Lines, Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
-from discreet.service.json_logs import Lines
 from discreet.service.listen import good_until, listening
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import HOST

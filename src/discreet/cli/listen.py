@@ -6,21 +6,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
+from typer import Option
 
 from discreet.core.optional import extra
 
-Host: TypeAlias = Annotated[str, typer.Option("--host", help="The address to listen at.")]
-Port: TypeAlias = Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")]
+Host: TypeAlias = Annotated[str, Option("--host", help="The address to listen at.")]
+Port: TypeAlias = Annotated[int, Option("--port", help="The port to listen at; 0 for any that is free.")]
 Cert: TypeAlias = Annotated[
-    Path | None, typer.Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
+    Path | None, Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
 ]
-Key: TypeAlias = Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")]
+Key: TypeAlias = Annotated[Path | None, Option("--key", help="Its key (PEM).")]
 Name: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--name", help="A name by which people call this computer.", metavar="NAME")
+    list[str] | None, Option("--name", help="A name by which people call this computer.", metavar="NAME")
 ]
 Insecure: TypeAlias = Annotated[
-    bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
+    bool, Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 from typer.core import TyperCommand, TyperGroup
 
 from discreet.cli.output import Json, print_json
@@ -15,7 +16,7 @@ from discreet.errors import NotFound
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(help="A family, such as masking, or the name of a method.", metavar="NAME")
+        str | None, Argument(help="A family, such as masking, or the name of a method.", metavar="NAME")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from discreet.core.text import meant
@@ -21,15 +22,17 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+    from discreet.core.release import Release
+
+Json = Annotated[bool, Option("--json", help="Print JSON, for machines.")]
 CardTable = Annotated[
     str | None,
-    typer.Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME"),
+    Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME"),
 ]
-CardFile = Annotated[str | None, typer.Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
+CardFile = Annotated[str | None, Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
 Source = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="A CSV, Parquet or JSON file, a folder of Parquet files, or a database table: "
         "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table.",
         metavar="DATA",
@@ -52,6 +55,20 @@ class DefaultCommand(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+def require_output(output: Path | None, hint: str = "") -> Path:
+    """The folder of the release; an error if none is named."""
+    if output is None:
+        raise BadInput("Say where to write the release: add --output FOLDER.", hint=hint)
+    return output
+
+
+def require_card(card: str | None) -> str:
+    """The card of a table that is published; an error if none is named."""
+    if card is None:
+        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
+    return card
+
+
 def refuse_options(what: str, **values: object) -> None:
     """An error for options that mean nothing here."""
     for option, value in values.items():
@@ -61,14 +78,12 @@ def refuse_options(what: str, **values: object) -> None:
 
 Holder = Annotated[
     Path | None,
-    typer.Option(
-        "--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."
-    ),
+    Option("--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")]
+Output = Annotated[Path | None, Option("--output", "-o", help="Write the release to this new folder.")]
 RegisterIn = Annotated[
     Path | None,
-    typer.Option("--workspace", help="Also look up, and write down, in this workspace what was released."),
+    Option("--workspace", help="Also look up, and write down, in this workspace what was released."),
 ]
 
 
@@ -100,6 +115,35 @@ def bold(text: str) -> Text:
     from rich.text import Text
 
     return Text(text, style="bold")
+
+
+def plain_release(release: Release[Any], folder: Path | None) -> dict[str, Any]:
+    """What a release promises and how it was made, for machines."""
+    said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
+    return {"release": None if folder is None else str(folder), **said}
+
+
+def print_release(release: Release[Any], folder: Path, holder: Path | None) -> None:
+    """What was released, what it promises, and where the report and the holder's copy are."""
+    out = console()
+    out.print(bold(release.title), f"in {folder}")
+    out.print(*release.lines, sep="\n")
+    print_making(release, folder, holder)
+
+
+def print_making(release: Release[Any], folder: Path, holder: Path | None = None) -> None:
+    """How a release was made, and where the report and the holder's copy are."""
+    out = console()
+    out.print(*release.recipe.steps, sep="\n")
+    out.print(f"The report: {folder / 'report.html'}")
+    if holder is not None and holder.exists():
+        out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")
+
+
+def require_new(path: Path | None) -> None:
+    """An error if there is such a file already."""
+    if path is not None and path.exists():
+        raise BadInput(f"There is a file {path} already.", hint="Name another, or move it away.")
 
 
 def print_json(data: Any) -> None:
@@ -145,13 +189,13 @@ def percent(part: float, whole: float) -> str:
 
 
 @contextmanager
-def tracking(what: str) -> Iterator[Callable[[str, float], None]]:
-    """A progress bar on standard error; the block says what it is at, and the share of it that is done."""
+def tracking(what: str) -> Iterator[Callable[[float, str], None]]:
+    """A progress bar on standard error; the block says which share is done, and what it is at."""
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
     with _progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()) as progress:
         task = progress.add_task(what, total=1)
-        yield lambda at, share: progress.update(task, description=f"{what}: {at}", completed=share)
+        yield lambda share, at: progress.update(task, description=f"{what}: {at}", completed=share)
 
 
 def _figure(value: Any, error: float | None) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.output import Json, console, grid, print_json
 from discreet.cli.workspace import Folder, loss_of, tell_if_above
@@ -14,7 +15,7 @@ from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
 if TYPE_CHECKING:
     from discreet.service.operations.operations import Operations
 
-Name = Annotated[str, typer.Argument(help="Who.", metavar="NAME")]
+Name = Annotated[str, Argument(help="Who.", metavar="NAME")]
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -31,13 +32,12 @@ app = typer.Typer(
 def add(
     folder: Folder,
     name: Name,
-    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = Role.ANALYST,
+    role: Annotated[Role, Option(help="What they may do.")] = Role.ANALYST,
     budget: Annotated[
-        str | None,
-        typer.Option("--budget", help='What they may spend: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".'),
+        str | None, Option(help='What they may spend: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
     ] = None,
     table: Annotated[
-        list[str] | None, typer.Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+        list[str] | None, Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
     ] = None,
 ) -> None:
     """Let somebody sign in; their one-time password is printed.
@@ -162,11 +162,11 @@ def enable(folder: Folder, name: Name) -> None:
 def token(
     folder: Folder,
     name: Name,
-    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "made on the command line",
-    days: Annotated[int, typer.Option("--days", help="How long it is valid, in days.")] = DAYS,
+    label: Annotated[str, Option(help="What it is for.")] = "made on the command line",
+    days: Annotated[int, Option(help="How long it is valid, in days.")] = DAYS,
     scope: Annotated[
         list[Scope] | None,
-        typer.Option("--scope", help="What it may be used for; several are given one by one. Default: ask and read."),
+        Option(help="What it may be used for; several are given one by one. Default: ask and read."),
     ] = None,
 ) -> None:
     """Make a token, with which programs do what somebody may do, within its scopes; it is printed once.
@@ -192,7 +192,7 @@ def token(
 
 @app.command("revoke")
 def revoke(
-    folder: Folder, id_: Annotated[str, typer.Argument(help="The token, as `people list` shows it.", metavar="TOKEN")]
+    folder: Folder, id_: Annotated[str, Argument(help="The token, as `people list` shows it.", metavar="TOKEN")]
 ) -> None:
     """End a token.
 

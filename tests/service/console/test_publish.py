@@ -4,11 +4,9 @@ import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
-from discreet.core.families import HIDING, MASKING, SYNTHESIZERS, TABLE_METHODS
-from discreet.errors import BadInput
+from discreet.core.families import HIDING, MASKING, MODELS, SYNTHESIZERS, TABLE_METHODS
 from discreet.models.catalogue import parse
-from discreet.service.console.methods import example_values
-from discreet.service.console.models import CHOICES, written
+from discreet.service.console.forms import example_values, without_file
 from discreet.service.console.publish import MASK
 from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
@@ -17,18 +15,28 @@ from discreet.verbs.publish.riskmap import Point, RiskMap
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
 
-@pytest.mark.parametrize("kind", CHOICES)
-def test_every_rule_is_a_model_as_it_stands(kind):
-    choice = CHOICES[kind]
-    text_ = written(choice, {one.name: one.value for one in choice.figures}, "illness" if choice.on else None)
-    parse(text_, CARD)
+@pytest.mark.parametrize("name", without_file(MODELS))
+def test_every_model_of_the_form_is_a_model_as_it_stands(name):
+    entry = MODELS.entry(name)
+    assert parse(entry.spell(example_values(entry)), CARD) == parse(entry.example, CARD)
+    if any(one.column for one in entry.parameters):
+        assert parse(entry.spell(example_values(entry) | {"on": "illness"}), CARD).on == "illness"
 
 
-def test_a_rule_without_its_number_or_column_says_so():
-    with pytest.raises(BadInput, match="missing"):
-        written(CHOICES["k"], {"k": None}, None)
-    with pytest.raises(BadInput, match="on which column"):
-        written(CHOICES["l"], {"l": 3}, None)
+def test_a_model_without_its_number_says_so(console):
+    async def act(user):
+        await user.open("/publish?table=patients")
+        with user:
+            seen(user, "model-k-0")[0].set_value("")
+        press(user, "publish-start")
+        await until(lambda: any("k-anonymity: k is missing" in said for said in user.notify.messages))
+        press(user, "model-remove-0")
+        await until(lambda: not seen(user, "model-k-0"))
+        press(user, "publish-start")
+        await until(lambda: any("give models" in said for said in user.notify.messages))
+        assert not seen(user, "job-publish")
+
+    console.visit("steward", act)
 
 
 @pytest.mark.parametrize("family", [MASKING, SYNTHESIZERS, TABLE_METHODS, HIDING], ids=lambda family: family.name)
@@ -37,7 +45,7 @@ def test_a_form_writes_what_it_was_filled_with(family):
         assert family.parse(entry.spell(example_values(entry))) == family.parse(entry.example)
 
 
-def test_a_twin_is_asked_for_with_all_that_it_can_be_told(console):
+def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
     async def act(user):
         await user.open("/publish?table=visits")
         with user:

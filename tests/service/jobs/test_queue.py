@@ -12,8 +12,7 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.job import Job
-from discreet.service.jobs.queue import Queue
+from discreet.service.jobs.queue import Job, Queue
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 

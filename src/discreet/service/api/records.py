@@ -17,7 +17,7 @@ from discreet.curator.people.tokens import ApiToken
 from discreet.curator.release_index import Shelved
 from discreet.service.api.schemas import LossShape, ScopeName
 from discreet.service.api.views import RoleName, View, plain
-from discreet.service.jobs.job import Job
+from discreet.service.jobs.queue import Job
 from discreet.service.views import Books, BudgetView, LedgerLine
 
 

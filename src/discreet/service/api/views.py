@@ -122,7 +122,7 @@ class Table(View):
     columns: list[ColumnView]
     left: LeftView | None = Field(description="null: you may not ask it, or it is public.")
     synthetic: str | None = Field(
-        description="The release that is its synthetic twin, which answers what a budget does not cover."
+        description="The release that is its synthetic stand-in, which answers what a budget does not cover."
     )
     audited: bool = Field(
         description="Whether it is answered exactly or not at all, by POST /v1/ask/audited, and never with noise."
@@ -154,7 +154,7 @@ class Price(View):
     left: LossShape = Field(description="What you may spend, before this.")
     answered: bool = Field(description="Whether this was answered before: then it is free.")
     synthetic: list[str] = Field(
-        description="The tables whose synthetic twins would answer instead, for nothing: the budget does not cover it."
+        description="The tables whose synthetic stand-ins would answer instead, for nothing: the budget does not cover it."
     )
 
     @classmethod
@@ -203,7 +203,7 @@ class Answer(View):
     free: bool = Field(description="Whether nothing was charged: it was answered before, or is synthetic.")
     synthetic: bool = Field(
         description="Whether its figures are about people who never existed: the budget did not cover it, and the "
-        "table's synthetic twin answered. Error bars are then the twin's; null: no bound is known."
+        "table's synthetic stand-in answered. Error bars are then the stand-in's; null: no bound is known."
     )
     price: LossShape = Field(description="What was charged to each table when it was first given.")
     left: dict[str, LeftView] = Field(description="What is left on each table.")

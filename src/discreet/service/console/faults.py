@@ -12,8 +12,7 @@ from pathlib import Path
 from discreet.curator.people.person import Person
 from discreet.errors import DiscreetError
 from discreet.service.api.failures import is_for
-from discreet.service.api.logs import Log
-from discreet.service.json_logs import Lines
+from discreet.service.api.logs import Lines, Log
 from discreet.service.redact import redacted
 
 _OURS = logging.getLogger("discreet.console")

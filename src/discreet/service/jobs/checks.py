@@ -99,7 +99,7 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
         raise BadInput(
             f"{spec.method!r} is no way to publish rows that promise nothing.",
             hint=f"Known are {', '.join(one.title for one in SYNTHESIZERS.entries())}; for a promise make the table's "
-            "synthetic twin.",
+            "synthetic stand-in.",
         )
     refuse_models(models_of(spec, card))
     made: Synthesizer = SYNTHESIZERS.parse(spec.method, card)
@@ -107,7 +107,7 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
 
 
 def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
-    """How a synthetic twin is made."""
+    """How a synthetic stand-in is made."""
     from discreet.verbs.synthesize.private import Synthesize as Synthesizer
 
     return Synthesizer(

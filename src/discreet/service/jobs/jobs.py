@@ -22,9 +22,8 @@ from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
 from discreet.releases.register import Register, register
 from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
-from discreet.service.jobs.job import DONE, WAITING, Job
 from discreet.service.jobs.places import Made, Places
-from discreet.service.jobs.queue import Claim, Queue
+from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
 from discreet.service.jobs.runner import PATIENCE, Runner
 from discreet.service.jobs.specs import Spec
 from discreet.service.jobs.work import Task

@@ -1,4 +1,4 @@
-"""The jobs as rows of the service's database, which several service processes may work on.
+"""Jobs, and their queue: rows of the service's database, which several service processes may work on.
 
 A process that works on a job owns it, and says every few seconds that it is still there. Whatever it writes, it writes
 only if it still owns the job's present run; so one that was away for too long, and whose job somebody else has begun
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,10 @@ from discreet.budget.store import Session
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, OVER, RUNNING, WAITING, Job
 
+WAITING, RUNNING, DONE, FAILED, LOST, CANCELLED = "waiting", "running", "done", "failed", "lost", "cancelled"
+OVER = frozenset({DONE, FAILED, LOST, CANCELLED})
+"""The states that a job stays in."""
 ENDED = "ended"
 """What the audit log calls how a job ended."""
 MOST_RUNS = 2
@@ -45,6 +48,33 @@ _SEEN = f"SELECT {_COLUMNS}, {_BEFORE} FROM jobs"  # noqa: S608  # constants
 _IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
 _MINE = "WHERE id = ? AND owner = ? AND runs = ? AND state = 'running'"
 _SILENT = "owner IS NOT NULL AND beat < ?"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, as whoever may see jobs sees it."""
+
+    id: str
+    kind: str
+    by: str
+    table: str
+    spec: Mapping[str, Any]
+    at: dt.datetime
+    """When it was asked for."""
+    state: str
+    progress: float | None
+    """The share that is done; ``None`` while nobody knows."""
+    said: str
+    """What it is at or, when it is over, what came of it."""
+    result: str | None
+    """The name of the release that it made, if it made one."""
+    error: str
+    """What went wrong, and what to do; empty if nothing did."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it will not change any more."""
+        return self.state in OVER
 
 
 @dataclass(frozen=True)

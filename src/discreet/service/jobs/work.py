@@ -145,7 +145,9 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
         found = curator.synthetic(spec.table)
     assert found is not None  # noqa: S101  # just made
     rows, papers = found.nearness.rows, given.release
-    said = f"A twin of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is gone."
+    said = (
+        f"A stand-in of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is gone."
+    )
     made = Made(said, papers.title, papers.recipe.method, papers.private, rows, given.identity)
     return made, {"release": given.identity, "rows": rows, "free": given.free}
 

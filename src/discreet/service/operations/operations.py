@@ -149,7 +149,7 @@ class Operations:
     ) -> list[Answer]:
         """Answer one question, or several for one price; charged to whoever asks.
 
-        What the budget does not cover is asked of synthetic twins ``instead``, where there are some. Without
+        What the budget does not cover is asked of synthetic stand-ins ``instead``, where there are some. Without
         ``hand_over`` nobody can see that there is an answer until ``gave`` is called with it.
         """
         with self._may.noted(who.name, "ask") as about:
@@ -201,12 +201,12 @@ class Operations:
             return given
 
     def instead(self, who: Person, table: str) -> str | None:
-        """The table's synthetic twin, which is asked when the budget is gone, if there is one that somebody may see."""
+        """The table's synthetic stand-in, which is asked when the budget is gone, if there is one that somebody may see."""
         self._may.require(who)
         found = None
         with suppress(Damaged):  # which concerns whoever asks it, and nobody else
             found = self._curator.synthetic(table) if table in self.workspace.private else None
-        return found.identity if found and self._may_see(who, self._twin(found)) else None
+        return found.identity if found and self._may_see(who, self._stand_in(found)) else None
 
     # Releases
 
@@ -254,7 +254,7 @@ class Operations:
             return self._shelf.folder(self.shelved(who, release).id)
 
     def share(self, who: Person, release: str, shared: bool) -> None:
-        """Let the analysts of a release's tables have it, or no longer. A twin that is not shared answers nothing."""
+        """Let the analysts of a release's tables have it, or no longer. A stand-in that is not shared answers nothing."""
         with self._may.noted(who.name, "share" if shared else "stop sharing", release=release):
             self._may.require_steward(who)
             one = self.shelved(who, release)
@@ -350,8 +350,8 @@ class Operations:
         audited = not registered.public and find_audited(self._curator.ledger, name) is not None
         return TableView(name, self.workspace.card(name), registered.public, left, synthetic, audited)
 
-    def _twin(self, found: Synthetic) -> Shelved:
-        """What the shelf says of a twin that answers; one that was made by another way in is listed and shared now."""
+    def _stand_in(self, found: Synthetic) -> Shelved:
+        """What the shelf says of a stand-in that answers; one that was made by another way in is listed and shared now."""
         with suppress(NotFound):
             if (one := self._shelf.find(found.identity)).shared:
                 return one
@@ -360,7 +360,7 @@ class Operations:
         return self._shelf.find(found.identity)
 
     def _have_answer(self, one: Shelved, shared: bool) -> None:
-        """Let a twin that is shared answer, unless another does; and one that is not no longer."""
+        """Let a stand-in that is shared answer, unless another does; and one that is not no longer."""
         [table] = one.tables
         now = self._curator.synthetic(table)
         if shared and now is None:
