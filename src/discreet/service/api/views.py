@@ -154,7 +154,7 @@ class Price(View):
     left: LossShape = Field(description="What you may spend, before this.")
     answered: bool = Field(description="Whether this was answered before: then it is free.")
     synthetic: list[str] = Field(
-        description="The tables whose synthetic stand-ins would answer instead, for nothing: the budget does not cover it."
+        description="The tables whose synthetic stand-ins would answer, for nothing: the budget does not cover it."
     )
 
     @classmethod

@@ -30,12 +30,12 @@ An analyst's own budget lies below the table's: both must have enough left."""
 ERROR = """Every figure has noise added to it, so that no single person shows. The error bar says how far off it may \
 be: 95 times in 100 the true figure lies within it."""
 
-SYNTHETIC = """The budget does not cover this question, so it was asked of the table's synthetic stand-in: rows of people \
-who never existed, drawn so that many of them together look like those of the table. The stand-in was paid for when it was \
-made, so asking it costs nothing and nobody loses anything by it.
+SYNTHETIC = """The budget does not cover this question, so it was answered on the table's synthetic stand-in: rows of \
+people who never existed, drawn so that many of them together look like those of the table. The stand-in was paid for \
+when it was made, so asking it costs nothing and nobody loses anything by it.
 
-Nobody's noise was added to these figures: they are off because the stand-in is. Where it was measured how far, an error \
-bar says so: 95 times in 100 the table's own figure lies within it. Where there is no error bar, no bound is known: \
+No noise was added to these figures: they are off because the stand-in is. Where it was measured how far, an error bar \
+says so: 95 times in 100 the table's own figure lies within it. Where there is no error bar, no bound is known: \
 take the figure as a hint, and pay for the answer before you rely on it."""
 
 K = """k-anonymity: whoever knows the columns that outsiders may know about somebody (such as age, sex and place) \

@@ -201,7 +201,7 @@ class Operations:
             return given
 
     def instead(self, who: Person, table: str) -> str | None:
-        """The table's synthetic stand-in, which is asked when the budget is gone, if there is one that somebody may see."""
+        """The table's synthetic stand-in, which answers when the budget is spent, if somebody may see it."""
         self._may.require(who)
         found = None
         with suppress(Damaged):  # which concerns whoever asks it, and nobody else
@@ -254,7 +254,7 @@ class Operations:
             return self._shelf.folder(self.shelved(who, release).id)
 
     def share(self, who: Person, release: str, shared: bool) -> None:
-        """Let the analysts of a release's tables have it, or no longer. A stand-in that is not shared answers nothing."""
+        """Share a release with the analysts of its tables, or stop that. A stand-in answers while it is shared."""
         with self._may.noted(who.name, "share" if shared else "stop sharing", release=release):
             self._may.require_steward(who)
             one = self.shelved(who, release)
@@ -351,7 +351,7 @@ class Operations:
         return TableView(name, self.workspace.card(name), registered.public, left, synthetic, audited)
 
     def _stand_in(self, found: Synthetic) -> Shelved:
-        """What the shelf says of a stand-in that answers; one that was made by another way in is listed and shared now."""
+        """The entry of a stand-in that answers; one made outside the service is listed and shared now."""
         with suppress(NotFound):
             if (one := self._shelf.find(found.identity)).shared:
                 return one
