@@ -9,22 +9,21 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from enum import Enum
 from typing import Any, Literal, Self
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.arrow import kind_of
-from discreet.core.card import Column
+from discreet.core.loss import Approximate, Concentrated, Pure, Renyi
 from discreet.curator.answer import Answer as Answered
-from discreet.curator.answer import Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person
 from discreet.service.api.schemas import LossShape
 from discreet.service.views import TableView
 from discreet.verbs.ask.postprocess import ERROR
-from discreet.verbs.ask.question import Quote
 
 RoleName = Literal["steward", "analyst", "auditor"]
 
@@ -33,6 +32,11 @@ class View(BaseModel):
     """What a request gets back."""
 
     model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, found: Any) -> Self:
+        """The attributes of ``found`` that have the names of the fields, as plain data."""
+        return cls.model_validate({name: plain(getattr(found, name)) for name in cls.model_fields})
 
 
 class Catalogue(View):
@@ -61,7 +65,7 @@ class Session(View):
     until: dt.datetime | None = Field(description="When the session ends; null for those who came with a token.")
 
     @classmethod
-    def of(cls, who: Person, session: SignedIn | None) -> Self:
+    def begun(cls, who: Person, session: SignedIn | None) -> Self:
         """Somebody, and their session if they have one."""
         return cls(
             name=who.name,
@@ -78,11 +82,6 @@ class LeftView(View):
     analyst: LossShape
     table: LossShape
 
-    @classmethod
-    def of(cls, left: Left) -> Self:
-        """What is left."""
-        return cls.model_validate({"analyst": left.analyst.to_dict(), "table": left.table.to_dict()})
-
 
 class ColumnView(View):
     """A column, as its card declares it."""
@@ -95,20 +94,6 @@ class ColumnView(View):
     required: bool
     longest: int | None
     note: str
-
-    @classmethod
-    def of(cls, column: Column) -> Self:
-        """A column of a card."""
-        return cls(
-            name=column.name,
-            kind=column.kind.value,
-            role=column.role.value,
-            bounds=None if column.bounds is None else plain(column.bounds),
-            categories=None if column.categories is None else plain(column.categories),
-            required=column.required,
-            longest=column.longest,
-            note=column.note,
-        )
 
 
 class Table(View):
@@ -156,13 +141,6 @@ class Price(View):
     synthetic: list[str] = Field(
         description="The tables whose synthetic stand-ins would answer, for nothing: the budget does not cover it."
     )
-
-    @classmethod
-    def of(cls, quote: Quote) -> Self:
-        """A quote."""
-        errors = {name: plain(error) for name, error in quote.errors.items()}
-        said = {"loss": quote.loss.to_dict(), "left": quote.left.to_dict(), "answered": quote.answered}
-        return cls.model_validate(said | {"errors": errors, "synthetic": list(quote.synthetic)})
 
 
 class AnswerColumn(View):
@@ -267,6 +245,10 @@ class Epsilon(View):
 def plain(value: object) -> Any:
     """A value as JSON can say it."""
     match value:
+        case Enum():
+            return value.value
+        case Pure() | Approximate() | Concentrated() | Renyi():
+            return value.to_dict()
         case bool() | int() | str() | None:
             return value
         case float():

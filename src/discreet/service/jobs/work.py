@@ -61,7 +61,7 @@ def work(task: Task, progress: Progress) -> Made:
     folder = Path(task.workspace)
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
     spec = read_spec(task.kind, task.spec)
-    made, result = _done(spec, bench)
+    made, result = _WORK[type(spec)](spec, bench)
     if isinstance(spec, Publish | Tabulate | Hide) and _audited(bench.workspace, spec.table):
         made = replace(made, said=f"{made.said} {_BESIDE_ANSWERS}")
     bench.run.end(made, result)
@@ -71,22 +71,6 @@ def work(task: Task, progress: Progress) -> Made:
 def _audited(workspace: Workspace, table: str) -> bool:
     with open_books(workspace) as ledger:
         return find_audited(ledger, table) is not None
-
-
-def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
-    if isinstance(spec, Publish):
-        return _publish(spec, bench)
-    if isinstance(spec, Synthesize):
-        return _synthesize(spec, bench)
-    if isinstance(spec, Tabulate):
-        return _tabulate(spec, bench)
-    if isinstance(spec, Hide):
-        return _hide(spec, bench)
-    if isinstance(spec, Attack):
-        return _attack(spec, bench)
-    if isinstance(spec, Combine):
-        return _combine(spec, bench)
-    return _compare(spec, bench)
 
 
 def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
@@ -258,3 +242,14 @@ def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
 
     found = take_part(bench.workspace, spec.session, spec.brings, lambda said: bench.progress(0.5, said))
     return Made("The session ended with a result."), found
+
+
+_WORK: Mapping[type[Spec], Callable[[Any, _Bench], tuple[Made, object]]] = {
+    Publish: _publish,
+    Synthesize: _synthesize,
+    Tabulate: _tabulate,
+    Hide: _hide,
+    Attack: _attack,
+    Compare: _compare,
+    Combine: _combine,
+}
