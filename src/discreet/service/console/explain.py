@@ -67,9 +67,6 @@ then it tells nearly what they have."""
 INTERVAL = """Whoever reads the table knows that rows and columns add up. The interval is what they can work out of \
 a hidden cell, at best. It is wide enough when it holds by the rules that were chosen."""
 
-ROUNDING = """Every figure is changed to a multiple of a base, so that small counts do not show. The table adds up, \
-and nobody can tell a count from its neighbours within the base."""
-
 HIDE = """Whoever mines what leaves, with the support and the confidence you give here (or more), does not find \
 the secrets. That is checked by mining it before it leaves. What else a miner then misses is counted, and told to you.
 
