@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, print_json, tracking
+from discreet.cli.options import CardFile, CardTable, Json
+from discreet.cli.output import bold, console, grid, print_json, tracking
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:

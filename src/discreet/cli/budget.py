@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from discreet.cli.output import Json, console, grid, print_json
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, print_json
 from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, LedgerError
 

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.output import CardTable, Json, Source, console, grid, print_json, require_new, working
+from discreet.cli.options import CardTable, Json, Source, require_new
+from discreet.cli.output import console, grid, print_json, working
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, print_json, working
+from discreet.cli.options import CardFile, CardTable, Json, Source
+from discreet.cli.output import bold, console, grid, print_json, working
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer import Argument, Option
 
-from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
-from discreet.cli.output import Json, bold, console, grid, print_json, require_new, stoppable, working
+from discreet.cli.options import Cert, Host, Insecure, Json, Key, Name, Port, require_new, require_parts
+from discreet.cli.output import bold, console, grid, print_json, stoppable, working
 from discreet.core.optional import extra
 from discreet.errors import BadInput, TooMany
 

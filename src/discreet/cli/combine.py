@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from discreet.cli.output import Json, bold, console, grid, print_json, require_new, stoppable
+from discreet.cli.options import Json, require_new
+from discreet.cli.output import bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:

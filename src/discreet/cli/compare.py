@@ -7,18 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from discreet.cli.output import (
-    CardFile,
-    CardTable,
-    Json,
-    bold,
-    console,
-    grid,
-    print_json,
-    require_new,
-    stoppable,
-    tracking,
-)
+from discreet.cli.options import CardFile, CardTable, Json, require_new
+from discreet.cli.output import bold, console, grid, print_json, stoppable, tracking
 from discreet.errors import BadInput
 
 

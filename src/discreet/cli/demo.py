@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from discreet.cli.output import Json, console, grid, percent, print_json, tracking, working
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, percent, print_json, tracking, working
 from discreet.cli.show import print_table
 from discreet.errors import BadInput
 

@@ -9,22 +9,8 @@ import typer
 from typer import Argument, Option
 
 from discreet.cli.methods import ListingCommand
-from discreet.cli.output import (
-    CardFile,
-    DefaultCommand,
-    Holder,
-    Json,
-    Output,
-    bold,
-    console,
-    grid,
-    percent,
-    print_json,
-    refuse_options,
-    require_output,
-    stoppable,
-    tracking,
-)
+from discreet.cli.options import CardFile, DefaultCommand, Holder, Json, Output, refuse_options, require_output
+from discreet.cli.output import bold, console, grid, percent, print_json, stoppable, tracking
 from discreet.core.text import number
 from discreet.errors import BadInput
 

@@ -8,25 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from discreet.cli.output import (
-    CardFile,
-    CardTable,
-    Holder,
-    Json,
-    Output,
-    RegisterIn,
-    Source,
-    bold,
-    console,
-    grid,
-    plain_release,
-    print_json,
-    print_making,
-    require_card,
-    require_output,
-    stoppable,
-    tracking,
-)
+from discreet.cli.options import CardFile, CardTable, Holder, Json, Output, RegisterIn, Source, require_output
+from discreet.cli.output import bold, console, grid, plain_release, print_json, print_making, stoppable, tracking
 from discreet.errors import NoPromise
 
 if TYPE_CHECKING:
@@ -56,14 +39,13 @@ def learn(
     A search that is stopped goes on when the same is said again. The sets of people that give the model, and how it
     compares with others, are in the holder's copy beside the folder, for you alone.
     """
-    from discreet.cli.publish import registered_in, warn_of_others, warn_of_seed
+    from discreet.cli.publish import open_registered, warn_of_others, warn_of_seed
     from discreet.core.families import LEARNERS
     from discreet.core.holder_copy import holder_file
-    from discreet.engines.read import read
     from discreet.releases.pipeline import require_places
     from discreet.verbs.learn.learn import learn as make
 
-    opened = registered_in(read(source, require_card(card), table=table), workspace)
+    opened = open_registered(source, card, table, workspace)
     output = require_output(output)
     place = holder or holder_file(output)
     journal = output.with_name(f"{output.name}.journal.jsonl")

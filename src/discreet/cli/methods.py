@@ -8,7 +8,8 @@ import typer
 from typer import Argument
 from typer.core import TyperCommand, TyperGroup
 
-from discreet.cli.output import Json, print_json
+from discreet.cli.options import Json
+from discreet.cli.output import print_json
 from discreet.core.families import FAMILIES, find
 from discreet.core.text import meant
 from discreet.errors import NotFound

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.output import Json, console, grid, print_json
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, print_json
 from discreet.cli.workspace import Folder, loss_of, tell_if_above
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 

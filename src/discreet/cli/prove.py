@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.output import Json, bold, console, print_json, working
+from discreet.cli.options import Json
+from discreet.cli.output import bold, console, print_json, working
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:

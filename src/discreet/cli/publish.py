@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from typer import Option
 
-from discreet.cli.output import (
+from discreet.cli.options import (
     CardFile,
     CardTable,
     Holder,
@@ -19,6 +19,10 @@ from discreet.cli.output import (
     Output,
     RegisterIn,
     Source,
+    require_card,
+    require_output,
+)
+from discreet.cli.output import (
     bold,
     console,
     grid,
@@ -27,8 +31,6 @@ from discreet.cli.output import (
     print_json,
     print_making,
     print_release,
-    require_card,
-    require_output,
     stoppable,
     tracking,
 )
@@ -101,14 +103,13 @@ def publish(
     already, you are told.
     """
     from discreet.core.holder_copy import holder_file
-    from discreet.engines.read import read
     from discreet.models.catalogue import parse_all
     from discreet.releases.pipeline import require_places
     from discreet.verbs.publish.advice import advise as look
     from discreet.verbs.publish.publish import publish as make
     from discreet.verbs.publish.publish import require_usable
 
-    opened = registered_in(read(source, require_card(card), table=table), workspace)
+    opened = open_registered(source, card, table, workspace)
     models = parse_all(model or (), opened.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
@@ -136,6 +137,13 @@ def publish(
         print_release(release, output, place)
     else:
         _print(release, output, as_json)
+
+
+def open_registered(source: str, card: str | None, name: str | None, workspace: Path | None) -> Table:
+    """The table that is published, with the workspace's register beside its card's."""
+    from discreet.engines.read import read
+
+    return registered_in(read(source, require_card(card), table=name), workspace)
 
 
 def registered_in(table: Table, workspace: Path | None) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
+from discreet.cli.options import Cert, Host, Insecure, Key, Name, Port, require_parts
 from discreet.cli.output import console, grid, tracking
 from discreet.errors import BadInput, Damaged
 

@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from discreet.cli.output import (
-    CardFile,
-    CardTable,
-    Json,
-    Source,
-    bold,
-    console,
-    grid,
-    percent,
-    plain_release,
-    print_json,
-    require_new,
-    working,
-)
+from discreet.cli.options import CardFile, CardTable, Json, Source, require_new
+from discreet.cli.output import bold, console, grid, percent, plain_release, print_json, working
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from discreet.cli.output import (
+from discreet.cli.options import (
     CardFile,
     CardTable,
     Holder,
@@ -18,6 +18,10 @@ from discreet.cli.output import (
     Output,
     RegisterIn,
     Source,
+    require_card,
+    require_output,
+)
+from discreet.cli.output import (
     bold,
     console,
     grid,
@@ -26,8 +30,6 @@ from discreet.cli.output import (
     print_json,
     print_making,
     print_release,
-    require_card,
-    require_output,
     stoppable,
     tracking,
     working,

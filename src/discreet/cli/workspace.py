@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.output import Json, console, grid, print_json, working
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
 

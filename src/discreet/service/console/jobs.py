@@ -177,10 +177,10 @@ async def by_table(
     await show(chosen)
 
 
-def release_buttons(release: str, testid: str, *, job: str = "", csv: Callable[[], object] | None = None) -> None:
+def release_buttons(release: str, testid: str, *, job: str = "") -> None:
     """Buttons that open a release, download its rows and, for a ``job``, the page of the holder's copy."""
 
-    def download() -> None:
+    def csv() -> None:
         ui.download.from_url(f"/v1/releases/{release}/rows.csv")
 
     def holder() -> None:
@@ -190,7 +190,7 @@ def release_buttons(release: str, testid: str, *, job: str = "", csv: Callable[[
     theme.button(
         "Open the release", f"{testid}-open", lambda: ui.navigate.to(opened), icon="description", look="unelevated"
     )
-    theme.button("CSV", f"{testid}-csv", csv or download, icon="download", look="outline")
+    theme.button("CSV", f"{testid}-csv", csv, icon="download", look="outline")
     if job:
         theme.button("The page for you alone", f"{testid}-holder", holder, icon="lock", look="flat")
 

@@ -129,35 +129,19 @@ class _Form:
             self._downloads(job.id, str(job.result))
 
     def _downloads(self, job: str, release: str) -> None:
-        async def csv() -> None:
-            made = await self._seat.run(_csv, self._seat.desk, release)
-            if made is not None:
-                ui.download.content(made, "table.csv", "text/csv")
-
         async def xlsx() -> None:
             made = await self._seat.run(_xlsx, self._seat.desk, release)
             if made is not None:
                 ui.download.content(made, "table.xlsx")
 
         with theme.row():
-            release_buttons(release, "tabulate", job=job, csv=csv)
+            release_buttons(release, "tabulate", job=job)
             theme.button("XLSX", "tabulate-xlsx", xlsx, icon="download", look="outline")
 
 
 def _titled(spec: Mapping[str, Any]) -> str:
     what = f"the sum of {spec['value']}" if spec["value"] else "rows counted"
     return spec["title"] or f"{'; '.join(spec['by'])}, {what}"
-
-
-def _csv(who: Person, desk: Operations, release: str) -> bytes:
-    """The rows of a released table as CSV."""
-    import pyarrow as pa
-
-    from discreet.core.spreadsheet import write_csv
-
-    out = pa.BufferOutputStream()
-    write_csv(desk.release(who, release).payload, out)
-    return out.getvalue().to_pybytes()
 
 
 def _xlsx(who: Person, desk: Operations, release: str) -> bytes:
