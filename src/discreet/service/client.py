@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
-from discreet import errors
+import discreet.errors as error_tree
 from discreet.budget.filter import Budget
 from discreet.budget.verify import Verdict
 from discreet.core import loss as losses
@@ -58,7 +58,7 @@ _WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)
 _PATIENCE = 120.0
 _ERRORS: dict[str, type[DiscreetError]] = {
     name: kind
-    for name, kind in vars(errors).items()
+    for name, kind in vars(error_tree).items()
     if isinstance(kind, type) and issubclass(kind, DiscreetError) and kind.__init__ is DiscreetError.__init__
 }
 """What a service may raise here: nothing else is made of a name that came over the network."""
