@@ -90,19 +90,6 @@ def synthesize(
     _from_file(opened, text, output, workspace=workspace, seed=seed, holder=holder, csv=csv, as_json=as_json)
 
 
-def private_method(method: str, card: Card) -> Synthesize:
-    """The synthesizer that ``method`` names; an error unless it is differentially private."""
-    from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
-
-    made = parse_synthesizer(_spelled(method), card)
-    if not isinstance(made, Synthesize):
-        raise BadInput(
-            f"{method!r} promises nothing, and nothing leaves a workspace without a promise.",
-            hint="Add an epsilon: epsilon=1 delta=1e-9.",
-        )
-    return made
-
-
 def warn_of_distances(rows: Release[Any] | Rows, card: Card) -> None:
     """Say so if synthetic rows are too far from the table to be of use."""
     from discreet.verbs.synthesize.distances import distances
@@ -132,6 +119,7 @@ def _from_workspace(
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
     from discreet.releases.pipeline import require_places
+    from discreet.verbs.synthesize.private import parse_private
 
     with Curator(source) as curator:
         known = curator.workspace.private
@@ -139,7 +127,7 @@ def _from_workspace(
         if name is None:
             raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
         card = curator.workspace.card(name)
-        method = private_method(text, card)
+        method = parse_private(text, card)
         _require_unseeded(seed, holder)
         require_places(output)
         _hint(method)

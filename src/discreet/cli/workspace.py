@@ -160,9 +160,10 @@ def stand_in(
     not cover is answered on it, for nothing, and marked as synthetic. A newer stand-in replaces an older one. All
     parameters: discreet methods private-synthesis
     """
-    from discreet.cli.synthesize import private_method, warn_of_distances
+    from discreet.cli.synthesize import warn_of_distances
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
+    from discreet.verbs.synthesize.private import parse_private
 
     if remove and method is not None:
         raise BadInput("--remove goes alone.", hint="A newer stand-in replaces an older one anyway.")
@@ -176,7 +177,7 @@ def stand_in(
             raise BadInput("Say what to spend: add --method.", hint='Such as --method "epsilon=1 delta=1e-9".')
         curator.audited(table)  # which says so if there is no such table
         card = curator.workspace.card(table)
-        synthesizer = private_method(method, card)
+        synthesizer = parse_private(method, card)
         if dry_run:
             _foreseen(curator, synthesizer, table, as_json)
             return

@@ -11,6 +11,7 @@ from discreet.service.console.publish import MASK
 from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
 from discreet.verbs.publish.riskmap import Point, RiskMap
+from discreet.verbs.synthesize.private import parse_private
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
@@ -50,8 +51,8 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
         await user.open("/publish?table=visits")
         with user:
             seen(user, "publish-method")[0].set_value("synthesize")
-            for box, value in {"columns": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
-                seen(user, f"publish-{box}")[0].set_value(value)
+            for box, value in {"on": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
+                seen(user, f"synthesis-{box}")[0].set_value(value)
         press(user, "publish-start")
         await until(lambda: bool(seen(user, "job-synthesize")))
         press(user, "job-cancel")
@@ -59,9 +60,8 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
 
     console.visit("steward", act)
     job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
-    assert {"columns": ["ward", "cost"], "bins": "cost:8", "person": ["ward"], "rows": 0}.items() <= dict(
-        job.spec
-    ).items()
+    assert job.spec["method"] == "synthesize epsilon=1 delta=1e-9 bins=cost:8 person=ward on ward, cost"
+    assert parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits")).bins == {"cost": 8}
 
 
 def test_clicking_twice_starts_one_job(console):

@@ -7,7 +7,7 @@ model-add, and for each model model-kind-0, model-<parameter>-0, model-remove-0;
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nicegui import ui
 
@@ -36,14 +36,21 @@ def without_file(family: Family) -> dict[str, Entry]:
 class EntryFields:
     """A field for each parameter of an entry, filled with its example, and the text that they make.
 
-    ``testid`` names the fields, with ``{}`` for the parameter; ``columns`` are those that a parameter may name.
+    ``testid`` names the fields, with ``{}`` for the parameter; ``columns`` are those that a parameter may name;
+    ``values`` replace those of the example.
     """
 
     def __init__(
-        self, entry: Entry, testid: str, *, columns: Sequence[str] = (), changed: Callable[[], None] | None = None
+        self,
+        entry: Entry,
+        testid: str,
+        *,
+        columns: Sequence[str] = (),
+        values: Mapping[str, str] | None = None,
+        changed: Callable[[], None] | None = None,
     ) -> None:
         self._entry, self._testid, self._columns, self._changed = entry, testid, list(columns), changed
-        self._values = example_values(entry)
+        self._values = example_values(entry) | dict(values or {})
         self.boxes = [self._draw(one) for one in entry.parameters if one.usage and one.placeholder != "FILE"]
 
     def written(self, *, strict: bool = True) -> str:
@@ -80,10 +87,18 @@ class EntryFields:
 class MethodForm:
     """A choice of methods. The text is what counts: a change of a field writes it anew, and it may be edited."""
 
-    def __init__(self, families: Sequence[Family], testid: str, *, text: str | None = None) -> None:
-        self._testid = testid
+    def __init__(
+        self,
+        families: Sequence[Family],
+        testid: str,
+        *,
+        text: str | None = None,
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        self._testid, self._start = testid, values
         self._entries = {entry.title: entry for family in families for entry in family.entries()}
         self.choice = theme.select(list(self._entries), "Method", f"{testid}-method", on_change=self._chosen)
+        self.choice.set_visibility(len(self._entries) > 1)
         self._about = ui.label().classes("dc-prose dc-soft")
         self._place = ui.element("div").classes("dc-row")
         self.text = theme.text("As text", text or f"{testid}-text", width="dc-full dc-code")
@@ -99,7 +114,7 @@ class MethodForm:
         self._about.set_text(f"{entry.summary}{f' ({entry.paper})' if entry.paper else ''}")
         self._place.clear()
         with self._place:
-            self._fields = EntryFields(entry, f"{self._testid}-{{}}", changed=self._write)
+            self._fields = EntryFields(entry, f"{self._testid}-{{}}", values=self._start, changed=self._write)
         self._write()
 
     def _write(self) -> None:

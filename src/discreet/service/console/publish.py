@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
-publish-quality, publish-title, publish-epsilon, publish-delta, publish-by, publish-columns, publish-rows, publish-bins,
-publish-quantiles, publish-person, publish-start, publish-earlier, publish-open, publish-download, publish-csv,
-publish-attack; those of ``models`` and ``riskmap``; job-publish, job-synthesize, job-compare.
+publish-quality, publish-title, synthesis-<parameter>, synthesis-text, publish-start, publish-earlier, publish-open,
+publish-download, publish-csv, publish-attack; those of ``forms`` and ``riskmap``; job-publish, job-synthesize,
+job-compare.
 """
 
 from __future__ import annotations
@@ -112,27 +112,9 @@ class _Form:
                 "know and that the method can change.",
                 soft=True,
             ).classes("dc-small")
-        self._synthesis = theme.row()
-        with self._synthesis:
-            self._epsilon = theme.text("Epsilon (ε) to spend", "publish-epsilon", width="dc-short", value="1")
-            self._delta = theme.text("Delta (δ), for far less noise", "publish-delta", width="dc-short", value="1e-9")
-            by = next(one for one in PRIVATE_SYNTHESIS.entries()[0].parameters if one.name == "by")
-            self._by = theme.select(by.words, "Choice of marginals", "publish-by", value=by.default)
-            self._by.tooltip(by.sentence)
-            names = ", ".join(_declared(card))
-            self._columns = theme.text(
-                "Columns; all, if empty", "publish-columns", width="dc-full dc-code", value=names
-            )
-            with ui.expansion("More choices").classes("dc-more dc-full"), theme.row():
-                label = "Rows; about as many as there are, if empty"
-                self._rows = theme.figure(label, "publish-rows", min=1, step=1, precision=0)
-                code = "dc-mid dc-code"
-                self._bins = theme.text("Bins, such as: 32, or age:10,income:32", "publish-bins", width=code)
-                about = "Columns whose bins hold as many rows each"
-                self._quantiles = theme.text(about, "publish-quantiles", width=code)
-                about = "Columns that are the same in all rows of a person"
-                self._person = theme.text(about, "publish-person", width=code)
-                self._person.set_visibility(card.unit is not None)
+        with ui.element("div").classes("dc-stack") as self._synthesis:
+            names = {"columns": ", ".join(_declared(card))}
+            self._private = MethodForm((PRIVATE_SYNTHESIS,), "synthesis", values=names)
         self._title = theme.text("Title (optional)", "publish-title", width="", props="maxlength=120")
         self._show_method()
 
@@ -157,18 +139,7 @@ class _Form:
     def _spec(self) -> Publish | Synthesize:
         method = self._method.value
         if method == SYNTHESIZE:
-            epsilon, delta = (theme.said_in(one) or None for one in (self._epsilon, self._delta))
-            return Synthesize(
-                self._table,
-                epsilon,
-                delta,
-                by=self._by.value,
-                columns=_names(self._columns),
-                rows=int(self._rows.value or 0),
-                bins=theme.said_in(self._bins),
-                quantiles=_names(self._quantiles),
-                person=_names(self._person),
-            )
+            return Synthesize(self._table, self._private.written)
         said = {"title": theme.said_in(self._title)}
         if self._suppress.visible:
             said["suppress"] = f"{self._suppress.value or 0:g}%"
@@ -191,11 +162,6 @@ class _Form:
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
 
 
-def _names(box: ui.input) -> tuple[str, ...]:
-    """The names in a box, with commas between them."""
-    return tuple(name.strip() for name in (box.value or "").split(",") if name.strip())
-
-
 def _declared(card: Card) -> list[str]:
     """The columns that rows can be drawn of: what they may be is declared. None, if that is all of them."""
     released = [column for column in card.columns if column.role is not Part.IDENTIFIER and column.name != card.unit]
@@ -206,7 +172,7 @@ def _declared(card: Card) -> list[str]:
 def _about(job: Job) -> str:
     """What a job was to make, in a few words."""
     if job.kind == Synthesize.kind:
-        return f"synthetic stand-in, ε = {job.spec['epsilon'] or '–'}, by {job.spec['by']}"
+        return f"synthetic stand-in, {job.spec['method'].removeprefix('synthesize ')}"
     return job.spec["title"] or ", ".join(job.spec["models"]) or str(job.spec["method"])
 
 

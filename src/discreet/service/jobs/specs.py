@@ -17,6 +17,7 @@ from discreet.core.families import (
     HIDING,
     MASKING,
     MODELS,
+    PRIVATE_SYNTHESIS,
     QUALITIES,
     RECODERS,
     SYNTHESIZERS,
@@ -92,7 +93,7 @@ class Publish(_Spec):
 
 @dataclass(frozen=True)
 class Synthesize(_Spec):
-    """Make a table's synthetic stand-in: for an epsilon (best with a delta), or a rho.
+    """Make a table's synthetic stand-in, for a privacy loss.
 
     It is charged to the table, and to no analyst. Questions that a budget does not cover are then answered on it.
     """
@@ -100,16 +101,10 @@ class Synthesize(_Spec):
     kind: ClassVar[str] = "synthesize"
     summary: ClassVar[str] = "Make a table's synthetic stand-in"
     table: str
-    epsilon: str | None = _given("A number, as text.", example="1", default=None)
-    delta: str | None = _given("With an epsilon: far less noise.", example="1e-9", default=None)
-    rho: str | None = _given("Instead of an epsilon.", default=None)
-    by: str = _given("Choice of marginals: aim, mst, mwem, bayes or independent.", default="aim")
-    columns: tuple[str, ...] = _given("Columns, which the card must declare; all if empty.", default=())
-    rows: int = _given("Number of rows; 0 for about as many as the table has.", default=0)
-    bins: str = _given("Bins of columns with bounds: 32, or age:10,income:32.", example="32", default="")
-    quantiles: tuple[str, ...] = _given("Columns whose bins hold about as many rows each.", default=())
-    person: tuple[str, ...] = _given(
-        "Columns that are the same in all rows of a person; then rows say whose they are.", default=()
+    method: str = _given(
+        "A privacy loss and how it is spent, as for `discreet synthesize`.",
+        families=(PRIVATE_SYNTHESIS,),
+        example="epsilon=1 delta=1e-9 by=mst on sex, ward",
     )
 
 

@@ -17,7 +17,7 @@ from discreet.core.text import number
 from discreet.curator.books import open_books
 from discreet.curator.noise_or_audit import find_audited
 from discreet.curator.workspace import Workspace, open_workspace
-from discreet.service.jobs.checks import method_of, models_of, synthesizer
+from discreet.service.jobs.checks import method_of, models_of
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 from discreet.service.redact import without_paths
@@ -122,10 +122,11 @@ def _earlier(table: str, bench: _Bench) -> str:
 def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
     """Through the one door, which charges the table before a row is looked at. Begun again, it is charged once."""
     from discreet.curator.curator import Curator
+    from discreet.verbs.synthesize.private import parse_private
 
     bench.progress(0.1, "counting and drawing")
     with Curator(bench.workspace.folder) as curator:
-        given = curator.make_synthetic(synthesizer(spec, bench.workspace.card(spec.table)), spec.table)
+        given = curator.make_synthetic(parse_private(spec.method, bench.workspace.card(spec.table)), spec.table)
         found = curator.synthetic(spec.table)
     assert found is not None  # noqa: S101  # just made
     rows, papers = found.nearness.rows, given.release

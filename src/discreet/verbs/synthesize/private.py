@@ -337,3 +337,15 @@ def parse_synthesizer(text: str, card: Card) -> Synthesize | Synthesizer:
     family = SYNTHESIZERS if len(words) > 1 and "=" not in words[1] and words[1] != "on" else PRIVATE_SYNTHESIS
     made: Synthesize | Synthesizer = family.parse(text, card)
     return made
+
+
+def parse_private(method: str, card: Card) -> Synthesize:
+    """The synthesizer that ``method`` names, with or without its verb; an error unless it has a privacy loss."""
+    named = method.partition(" ")[0] == "synthesize"
+    made = parse_synthesizer(method if named else f"synthesize {method}", card)
+    if not isinstance(made, Synthesize):
+        raise BadInput(
+            f"{method!r} promises nothing, and nothing leaves a workspace without a promise.",
+            hint="Add an epsilon: epsilon=1 delta=1e-9.",
+        )
+    return made
