@@ -79,7 +79,7 @@ class EntryFields:
                 self._changed()
 
         made.on_value_change(lambda event: change(event.value))
-        made.props(f"data-testid={self._testid.format(one.word)}")
+        made.props(f"data-testid={self._testid.format(one.word)}").props["hint"] = one.sentence
         made.tooltip(f"{one.sentence} {one.described.capitalize()}.")
         return made
 
@@ -148,11 +148,11 @@ class ModelRows:
         with self._place, ui.element("div").classes("dc-rule") as room:
 
             def draw(name: str) -> None:
+                fields.clear()
+                with fields:
+                    testid = f"model-{{}}-{number}"
+                    self._rows[number] = EntryFields(self._models[name], testid, columns=self._sensitive)
                 about.clear()
-                with about, theme.row():
-                    self._rows[number] = EntryFields(
-                        self._models[name], f"model-{{}}-{number}", columns=self._sensitive
-                    )
                 with about:
                     theme.promise(explain.MODELS.get(name, self._models[name].summary))
 
@@ -166,7 +166,7 @@ class ModelRows:
                 kind.on_value_change(lambda event: draw(event.value))
                 away = ui.button(icon="delete_outline", on_click=remove)
                 away.props(f'flat round dense aria-label="Remove this model" data-testid=model-remove-{number}')
-            about = ui.element("div").classes("dc-stack")
+            fields, about = theme.row(), ui.element("div").classes("dc-stack")
             draw(model)
         self._none.set_visibility(False)
 
