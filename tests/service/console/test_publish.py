@@ -60,7 +60,7 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
 
     console.visit("steward", act)
     job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
-    assert job.spec["method"] == "synthesize epsilon=1 delta=1e-9 bins=cost:8 person=ward on ward, cost"
+    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward on ward, cost"
     assert parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits")).bins == {"cost": 8}
 
 
