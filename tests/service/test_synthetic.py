@@ -201,4 +201,4 @@ def test_rows_that_are_made_up_without_a_promise_are_published_by_a_job(clinic):
     job = done(desk, steward, desk.submit(steward, Publish("patients", (), "synthesize cart")))
     assert (job.state, job.error) == ("done", "")
     assert not desk.shelved(steward, job.result).private
-    assert "attack" in desk.paper(steward, job.id, "attacked.html").read_text().lower()
+    assert "attack" in desk.paper(steward, job.id, "holder.html").read_text().lower()
