@@ -13,8 +13,7 @@ from discreet.budget.entries import Began, Charged, Entry, Line, path, read
 from discreet.budget.filter import Budget, Spent
 from discreet.budget.rules import Account, Book
 from discreet.budget.witness import Witness
-from discreet.core.document import fields
-from discreet.core.formats import Format
+from discreet.core.document import Format, fields
 from discreet.errors import BadInput, DiscreetError, LedgerError, Unsound
 
 SCHEMA = (

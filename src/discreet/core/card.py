@@ -17,7 +17,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from discreet.core import edit_rules as conditions
-from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.kind import Kind
 from discreet.core.text import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem

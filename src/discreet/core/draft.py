@@ -18,13 +18,12 @@ from discreet.core.card import Card, Column, Role, Scalar
 from discreet.core.cardfile import dump_cards
 from discreet.core.engine import Engine
 from discreet.core.hierarchy.dates import Dates
+from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
-from discreet.core.hierarchy.protocol import Hierarchy
-from discreet.core.identifiers import looks_like_identifiers
+from discreet.core.identifiers import long_texts, looks_like_identifiers
 from discreet.core.kind import Kind
 from discreet.core.text import CODES, number, words
-from discreet.core.withheld import long_texts
 
 _MANY = 50  # more values than this are not categories a person would list
 _HINTS = {  # English, and what German, French and Spanish stewards call their columns

@@ -31,10 +31,8 @@ from discreet.core.arrow import canonical, recast_table
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
-from discreet.engines.csvfile import layout_of
-from discreet.engines.headers import require_plain
+from discreet.engines.files import layout_of, require_plain, typed
 from discreet.engines.limits import stopping
-from discreet.engines.text_casts import typed
 from discreet.errors import (
     BadInput,
     DataError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 
 _BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.release import Release
-from discreet.core.release_folder import with_rows
+from discreet.core.release import Release, with_rows
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
 from discreet.utility.cells import Array, on_one_footing, require_links

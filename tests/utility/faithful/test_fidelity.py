@@ -11,7 +11,7 @@ from tests.utility.faithful.cases import N, copy, one_by_one, people, release, s
 
 import discreet as dc
 from discreet.core import sql
-from discreet.core.picture import heat
+from discreet.core.report import heat
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.utility.faithful.association import associations

@@ -14,8 +14,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy import terms
-from discreet.core.hierarchy.declared import (
+from discreet.core.hierarchy.hierarchy import (
     Number,
     as_decimal,
     decimals_of,
@@ -110,7 +109,7 @@ class Ranges:
         conditions = [exp.or_(*stretches)] if stretches else []
         if kind in (Kind.REAL, Kind.DECIMAL):
             # NaN is above every number on all three engines and would end up in the last range.
-            finite = terms.as_double(value).between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
+            finite = sql.as_double(value).between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
             conditions.append(finite)
         return exp.and_(*conditions) if conditions else None
 
@@ -228,7 +227,7 @@ def _stretches(level: Sequence[Range]) -> list[tuple[Any, Any]]:
 
 def _comparable(value: exp.Expr, kind: Kind) -> exp.Expr:
     # Single-precision columns would be compared in single precision by one engine and not by the others.
-    return terms.as_double(value) if kind is Kind.REAL else value.copy()
+    return sql.as_double(value) if kind is Kind.REAL else value.copy()
 
 
 def _literal(point: Any, kind: Kind) -> exp.Expr:

@@ -22,8 +22,7 @@ from typing import Any, Self
 
 from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.release import Release
-from discreet.core.release_folder import load_papers
+from discreet.core.release import Release, load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.curator import Curator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.picture import Picture, beside, heat
+from discreet.core.report import Picture, beside, heat
 
 if TYPE_CHECKING:
     from discreet.utility.faithful.report import Spread

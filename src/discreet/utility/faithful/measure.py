@@ -16,8 +16,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.release import Release, Rows
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import DataError, MissingPart, NotFound

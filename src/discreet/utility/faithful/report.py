@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.markup import tag
-from discreet.core.picture import Picture
-from discreet.core.report import heading, listing, pairs, pill, section, styled, write_page
+from discreet.core.report import Picture, heading, listing, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.utility.faithful import drawings

@@ -22,8 +22,7 @@ import pyarrow.compute as pc
 
 from discreet.core.arrow import arrow_type
 from discreet.core.sql import scale_of
-from discreet.engines.fetch import fetch
-from discreet.engines.limits import seconds_left
+from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.verbs.ask.figure import Association, Chosen, Mean, Spread

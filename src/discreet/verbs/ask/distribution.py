@@ -19,12 +19,11 @@ from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Scalar
 from discreet.core.exact import Number, exact
 from discreet.core.kind import Kind
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import owned_rows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Method

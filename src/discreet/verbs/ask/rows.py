@@ -21,7 +21,7 @@ from discreet.core.card import Column, Scalar
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.rows import UNIT, OwnedRows, Unit, numbered, owned_rows
+from discreet.engines.contribution import UNIT, OwnedRows, Unit, numbered, owned_rows
 from discreet.errors import BadQuery
 from discreet.verbs.ask.columns import Columns, Known
 from discreet.verbs.ask.scalar import scalar

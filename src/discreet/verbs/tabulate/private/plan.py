@@ -14,7 +14,7 @@ import pyarrow as pa
 from discreet.budget.dp_statement import BETA
 from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Scalar
-from discreet.core.hierarchy.codes import codes
+from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Pure
