@@ -51,7 +51,7 @@ _NARROW = {"BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UINTEGER", "USMALLINT", 
 
 
 def bounded_card(card: Card) -> Card:
-    """The card of the bounded table: without identifiers (but the unit) and hierarchies. It must declare all it needs."""
+    """The card of the bounded table: without identifiers (but the unit) and hierarchies, and with all it needs."""
     if card.from_data:
         raise NotDeclared(
             f"The card of {card.name} has what was read off the data: {', '.join(card.from_data)}.",

@@ -6,10 +6,11 @@ bounds, its kind, whether it is ever NULL, is a proposal here, and never believe
 
 Why this is private, in three parts.
 
-**Expressions** over a single row (``row_wise``) are NULL where they fail. An expression that is let through is made of the nodes listed here alone. Each of them is a
-function of the columns of one row: none reads another row or a table, none draws a random number, none tells the time.
-So what is computed for a row depends on that row only. An expression that fails on a row (an overflow, a root of a
-negative number, a cast) is NULL there (``TRY``): whether a question has an answer depends on nobody's values.
+**Expressions** over a single row (``row_wise``) are NULL where they fail. An expression that is let through is made of
+the nodes listed here alone. Each of them is a function of the columns of one row: none reads another row or a table,
+none draws a random number, none tells the time. So what is computed for a row depends on that row only. An expression
+that fails on a row (an overflow, a root of a negative number, a cast) is NULL there (``TRY``): whether a question has
+an answer depends on nobody's values.
 
 **Rows** (``OwnedRows``) each belong to one unit, with a bound on how many one unit can have, kept by how the query is
 built. Two things hold of them, by induction over the functions here, which are the only ones that make any:
@@ -24,11 +25,12 @@ built. Two things hold of them, by induction over the functions here, which are 
 
 Neither rests on what an expression computes.
 
-**Measures** (``Measure``) are whole numbers that one unit can change by a known amount, whatever it holds. A unit has at most ``rows.most`` rows, and GROUP BY puts each row into one group. A row adds 0 or 1
-to a count. To a sum it adds a whole number of steps that was clamped, in the type it is added in, to ``bound`` in
-absolute value, whatever was computed for it; NULL, which includes whatever failed, adds 0. To the number of units of a
-group a unit adds 0 or 1. So a unit changes a count by at most ``rows.most`` over all groups together, and a sum by at
-most ``bound`` times that. Removing a unit changes no other row, so nothing else changes.
+**Measures** (``Measure``) are whole numbers that one unit can change by a known amount, whatever it holds. A unit has
+at most ``rows.most`` rows, and GROUP BY puts each row into one group. A row adds 0 or 1 to a count. To a sum it adds a
+whole number of steps that was clamped, in the type it is added in, to ``bound`` in absolute value, whatever was
+computed for it; NULL, which includes whatever failed, adds 0. To the number of units of a group a unit adds 0 or 1. So
+a unit changes a count by at most ``rows.most`` over all groups together, and a sum by at most ``bound`` times that.
+Removing a unit changes no other row, so nothing else changes.
 
 Whole numbers are added in any order to the same sum. Doubles that are multiples of one step are as well while no sum on
 the way can reach 2**53 steps, which is so in groups of few enough rows; in larger ones such a measure is NULL and

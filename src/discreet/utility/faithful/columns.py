@@ -1,7 +1,11 @@
-"""Columns of an original and of synthetic rows as the same codes, and how often codes occur together.
+"""Columns of original and synthetic rows as the same codes, how far their counts are apart, and how they associate.
 
 Codes are SQL: the engine groups the rows by them, where they are, and only groups come out, a batch at a time. So the
 memory this takes does not grow with the rows.
+
+Associations are of whatever columns hold: numbers by Pearson's correlation, categories by Cramér's V (corrected for
+bias: Bergsma 2013), a number and a category by the correlation ratio. Dates and times are taken by the parts they were
+cut into, as categories are.
 """
 
 from __future__ import annotations
@@ -9,7 +13,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import reduce
+from itertools import combinations, pairwise
 from math import prod
 from typing import Any, TypeAlias
 
@@ -146,3 +151,121 @@ def _listed(table: Table, column: Column) -> Coded:
         case = case.when(exp.EQ(this=value.copy(), expression=sql.literal(one)), sql.literal(place))
     labels = ("NULL", *(shortened(str(one), _LABEL) for one in kept), "all else")
     return Coded(column.name, labels, case.else_(sql.literal(len(kept) + 1)), number=False)
+
+
+_SMALLEST = 1e-12
+
+
+def associations(table: Table, columns: Sequence[Coded], pairs: Mapping[Columns, Array]) -> Array:
+    """A matrix of them, from -1 (numbers only) or 0 to 1; NaN where a column of a pair is all the same."""
+    found = np.full((len(columns), len(columns)), np.nan)
+    numbers = [place for place, column in enumerate(columns) if column.number]
+    others = [place for place, column in enumerate(columns) if not column.number]
+    for (a, b), value in _correlations(table, columns, numbers).items():
+        found[a, b] = found[b, a] = value
+    for category in others:
+        for place, value in _ratios(table, columns, category, numbers).items():
+            found[category, place] = found[place, category] = value
+    for a, b in combinations(others, 2):
+        found[a, b] = found[b, a] = _cramer(pairs[a, b])
+    return found
+
+
+def _correlations(table: Table, columns: Sequence[Coded], numbers: Sequence[int]) -> dict[Columns, float]:
+    pairs = list(combinations(numbers, 2))
+    if not pairs:
+        return {}
+    values = table.query(*(sql.named(_real(columns[place]), f"v{place}") for place in numbers)).subquery("vs")
+    asked = []
+    for a, b in pairs:
+        both = (sql.column(f"v{a}"), sql.column(f"v{b}"))
+        asked.append(sql.named(exp.cast(exp.Corr(this=both[0], expression=both[1]), exp.DType.DOUBLE), f"r{a}_{b}"))
+    (row,) = table.engine.fetch(exp.select(*asked).from_(values)).to_pylist()
+    return {(a, b): _number(row[f"r{a}_{b}"]) for a, b in pairs}
+
+
+def _ratios(table: Table, columns: Sequence[Coded], category: int, numbers: Sequence[int]) -> dict[int, float]:
+    """The share of a number's spread that lies between categories, as its square root."""
+    if not numbers:
+        return {}
+    key = sql.column("code")
+    shown = [sql.named(_real(columns[place]), f"v{place}") for place in numbers]
+    values = table.query(sql.named(columns[category].code.copy(), "code"), *shown).subquery("vs")
+    asked = []
+    for place in numbers:
+        value = sql.column(f"v{place}")
+        for name, figure in (
+            ("n", exp.Count(this=value)),
+            ("m", exp.Avg(this=value)),
+            ("s", exp.VariancePop(this=value)),
+        ):
+            asked.append(sql.named(exp.cast(figure.copy(), exp.DType.DOUBLE), f"{name}{place}"))
+    rows = table.engine.fetch(exp.select(*asked).from_(values).group_by(key))
+    found = {}
+    for place in numbers:
+        n, mean, spread = (np.nan_to_num(rows[f"{name}{place}"].to_numpy().astype(float)) for name in "nms")
+        if not n.sum():
+            found[place] = float("nan")
+            continue
+        middle = float(n @ mean / n.sum())
+        between, within = float(n @ (mean - middle) ** 2), float(n @ spread)
+        whole = between + within
+        found[place] = float(np.sqrt(between / whole)) if whole > _SMALLEST * max(middle**2, 1) else float("nan")
+    return found
+
+
+def _cramer(counts: Array) -> float:
+    """Cramér's V without the part that chance gives."""
+    kept = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    rows, columns = kept.shape
+    total = kept.sum()
+    if min(rows, columns) < 2 or total < 2:
+        return float("nan")
+    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0)) / total
+    square = float(((kept - expected) ** 2 / expected).sum() / total)
+    corrected = max(square - (rows - 1) * (columns - 1) / (total - 1), 0.0)
+    least = min(rows - (rows - 1) ** 2 / (total - 1), columns - (columns - 1) ** 2 / (total - 1)) - 1
+    return min(float(np.sqrt(corrected / least)), 1.0) if least > 0 else float("nan")
+
+
+def _real(column: Coded) -> exp.Expr:
+    value = exp.cast(sql.column(column.name), exp.DType.DOUBLE)
+    return exp.Case().when(finite(value), value)
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None or not np.isfinite(value) else min(max(float(value), -1.0), 1.0)
+
+
+def variation(mine: Array, theirs: Array) -> float:
+    """The total variation distance: the share of rows that would have to be elsewhere for the shares to be equal."""
+    return float(np.abs(mine / mine.sum() - theirs / theirs.sum()).sum() / 2)
+
+
+def of_a_sample(mine: Array, rows: int) -> float:
+    """How far, on average, ``rows`` drawn from the original with replacement are from it.
+
+    The mean absolute deviation of a binomial count is 2 k C(m, k) pᵏ (1 − p)ᵐ⁻ᵏ⁺¹ with k = ⌊mp⌋ + 1 (De Moivre 1730),
+    so that nothing has to be drawn.
+    """
+    share = mine[mine > 0] / mine.sum()
+    share = share[share < 1]
+    k = np.minimum(np.floor(rows * share) + 1, rows)
+    ways = _log_factorial(np.array([float(rows)])) - _log_factorial(k) - _log_factorial(rows - k)
+    log = np.log(2 * k) + ways + k * np.log(share) + (rows - k + 1) * np.log1p(-share)
+    return float(np.exp(log).sum() / (2 * rows))
+
+
+def if_independent(mine: Array) -> float:
+    """How far data are from the original that have each column right and nothing else: columns drawn one by one."""
+    total = mine.sum()
+    sides = [mine.sum(axis=tuple(other for other in range(mine.ndim) if other != axis)) for axis in range(mine.ndim)]
+    shares = [side / total for side in sides]
+    return float(np.abs(mine / total - reduce(np.multiply.outer, shares)).sum() / 2)
+
+
+def _log_factorial(n: Array) -> Array:
+    """By Stirling's series, which is off by less than 0.001 at 1 and by far less above."""
+    safe = np.maximum(n, 1.0)
+    found = safe * np.log(safe) - safe + np.log(2 * np.pi * safe) / 2 + 1 / (12 * safe) - 1 / (360 * safe**3)
+    return np.where(n > 0, found, 0.0)
