@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from discreet.core import toml
-from discreet.core.card import Card, Column, Role, Scalar, fits
+from discreet.core.card import Card, Column, Role, fits
 from discreet.core.catalogue import parameters_of
 from discreet.core.edit_rules import named
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 from discreet.core.text import meant
 from discreet.errors import BadInput, CardError, DataError, HierarchyError, NotFound, Problem
 

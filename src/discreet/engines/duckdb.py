@@ -18,10 +18,9 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.core.arrow import arrow_type, kind_of, recast, recast_table
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
-from discreet.core.sql import attempts, table
+from discreet.core.kind import LISTABLE
+from discreet.core.sql import arrow_type, attempts, kind_of, recast, recast_table, table
 from discreet.engines.limits import stopping
 from discreet.errors import EngineError, NotFound
 
@@ -248,8 +247,8 @@ def _release(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
     shutil.rmtree(spill, ignore_errors=True)
 
 
-_COMPARED = (pa.types.is_signed_integer, pa.types.is_boolean, pa.types.is_date32)
-"""Types of values that are equal in SQL exactly if they are equal here; text is, too."""
+_NOT_COMPARED = (pa.types.is_unsigned_integer, pa.types.is_date64)
+"""Types of listable kinds whose values may be equal in SQL and not here, or the other way round."""
 
 
 class Held:
@@ -328,7 +327,7 @@ def _encoded(column: pa.ChunkedArray[Any]) -> pa.Array[Any] | None:
     if pa.types.is_dictionary(column.type):  # it may list values twice, or that do not occur
         column = column.cast(column.type.value_type)
     kind = kind_of(column.type)
-    if kind is None or not (kind is Kind.TEXT or any(test(column.type) for test in _COMPARED)):
+    if kind not in LISTABLE or any(test(column.type) for test in _NOT_COMPARED):
         return None
     if len(column):
         encoded: Any = column.dictionary_encode(null_encoding="encode").combine_chunks()

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
+from discreet.core.kind import MOST_DECIMALS, NOT_FINITE, Kind
 from discreet.core.text import CODES, number, words
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DataError, EngineError, NotFound
@@ -267,25 +267,6 @@ def require_plain(names: Sequence[str], what: str) -> None:
         )
 
 
-_MOST_DECIMALS = 18
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
-_EXPONENT = "([eE][+-]?[0-9]+)?"
-_ACCEPTED = {
-    Kind.INTEGER: "[+-]?[0-9]+",
-    Kind.REAL: f"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+){_EXPONENT}|(?i:nan|[+-]?inf(inity)?)",
-    Kind.DECIMAL: f"[+-]?([0-9]+([.][0-9]{{0,{_MOST_DECIMALS}}})?|[.][0-9]{{1,{_MOST_DECIMALS}}})",
-    Kind.BOOLEAN: "(?i:true|false|t|f|yes|no|1|0)",
-    Kind.DATE: _DAY,
-    Kind.TIMESTAMP: f"{_DAY}([ T]{_TIME})?",
-}
-_GUESSED = {  # in order of preference; narrower than what is accepted, so that a code such as 00123 stays text
-    Kind.BOOLEAN: "(?i:true|false)",
-    Kind.INTEGER: "[+-]?(0|[1-9][0-9]*)",
-    Kind.REAL: f"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+){_EXPONENT}|(?i:nan|[+-]?inf(inity)?)",
-    Kind.DATE: _DAY,
-    Kind.TIMESTAMP: f"{_DAY}[ T]{_TIME}",
-}
 _TRUE = ("true", "t", "yes", "1")
 _LARGEST = "1.7976931348623157e308"
 ROW = "discreet_row"
@@ -319,16 +300,17 @@ def typed(engine: Engine, text: exp.Query, kinds: Mapping[str, Kind], what: str,
 def guessed(engine: Engine, text: exp.Query, names: Iterable[str]) -> dict[str, Kind]:
     """The narrowest kind that every value of a column is; text where there is none, and for zip codes and the like."""
     names = list(names)
-    figures = [sql.count_if(_looks(sql.column(name), _GUESSED[kind])) for name in names for kind in _GUESSED]
+    candidates = [kind for kind in Kind if kind.types.guess]
+    figures = [sql.count_if(_looks(sql.column(name), kind.types.guess)) for name in names for kind in candidates]
     filled = [exp.Count(this=sql.column(name)) for name in names]
-    fits = [sql.count_if(_misfit(sql.column(name), kind)) for name in names for kind in _GUESSED]
+    fits = [sql.count_if(_misfit(sql.column(name), kind)) for name in names for kind in candidates]
     answers = _asked(engine, text, [*figures, *filled, *fits])
-    kinds, width = {}, len(_GUESSED)
+    kinds, width = {}, len(candidates)
     for place, name in enumerate(names):
         here = slice(place * width, (place + 1) * width)
         count = answers[len(figures) + place]
         misfits = answers[len(figures) + len(names) :][here]
-        holds = [k for k, n, bad in zip(_GUESSED, answers[here], misfits, strict=True) if n == count and not bad]
+        holds = [k for k, n, bad in zip(candidates, answers[here], misfits, strict=True) if n == count and not bad]
         kinds[name] = holds[0] if count and holds and not words(name) & CODES else Kind.TEXT
     return kinds
 
@@ -353,13 +335,13 @@ def _figures(name: str, kind: Kind, numbered: bool) -> Iterable[exp.Expr]:
 
 def _misfit(value: exp.Column, kind: Kind) -> exp.Expr:
     """Whether a value (not NULL) is none of its kind: by its looks, or because there is no such date or number."""
-    fits = _looks(value, _ACCEPTED[kind])
+    fits = _looks(value, kind.types.text)
     if kind is not Kind.BOOLEAN:
-        cast = exp.TryCast(this=value.copy(), to=sql.sql_type(kind, scale=_MOST_DECIMALS))
+        cast = exp.TryCast(this=value.copy(), to=sql.sql_type(kind, scale=MOST_DECIMALS))
         fits = exp.and_(fits, cast.is_(exp.null()).not_())
         if kind is Kind.REAL:
             beyond = exp.Abs(this=cast.copy()) > exp.cast(sql.literal(_LARGEST), exp.DType.DOUBLE)
-            fits = exp.and_(fits, exp.or_(beyond.not_(), _looks(value, "(?i:nan|[+-]?inf(inity)?)")))
+            fits = exp.and_(fits, exp.or_(beyond.not_(), _looks(value, NOT_FINITE)))
     return exp.and_(value.copy().is_(exp.null()).not_(), exp.not_(fits))
 
 

@@ -23,12 +23,11 @@ from pyarrow import csv
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
-from discreet.core.sql import sql_type, table
+from discreet.core.sql import arrow_type, kind_of, recast_table, sql_type, table
 from discreet.engines.limits import SPILLED, memory_allowed
 from discreet.errors import DataError, DiscreetError, EngineError, LoginFailed, NotFound, Unreachable
 
@@ -41,18 +40,7 @@ _SETTINGS = """
     SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres';
     SET extra_float_digits = 1; SET standard_conforming_strings = on
 """
-_KINDS = {
-    "bool": Kind.BOOLEAN,
-    "int2": Kind.INTEGER,
-    "int4": Kind.INTEGER,
-    "int8": Kind.INTEGER,
-    "float4": Kind.REAL,
-    "float8": Kind.REAL,
-    "numeric": Kind.DECIMAL,
-    "date": Kind.DATE,
-    "timestamp": Kind.TIMESTAMP,
-    "timestamptz": Kind.TIMESTAMP,
-}
+_KINDS = {name: kind for kind in Kind for name in kind.types.postgres}
 _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63

@@ -18,12 +18,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Role
 from discreet.core.cardfile import load_card
 from discreet.core.draft import Draft, draft_card
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file, require_plain

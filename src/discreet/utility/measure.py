@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.card import Role
-from discreet.core.kind import Kind
+from discreet.core.kind import CATEGORICAL
 from discreet.core.release import Release
 from discreet.core.report import heading, listing, pairs, section, styled
 from discreet.core.table import Table
@@ -18,8 +18,6 @@ from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, MissingPart
 from discreet.utility import information_loss, learning
 from discreet.utility.pair import Array, Figure, Metric, Pair, pair
-
-_CLASSES = frozenset({Kind.TEXT, Kind.BOOLEAN})
 
 
 def _pil(two: Pair) -> Figure:
@@ -194,7 +192,7 @@ def loss(
 
 def target_of(table: Table) -> str | None:
     """The first sensitive column that holds categories, if there is one."""
-    found = (c.name for c in table.card.having(Role.SENSITIVE) if c.kind in _CLASSES and c.name != table.card.unit)
+    found = (c.name for c in table.card.having(Role.SENSITIVE) if c.kind in CATEGORICAL and c.name != table.card.unit)
     return next(found, None)
 
 

@@ -12,7 +12,7 @@ from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import listed, refuse, wrong_other
-from discreet.core.kind import Kind
+from discreet.core.kind import MOMENTS, Kind
 
 LEVELS = ("hour", "day", "month", "quarter", "year", "decade")
 
@@ -43,7 +43,7 @@ class Dates:
     @property
     def kinds(self) -> frozenset[Kind]:
         timed = "hour" in self.levels or "day" in self.levels
-        return frozenset({Kind.TIMESTAMP}) if timed else frozenset({Kind.DATE, Kind.TIMESTAMP})
+        return frozenset({Kind.TIMESTAMP}) if timed else MOMENTS
 
     @property
     def height(self) -> int:

@@ -24,7 +24,7 @@ from discreet.core.hierarchy.hierarchy import (
     wrong_multiples,
     wrong_other,
 )
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 
 REACH = 10**15
 """Values are told apart in doubles, which hold whole numbers up to this (and nine times more) exactly."""
@@ -50,7 +50,7 @@ class Intervals:
     _grid: _Grid = field(init=False, repr=False, compare=False)
 
     type: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
+    kinds: ClassVar[frozenset[Kind]] = NUMBERS
 
     def __post_init__(self) -> None:
         problems = wrong_other(self.other, r"[<>\[]|-?\d")

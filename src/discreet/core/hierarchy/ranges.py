@@ -24,11 +24,10 @@ from discreet.core.hierarchy.hierarchy import (
     wrong_label,
     wrong_other,
 )
-from discreet.core.kind import Kind
+from discreet.core.kind import MOMENTS, NUMBERS, Kind
 
 Point: TypeAlias = Number | dt.date | dt.datetime
 
-_NUMBERS = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
 _LARGEST = 1.7976931348623157e308
 
 
@@ -77,7 +76,7 @@ class Ranges:
         point = next(point for level in self._ranges for point in _points(level))
         if isinstance(point, dt.datetime):
             return frozenset({Kind.TIMESTAMP})
-        return frozenset({Kind.DATE, Kind.TIMESTAMP}) if isinstance(point, dt.date) else _NUMBERS
+        return MOMENTS if isinstance(point, dt.date) else NUMBERS
 
     @property
     def height(self) -> int:

@@ -25,7 +25,7 @@ from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import TOP, refuse, wrong_label, wrong_other
-from discreet.core.kind import Kind
+from discreet.core.kind import CATEGORICAL, Kind
 from discreet.errors import HierarchyError, NotFound
 
 
@@ -42,7 +42,7 @@ class Taxonomy:
     other: str | None = parameter("Label of values that it does not know.", default=None)
 
     type: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN})
+    kinds: ClassVar[frozenset[Kind]] = CATEGORICAL | {Kind.INTEGER}
 
     def __post_init__(self) -> None:
         paths = level_off(self.paths)

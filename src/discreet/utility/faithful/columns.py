@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Column
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, ORDERED, Kind
 from discreet.core.report import shortened
 from discreet.core.table import Table
 from discreet.core.text import bound
@@ -39,8 +39,6 @@ _CATEGORIES = 30
 """So many of the commonest values of the original stand for themselves; the rest are all else."""
 _LARGEST = 1.7976931348623157e308
 _LABEL = 24
-CUT = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP})
-NUMBERS = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def coded(table: Table, name: str) -> Coded:
     the first of ten.
     """
     column = table.card[name]
-    if column.kind in CUT and column.categories is None:
+    if column.kind in ORDERED and column.categories is None:
         return _parted(table, column)
     return _listed(table, column)
 

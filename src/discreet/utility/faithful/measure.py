@@ -18,16 +18,16 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
+from discreet.core.kind import NUMBERS
 from discreet.core.optional import extra
 from discreet.core.release import Release, Rows
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import DataError, MissingPart, NotFound
 from discreet.noise.masking import generator
 from discreet.utility.faithful.columns import (
-    NUMBERS,
     Coded,
     Columns,
     associations,

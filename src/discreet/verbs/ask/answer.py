@@ -20,8 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrow import arrow_type
-from discreet.core.sql import scale_of
+from discreet.core.sql import arrow_type, scale_of
 from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy

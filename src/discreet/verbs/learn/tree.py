@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.core.card import Scalar
 from discreet.core.document import fields
+from discreet.core.kind import Scalar
 from discreet.core.report import Picture
 from discreet.errors import BadInput
 from discreet.verbs.learn.drawing import lines_drawn
