@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.core import edit_rules as conditions
 from discreet.core.hierarchy.hierarchy import Hierarchy
-from discreet.core.kind import ORDERED, Kind, Scalar
+from discreet.core.kind import ORDERED, TYPES, Kind, Scalar
 from discreet.core.text import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
@@ -308,4 +308,4 @@ def fits(value: Scalar, kind: Kind) -> bool:
         return kind is Kind.TIMESTAMP
     if isinstance(value, float | Decimal) and not isfinite(value):
         return False
-    return isinstance(value, kind.types.python)
+    return isinstance(value, TYPES[kind].python)

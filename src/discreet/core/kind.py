@@ -36,11 +36,6 @@ class Kind(Enum):
     DATE = "date"
     TIMESTAMP = "timestamp"
 
-    @property
-    def types(self) -> KindTypes:
-        """The types of its values."""
-        return TYPES[self]
-
 
 @dataclass(frozen=True)
 class KindTypes:

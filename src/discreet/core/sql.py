@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from discreet.core.kind import Kind, Scalar
+from discreet.core.kind import TYPES, Kind, Scalar
 from discreet.errors import DataError
 
 
@@ -50,7 +50,7 @@ def sql_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> exp.DataType
         return exp.DataType.build(f"DECIMAL(38, {scale})")
     if kind is Kind.TIMESTAMP and zoned:
         return exp.DataType(this=exp.DType.TIMESTAMPTZ)
-    return exp.DataType(this=exp.DType[kind.types.sql])
+    return exp.DataType(this=exp.DType[TYPES[kind].sql])
 
 
 def literal(value: Scalar) -> exp.Expr:
@@ -179,7 +179,7 @@ def arrow_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> pa.DataTyp
         return pa.decimal128(38, scale)
     if kind is Kind.TIMESTAMP and zoned:
         return pa.timestamp("us", "UTC")
-    return cast("pa.DataType", pa.type_for_alias(cast("Any", kind.types.arrow)))
+    return cast("pa.DataType", pa.type_for_alias(cast("Any", TYPES[kind].arrow)))
 
 
 def kind_of(type_: pa.DataType) -> Kind | None:
@@ -187,7 +187,7 @@ def kind_of(type_: pa.DataType) -> Kind | None:
     if pa.types.is_dictionary(type_):
         return kind_of(type_.value_type)
     return next(
-        (kind for kind in Kind if any(getattr(pa.types, test)(type_) for test in kind.types.arrow_family)), None
+        (kind for kind in Kind if any(getattr(pa.types, test)(type_) for test in TYPES[kind].arrow_family)), None
     )
 
 

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.engine import Engine
-from discreet.core.kind import MOST_DECIMALS, NOT_FINITE, Kind
+from discreet.core.kind import MOST_DECIMALS, NOT_FINITE, TYPES, Kind
 from discreet.core.text import CODES, number, words
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DataError, EngineError, NotFound
@@ -300,8 +300,8 @@ def typed(engine: Engine, text: exp.Query, kinds: Mapping[str, Kind], what: str,
 def guessed(engine: Engine, text: exp.Query, names: Iterable[str]) -> dict[str, Kind]:
     """The narrowest kind that every value of a column is; text where there is none, and for zip codes and the like."""
     names = list(names)
-    candidates = [kind for kind in Kind if kind.types.guess]
-    figures = [sql.count_if(_looks(sql.column(name), kind.types.guess)) for name in names for kind in candidates]
+    candidates = [kind for kind in Kind if TYPES[kind].guess]
+    figures = [sql.count_if(_looks(sql.column(name), TYPES[kind].guess)) for name in names for kind in candidates]
     filled = [exp.Count(this=sql.column(name)) for name in names]
     fits = [sql.count_if(_misfit(sql.column(name), kind)) for name in names for kind in candidates]
     answers = _asked(engine, text, [*figures, *filled, *fits])
@@ -335,7 +335,7 @@ def _figures(name: str, kind: Kind, numbered: bool) -> Iterable[exp.Expr]:
 
 def _misfit(value: exp.Column, kind: Kind) -> exp.Expr:
     """Whether a value (not NULL) is none of its kind: by its looks, or because there is no such date or number."""
-    fits = _looks(value, kind.types.text)
+    fits = _looks(value, TYPES[kind].text)
     if kind is not Kind.BOOLEAN:
         cast = exp.TryCast(this=value.copy(), to=sql.sql_type(kind, scale=MOST_DECIMALS))
         fits = exp.and_(fits, cast.is_(exp.null()).not_())

@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
+from discreet.core.kind import TYPES, Kind
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.core.sql import arrow_type, kind_of, recast_table, sql_type, table
@@ -40,7 +40,7 @@ _SETTINGS = """
     SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres';
     SET extra_float_digits = 1; SET standard_conforming_strings = on
 """
-_KINDS = {name: kind for kind in Kind for name in kind.types.postgres}
+_KINDS = {name: kind for kind in Kind for name in TYPES[kind].postgres}
 _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63
