@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
@@ -131,7 +132,7 @@ class DuckDB(Engine):
     ) -> pa.Table:
         with _Translated():
             cursor = self._cursor()
-        with _Translated(), stopping(cursor.interrupt, seconds):
+        with _Translated(), nullcontext() if seconds is None else stopping(cursor.interrupt, seconds):
             for name, data in given.items():
                 cursor.register(name, data)
             try:

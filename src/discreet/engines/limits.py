@@ -90,14 +90,11 @@ def memory_allowed() -> int | None:
 
 
 @contextmanager
-def stopping(stop: Callable[[], object], seconds: float | None) -> Iterator[None]:
+def stopping(stop: Callable[[], object], seconds: float) -> Iterator[None]:
     """Call ``stop`` from another thread if the block takes longer than that, which is then an error.
 
     It is called until the block ends: what has not begun yet, an engine does not stop.
     """
-    if seconds is None:
-        yield
-        return
     fired, over = threading.Event(), threading.Event()
 
     def fire() -> None:
