@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from tests.budget.homes import nursery
 
-from discreet.budget.opening import create_ledger, open_ledger
+from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
-from discreet.budget.witness import Witness
+from discreet.budget.store import Witness
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, NotFound, Unsound
 
@@ -127,7 +127,7 @@ def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None
 import resource, sys
 sys.path[:] = {sys.path!r}
 from discreet.budget.sqlite import open_sqlite
-from discreet.budget.witness import Witness
+from discreet.budget.store import Witness
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError
 with open_sqlite({str(path)!r}) as ledger:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from discreet.errors import BadInput
 from discreet.noise import polya
-from discreet.noise.chain import all_heads, heads_before_tails
+from discreet.noise.poisson import all_heads, heads_before_tails
 from discreet.noise.polya import _flip_two_over_e, polyas
 from discreet.noise.stream import Stream
 

@@ -23,7 +23,7 @@ from discreet.engines.contribution.measure import COUNT, cell_counts
 from discreet.engines.contribution.rows import OwnedRows
 from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Exponential
+from discreet.noise.selection import Exponential
 from discreet.verbs.ask.value import Interval, Value, largest
 
 SLICES = 1024

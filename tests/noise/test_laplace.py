@@ -10,7 +10,8 @@ import pytest
 from tests.noise.bits import FixedBits, Repeatable, check_law
 
 from discreet.errors import BadInput
-from discreet.noise.geometric import LARGEST_DRAW, LARGEST_SCALE, geometric, geometrics
+from discreet.noise.additive import LARGEST_DRAW, LARGEST_SCALE
+from discreet.noise.laplace import geometric, geometrics
 
 
 @pytest.mark.parametrize("scale", ["1", "1/3", "2", "3/2"])

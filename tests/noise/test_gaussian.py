@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.noise.bits import FixedBits, Repeatable, check_law
 
-from discreet.noise.bernoulli import flips_exp
 from discreet.noise.entropy import SYSTEM
+from discreet.noise.gaussian import flips_exp
 
 
 @pytest.mark.parametrize("x", ["0", "1/7", "1/2", "2/3", "1", "5/3", "3"])
