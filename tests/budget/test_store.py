@@ -1,4 +1,4 @@
-"""Connections kept for reading, and group commit."""
+"""Connections kept for reading, group commit, versions of a database, and the witness outside of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from zlib import crc32
 
 import psycopg
 import pytest
 
+from discreet.budget import store as module
 from discreet.budget.postgres import create_postgres
-from discreet.budget.store import Group, Readers
+from discreet.budget.store import Contents, Group, Readers, Session, Witness, migrate, record_version
+from discreet.budget.verify import Verdict, require_head
+from discreet.core.formats import Format, Migration
 from discreet.core.loss import Pure
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, Unsound
 
 
 @pytest.fixture
@@ -186,3 +192,189 @@ def test_a_forked_process_is_told_and_does_not_wait_for_a_thread_it_does_not_hav
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert group.submit(1) == 1
     group.close()
+
+
+def test_as_many_read_at_once_as_there_are_connections_and_the_next_waits(
+    readers: Readers[sqlite3.Connection], made: list[sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_READER_SECONDS", 0.01)
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(readers.snapshot())
+        assert len(made) == 8
+        with pytest.raises(LedgerError, match="8 others have been reading for 0 seconds"), readers.snapshot():
+            pass
+        with pytest.raises(LedgerError, match="8 others"):
+            readers.once(lambda connection: 1)
+    assert readers.once(lambda connection: 1) == 1
+
+
+def test_a_forked_process_forgets_the_connections_of_its_parent(
+    readers: Readers[sqlite3.Connection], made: list[sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readers.once(lambda connection: 1)
+    monkeypatch.setattr(module.os, "getpid", lambda: -7)
+    readers.once(lambda connection: 1)
+    assert len(made) == 2
+    readers.once(lambda connection: 1)
+    assert len(made) == 2
+
+
+def gathered(monkeypatch: pytest.MonkeyPatch, waiting: int, expected: int, seconds: float = 0.0) -> list[int]:
+    """The batch that a group takes of so many requests that wait, when it expects so many."""
+    group: Group[int, int] = Group(list)
+    group.close()
+    monkeypatch.setattr(module, "_LARGEST_GROUP", 4)
+    for number in range(waiting):
+        group._waiting.put((number, None))  # type: ignore[arg-type]
+    return [request for request, _ in group._gathered(expected, module.time.monotonic() + seconds)]
+
+
+@pytest.mark.parametrize("expected", [0, 2, 4, 9])
+def test_a_group_takes_what_waits_up_to_its_largest_size(monkeypatch: pytest.MonkeyPatch, expected: int) -> None:
+    assert gathered(monkeypatch, 1, expected) == [0]
+    assert gathered(monkeypatch, 3, expected) == [0, 1, 2]
+    assert gathered(monkeypatch, 4, expected) == [0, 1, 2, 3]
+    assert gathered(monkeypatch, 6, expected) == [0, 1, 2, 3]
+
+
+def test_a_group_waits_for_as_many_as_it_answered_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    class Queue:
+        def __init__(self, *found: object) -> None:
+            self.found = list(found)
+
+        def get(self, timeout: float = 0.0) -> object:
+            waits.append(timeout)
+            return self.get_nowait()
+
+        def get_nowait(self) -> object:
+            if not self.found:
+                raise module.queue.Empty
+            return self.found.pop(0)
+
+        def put(self, one: object) -> None:
+            self.found.append(one)
+
+    group: Group[int, int] = Group(list)
+    group.close()
+    monkeypatch.setattr(module.time, "monotonic", lambda: 100.0)
+    for expected, deadline, waited in (
+        (3, 107.0, [0.0, 7.0, 7.0]),
+        (2, 107.0, [0.0, 7.0]),
+        (3, 100.0, [0.0]),
+        (0, 107.0, [0.0]),
+    ):
+        waits.clear()
+        group._waiting = Queue(*((n, None) for n in range(3)))  # type: ignore[assignment]
+        assert len(group._gathered(expected, deadline)) == 3
+        assert waits == waited
+    group._waiting = Queue((1, None), None, (2, None))  # type: ignore[assignment]
+    assert [request for request, _ in group._gathered(0, 0.0)] == [1]
+    assert group._waiting.found == [(2, None), None]  # type: ignore[attr-defined]
+    group._waiting = Queue(None, (2, None))  # type: ignore[assignment]
+    assert group._gathered(0, 0.0) == []
+
+
+class _Noted:
+    """A session that notes what it is told to do."""
+
+    def __init__(self, *answers: list[tuple[object, ...]]) -> None:
+        self.run_: list[tuple[str, list[tuple[object, ...]]]] = []
+        self.answers = list(answers)
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        return self.answers.pop(0)
+
+    def run(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        self.run_.append((sql.split(maxsplit=1)[0], list(rows)))
+
+
+def contents(version: int) -> Contents:
+    steps: dict[int, Migration[Session]] = {
+        number: Migration(f"0.{number}", lambda session, number=number: session.run(f"STEP {number}", [()]))
+        for number in range(2, version + 1)
+    }
+    return Contents(Format("thing", steps, error=LedgerError), 1, (), "lines", lambda session: None, "")
+
+
+@pytest.mark.parametrize(("version", "stored", "done"), [
+    (1, 1, []), (3, 3, []), (3, 2, ["STEP", "CREATE", "INSERT"]), (3, 1, ["STEP", "STEP", "CREATE", "INSERT"]),
+])  # fmt: skip
+def test_an_older_database_is_migrated_and_its_version_recorded(version: int, stored: int, done: list[str]) -> None:
+    session = _Noted()
+    migrate(session, contents(version), stored, "there")  # type: ignore[arg-type]
+    assert [sql for sql, _ in session.run_] == done
+    assert not done or session.run_[-1][1] == [(version, f"0.{version}")]
+    first = _Noted()
+    record_version(first, contents(version).format)  # type: ignore[arg-type]
+    assert len(first.run_) == (0 if version == 1 else 2)
+
+
+def test_a_line_that_was_seen_must_still_be_there() -> None:
+    require_head(_Noted(), "lines", None, "It")  # type: ignore[arg-type]
+    require_head(_Noted([("d",)]), "lines", (7, "d"), "It")  # type: ignore[arg-type]
+    for answers, said in (
+        ([[], [(6,)]], "ends at line 6"),
+        ([[], [(None,)]], "ends at line 0"),
+        ([[("e",)], [(7,)]], "another line is in its place"),
+        ([[("e",)], [(9,)]], "another line is in its place"),
+    ):
+        with pytest.raises(Unsound, match=f"line 7 had been written to it, and .*{said}"):
+            require_head(_Noted(*answers), "lines", (7, "d"), "It")  # type: ignore[arg-type]
+
+
+def test_a_verdict_names_the_first_bad_line_or_the_accounts() -> None:
+    assert str(Verdict(1200)) == "1,200 lines, all sound."
+    assert str(Verdict(3, "it is wrong", 4)) == "3 lines are sound; line 4: it is wrong."
+    assert str(Verdict(3, "t is wrong")) == "3 lines are sound; the accounts: t is wrong."
+    assert str(Verdict(0, "the first line is missing", 0)) == "0 lines are sound; line 0: the first line is missing."
+    assert (Verdict(1).sound, Verdict(1, "x").sound) == (True, False)
+
+
+def test_the_record_of_a_witness_has_a_sum_of_its_own(tmp_path: Path) -> None:
+    witness = Witness(tmp_path / "x")
+    witness.write(12, "ab" * 32)
+    said = f"0000000012 {'ab' * 32} "
+    assert (tmp_path / "x-head").read_text() == f"{said}{crc32(said.encode()):08x}"
+    (tmp_path / "x-head").write_text(f"{said}{crc32(said.encode()) ^ 1:08x}")
+    assert Witness(tmp_path / "x").head() is None
+    witness.close()
+
+
+def test_a_witness_writes_once_a_pause_and_the_rest_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [50.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    witness, digest = Witness(tmp_path / "x"), "0" * 64
+
+    def head() -> int:
+        found = Witness(tmp_path / "x").head()
+        return found[0] if found else 0
+
+    for at, number, pause, seen in (
+        (50.0, 1, 5, 1),
+        (54.9, 2, 5, 1),
+        (55.0, 3, 5, 3),
+        (55.0, 4, 0, 4),
+        (56.0, 5, 5, 4),
+    ):
+        now[0] = at
+        witness.write(number, digest, pause=pause)
+        assert head() == seen
+    witness.close()
+    assert head() == 5
+    witness.write(4, digest)
+    assert head() == 5
+    witness.close()
+
+
+def test_sums_that_cannot_be_read_are_none(tmp_path: Path) -> None:
+    witness = Witness(tmp_path / "x")
+    assert witness.sums() is None
+    witness.write_sums({"line": 3})
+    assert witness.sums() == {"line": 3}
+    for broken in (b"{", b"\xff", b"[" * 100_000):
+        (tmp_path / "x-sums").write_bytes(broken)
+        assert witness.sums() is None
+    assert [path.name for path in tmp_path.iterdir()] == ["x-sums"]

@@ -13,7 +13,8 @@ from tests.noise.bits import FixedBits, Repeatable, check_law
 
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
-from discreet.noise.grid import ClampedMean, Figure, GridGaussian, GridLaplace, OnGrid, nearest_step, steps_apart
+from discreet.noise.grid import _LN_2, ClampedMean, Figure, GridGaussian, GridLaplace, OnGrid, nearest_step, steps_apart
+from discreet.noise.laplace import DiscreteLaplace
 
 MECHANISMS = [GridLaplace("1/2", "1/8"), GridGaussian("1/4", "0.1")]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
@@ -191,3 +192,26 @@ def test_the_grid_must_divide_the_interval(low: int, high: int, grid: str) -> No
 def test_a_negative_count_is_refused() -> None:
     with pytest.raises(BadInput, match="count"):
         ClampedMean(0, 4, 1, 1).mean_of_sum(0, -1)
+
+
+def test_a_loss_of_exactly_ln_2_is_too_little() -> None:
+    with pytest.raises(NoPromise, match="ln 2"):
+        ClampedMean.for_loss(Pure(_LN_2), 0, 10, 1)
+    assert ClampedMean.for_loss(Pure(_LN_2 + Fraction(1, 10**9)), 0, 10, 1).epsilon == Fraction(2, 10**9)
+
+
+def test_the_error_of_a_mean_is_the_noise_over_the_rows_and_a_step() -> None:
+    mechanism = ClampedMean(0, 10, "1/2", 1)
+    noise = DiscreteLaplace(Fraction(43, 2))
+    assert mechanism.error("0.05", 4) == (Fraction(noise.error("0.05"), 4) + 1) / 2
+    with pytest.raises(BadInput, match="count"):
+        mechanism.error("0.05", 0)
+
+
+@pytest.mark.parametrize("noise", [-100, -6, 0, 1, 100])
+def test_a_sum_with_noise_is_divided_and_cut(monkeypatch: pytest.MonkeyPatch, noise: int) -> None:
+    """Three rows that are 10 steps together: (10 + noise) / 3 to the nearest, within 0 to 10."""
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, entropy: noise)
+    assert ClampedMean(0, 10, 1, 1).mean_of_sum(10, 3) == round(max(0, min(10, (10 + noise) / 3)))
+    assert ClampedMean(0, 10, 1, 1).mean_of_sum(10 + 10**6, 3) == max(0, min(10, (30 + noise + 1) // 3))
+    assert ClampedMean(0, 10, 1, 1).mean_of_sum(-5, 3) == max(0, min(10, (noise + 1) // 3))
