@@ -378,3 +378,11 @@ def test_sums_that_cannot_be_read_are_none(tmp_path: Path) -> None:
         (tmp_path / "x-sums").write_bytes(broken)
         assert witness.sums() is None
     assert [path.name for path in tmp_path.iterdir()] == ["x-sums"]
+
+
+def test_a_witness_keeps_what_it_saw_first_of_a_line(tmp_path: Path) -> None:
+    witness = Witness(tmp_path / "x")
+    for number, digest in ((9, "a" * 64), (9, "b" * 64), (8, "c" * 64)):
+        witness.write(number, digest)
+        assert witness.head() == (9, "a" * 64)
+    witness.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -12,8 +13,10 @@ from tests.models import plain
 
 from discreet.core.card import Column
 from discreet.core.kind import Kind
+from discreet.core.statement import Claim
 from discreet.errors import BadInput
-from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure, _above_log, _reached
+from discreet.models.catalogue import from_claim
 from discreet.models.classes import Classes, Spread
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
@@ -53,6 +56,7 @@ BORDERS = [  # model, classes, the figure of each class, which of them break it
     (EntropyLDiversity("5/2", "s"), classes("ab", "abc", "aabbc"), [2, 3, None], "x.."),
     (RecursiveLDiversity(2, 2, "s"), classes("aaabb", "aaaabb", "aaaaabb", "aa"), [1.5, 2, 2.5, math.inf], ".xxx"),
     (RecursiveLDiversity(2, 3, "s"), classes("aaabbcc", "aaaabbbcc", "aabb", "abcd"), [1.5, 2, math.inf, 0.5], ".xx."),
+    (RecursiveLDiversity(2, 2, "s"), classes("ab", "aab", "aaab"), [1, 2, 3], ".xx"),
     (RecursiveLDiversity("1/2", 1, "s"), classes("aab", "ab", "a"), [2 / 3, 1 / 2, 1], "xxx"),
     (RecursiveLDiversity("2/3", 1, "s"), classes("aab", "ab", "abc"), [2 / 3, 1 / 2, 1 / 3], "x.."),
     (TCloseness("1/2", "s"), classes("aa", "bb"), [1 / 2, 1 / 2], ".."),
@@ -319,3 +323,47 @@ def test_values_that_do_not_occur_have_no_rank() -> None:
     assert TCloseness(0, "s").figures(kept).tolist() == [0]
     alone = classes("1", "11", column=Column("s", Kind.INTEGER))
     assert TCloseness(0, "s").verdict(alone).holds
+
+
+@pytest.mark.parametrize(
+    ("ratio", "bits", "reached"),
+    [
+        (2, 1, True),
+        ("1/2", 1, True),
+        ("3/2", "0.58", True),
+        ("3/2", "0.59", False),
+        ("2/3", "0.58", True),
+        (1, 1, False),
+    ],
+)
+def test_logarithms_of_shares_are_compared_exactly(ratio: str | int, bits: str | int, reached: bool) -> None:
+    assert _reached(Fraction(ratio), Fraction(bits)) is reached
+
+
+@pytest.mark.parametrize(
+    ("ratio", "share", "above"),
+    [(1, 1, False), ("3/2", "1/2", False), ("17/10", "1/2", True), ("5/4", "3/4", False), ("4/3", "3/4", True)],
+)
+def test_gains_are_compared_with_logarithms_exactly(ratio: str | int, share: str | int, above: bool) -> None:
+    """A gain of 0.5 is below ln 2 = 0.693, one of 0.7 above; 1/4 is below -ln(3/4) = 0.288, 1/3 above."""
+    assert _above_log(Fraction(ratio), Fraction(share)) is above
+
+
+def test_what_is_exactly_at_the_edge_of_equality_is_equal() -> None:
+    assert sign(Decimal("1e-100"), Decimal(1)) == 0
+    assert sign(Decimal("-1e-100"), Decimal("0.5")) == 0
+    assert sign(Decimal("1.1e-100"), Decimal("0.5")) == 1
+    assert sign(Decimal("2e-100"), Decimal(-2)) == 0
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim("all of", "5-anonymous", {"k": 5}),
+        Claim("all of", "x", {"models": [("k-anonymity", "5-anonymous", [("k", 5)])], "k": 5}),
+        Claim("k-anonymity", "5-anonymous", {"models": [("k-anonymity", "5-anonymous", [("k", 5)])]}),
+    ],
+)
+def test_only_several_models_at_once_have_models_as_parameters(claim: Claim) -> None:
+    with pytest.raises(BadInput):
+        from_claim(claim)
