@@ -17,9 +17,11 @@ from discreet.core.statement import Claim
 from discreet.errors import BadInput
 from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure, _above_log, _reached
 from discreet.models.catalogue import from_claim
+from discreet.models.check import Verdicts, by_size, cells, usual
 from discreet.models.classes import Classes, Spread
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
+from discreet.models.estimators import zayatz
 from discreet.models.exact_compare import at_most, below, dot, ln, sign, unsure, wide
 from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import Verdict, checked_alone, shown
@@ -367,3 +369,91 @@ def test_what_is_exactly_at_the_edge_of_equality_is_equal() -> None:
 def test_only_several_models_at_once_have_models_as_parameters(claim: Claim) -> None:
     with pytest.raises(BadInput):
         from_claim(claim)
+
+
+def test_an_uneven_class_may_be_worth_a_whole_number_exactly() -> None:
+    """Half of eight rows have one value, four have values of their own: 8 / 4**(4/8) = 4."""
+    found = classes("aaaabcde")
+    assert EntropyLDiversity(4, "s").verdict(found).holds
+    assert not EntropyLDiversity(4 + Fraction(1, 10**30), "s").verdict(found).holds
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 9, 10, 19, 20, 49, 50, 99, 100, 499, 500, 999, 1000, 10**6])
+def test_a_picture_has_a_bar_for_every_range_of_sizes(size: int) -> None:
+    borders = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+    last = max(place for place, border in enumerate(borders) if border <= size)
+    names = ["1", "2", "3 to 4", "5 to 9", "10 to 19", "20 to 49", "50 to 99", "100 to 199", "200 to 499", "500 to 999"]
+    bars = [f"{name}: 0" for name in [*names, "1,000 or more"][:last]]
+    assert "; ".join([*bars, f"{[*names, '1,000 or more'][last]}: {3 * size:,}"]) in by_size("x", {size: 3}, "").svg
+
+
+USUAL = [  # classes, and the usual models as they just hold
+    (("aab", "abb"), [3, 2, "1.8899", "0.1667", "1/3", "0.3334"]),
+    (("ab", "ab"), [2, 2, 2, 0, "1/2", "0.5"]),
+    (("abc", "abc", "a"), [1, 1, 1, "0.5715", 1, "0.4286"]),
+    (("aaab", "bbba"), [4, 2, "1.7547", "0.25", "1/4", "0.25"]),
+]
+
+
+@pytest.mark.parametrize(("members", "stated"), USUAL)
+def test_usual_models_are_stated_as_they_just_hold(members: tuple[str, ...], stated: list[object]) -> None:
+    k, l, e, t, risk, mean = (Fraction(one) for one in stated)  # noqa: E741
+    wanted = (
+        KAnonymity(int(k)), LDiversity(int(l), "s"), EntropyLDiversity(e, "s"), TCloseness(t, "s"),
+        ProsecutorRisk(risk), MarketerRisk(mean),
+    )  # fmt: skip
+    assert usual(classes(*members), ["s"]) == wanted
+    assert usual(classes(), ["s"]) == ()
+
+
+def test_many_rows_have_a_mean_risk_of_at_least_a_ten_thousandth() -> None:
+    found = Classes(np.array([10**9], dtype=np.int64))
+    assert usual(found, []) == (KAnonymity(10**9), ProsecutorRisk(Fraction(1, 10**9)), MarketerRisk("0.0001"))
+
+
+def test_verdicts_are_shown_as_cells() -> None:
+    found = classes("ab", "aab")
+    assert cells(KAnonymity(3).verdict(found)) == ("3-anonymous", "NO", "2", "smallest class", "q = 0", "2")
+    assert cells(KAnonymity(2).verdict(found)) == ("2-anonymous", "yes", "2", "smallest class", "q = 0", "")
+    assert cells(KAnonymity(1).verdict(classes("a")))[1] == "none (k = 1)"
+    assert cells(KAnonymity(2).verdict(classes())) == ("2-anonymous", "yes", "", "smallest class", "", "")
+    assert cells(MarketerRisk("0.1").verdict(found))[4:] == ("", "5")
+
+
+def test_verdicts_of_several_models_are_counted_together() -> None:
+    claims = [model.verdict(classes("a", "ab", "ab")) for model in (KAnonymity(2), LDiversity(1, "s"))]
+    found = Verdicts("t", tuple(claims), ("q",), 5, {1: 1, 2: 2})
+    assert (found.holds, found.classes, found.unique, len(found)) == (False, 3, 1, 2)
+    assert found.summary == "t: 5 rows in 3 classes on q; 1 alone."
+    assert Verdicts("t", tuple(claims[1:]), ("q", "r"), 1, {2: 1}).unique == 0
+    assert Verdicts("t", (), ("q", "r"), 1, {1: 1}).summary == "t: 1 row in 1 class on q, r; 1 alone."
+    assert Verdicts("t", (), ("q",), 0, {}).holds
+
+
+def test_uniqueness_says_on_what_it_relies() -> None:
+    found = classes("a", "a", "a", "aa", "aa")
+    told = PopulationUniqueness("0.5", 50).caveats(found)
+    assert told[0].startswith("How many of 50 people are unique is estimated: a share of")
+    assert "where 0.429 of the rows are alone." in told[0]
+    assert PopulationUniqueness("0.5", 50).caveats(classes("aa")) == ()
+    nothing_fits = classes(*"aaaaaaaaa", "aaaaa")
+    assert PopulationUniqueness(1, 40).caveats(nothing_fits)[-1].startswith("So no estimate was relied on")
+    assert not PopulationUniqueness(1, 40, "zayatz").caveats(nothing_fits)[-1].startswith("So no estimate")
+    assert PopulationUniqueness(1, 40, "snb").figure(nothing_fits) == PopulationUniqueness(1, 40, "zayatz").figure(
+        nothing_fits
+    )
+    assert PopulationUniqueness(1, 14).figure(nothing_fits) == pytest.approx(9 / 14)
+    with pytest.raises(BadInput, match="no sample of 14 rows"):
+        PopulationUniqueness(1, 13).figure(nothing_fits)
+    assert PopulationUniqueness(1, 14).figures(found).tolist() == [1, 1, 1, 0, 0]
+
+
+def test_as_few_unique_rows_go_as_suffice() -> None:
+    found = classes("a", "aa", "a", "a", "aa")
+    sizes = {1: 3, 2: 2}
+    share = [zayatz({**sizes, 1: left}, 30) / 30 for left in (3, 2, 1)]
+    for threshold, gone in ((share[0], 0), (share[1], 1), (share[2], 2), (share[2] / 2, 3), (0, 3)):
+        model = PopulationUniqueness(
+            Fraction(threshold).limit_denominator(10**15) + Fraction(1, 10**12) * (gone < 3), 30, "zayatz"
+        )
+        assert np.flatnonzero(model.breaking(found)).tolist() == [0, 2, 3][:gone]
