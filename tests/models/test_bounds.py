@@ -388,7 +388,7 @@ def test_a_picture_has_a_bar_for_every_range_of_sizes(size: int) -> None:
 
 
 USUAL = [  # classes, and the usual models as they just hold
-    (("aab", "abb"), [3, 2, "1.8899", "0.1667", "1/3", "0.3334"]),
+    (("aab", "abb"), [3, 2, "1.8898", "0.1667", "1/3", "0.3334"]),
     (("ab", "ab"), [2, 2, 2, 0, "1/2", "0.5"]),
     (("abc", "abc", "a"), [1, 1, 1, "0.5715", 1, "0.4286"]),
     (("aaab", "bbba"), [4, 2, "1.7547", "0.25", "1/4", "0.25"]),
