@@ -398,3 +398,20 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(LedgerError, match=r"network file system \(nfs4\)"):
         create_sqlite(tmp_path / "x")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("mine", "here", "count", "refused"),
+    [(False, True, 1, True), (True, True, 1, False), (False, False, 1, False), (False, True, 0, False)],
+)
+def test_only_a_ledger_that_a_parent_has_open_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch, mine: bool, here: bool, count: int, refused: bool
+) -> None:
+    holder = os.getpid() + (not mine), path.resolve() if here else path.with_name("another")
+    monkeypatch.setattr(sqlite, "_HELD", sqlite.Counter({holder: count}))
+    if refused:
+        with pytest.raises(LedgerError, match="was open when this process was forked"):
+            open_sqlite(path)
+    else:
+        open_sqlite(path).close()
+        assert sqlite._HELD[os.getpid(), path.resolve()] == (count if mine and here else 0)
