@@ -51,8 +51,8 @@ def draft(
     for you to declare.
     """
     from discreet.core.cardfile import card_fields
-    from discreet.engines.address import shown
     from discreet.engines.read import draft as make
+    from discreet.engines.read import shown
 
     require_new(output)
     with working(f"Looking at {shown(source)}"):
@@ -87,9 +87,8 @@ def check(
         load_card(card, table)
     unseen: tuple[str, ...] = ()
     if data is not None:
-        from discreet.core.validate import require_valid
-        from discreet.engines.address import shown
-        from discreet.engines.read import read
+        from discreet.core.table import require_valid
+        from discreet.engines.read import read, shown
 
         with working(f"Checking {shown(data)}"):
             opened = read(data, card, table=table)
@@ -130,7 +129,7 @@ def schema() -> None:
     Example:
       discreet card schema > card.schema.json
     """
-    from discreet.core.cardschema import card_schema
+    from discreet.core.cardfile import card_schema
 
     print_json(card_schema())
 

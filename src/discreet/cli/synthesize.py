@@ -38,8 +38,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.card import Card
-    from discreet.core.release import Release
-    from discreet.core.release_folder import Rows
+    from discreet.core.release import Release, Rows
     from discreet.core.table import Table
     from discreet.verbs.attack.report import Report
     from discreet.verbs.synthesize.private import Synthesize
@@ -116,7 +115,7 @@ def _from_workspace(
     as_json: bool,
 ) -> None:
     """Charged to the table."""
-    from discreet.core.release_folder import Rows
+    from discreet.core.release import Rows
     from discreet.curator.curator import Curator
     from discreet.releases.pipeline import require_places
     from discreet.verbs.synthesize.private import parse_private

@@ -226,7 +226,7 @@ def _noisy(
 
 
 def _plain(release: Release[Any], folder: Path) -> dict[str, Any]:
-    from discreet.core.release_folder import with_rows
+    from discreet.core.release import with_rows
 
     plain = plain_release(release, folder)
     del plain["recipe"]["parameters"]

@@ -161,7 +161,7 @@ def stand_in(
     parameters: discreet methods private-synthesis
     """
     from discreet.cli.synthesize import warn_of_distances
-    from discreet.core.release_folder import Rows
+    from discreet.core.release import Rows
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.private import parse_private
 
@@ -340,7 +340,7 @@ def loss_of(text: str) -> Loss:
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
     """Say where somebody's budget is above that of the table, which counts too."""
-    from discreet.budget.rules import is_above
+    from discreet.budget.entries import is_above
 
     for account, own in budgets.items():
         table, _, analyst = account.partition("/")

@@ -15,8 +15,8 @@ from typing import Any, Literal, Self
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.arrow import kind_of
 from discreet.core.loss import Approximate, Concentrated, Pure, Renyi
+from discreet.core.sql import kind_of
 from discreet.curator.answer import Answer as Answered
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.people.people import SignedIn
