@@ -3,11 +3,10 @@
 import numpy as np
 from tests.tabulate.municipality import people, salaries
 
-from discreet.verbs.tabulate.exposure import exposed, exposures
+from discreet.verbs.tabulate.printing.holder import exposed, exposures
 from discreet.verbs.tabulate.rules import parse_rules, protect
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension
 
 
 def attacked(table, rules):

@@ -20,8 +20,7 @@ from discreet.verbs.tabulate.rules import (
     protect,
 )
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
 from discreet.verbs.tabulate.tables.respondents import alone
 
 

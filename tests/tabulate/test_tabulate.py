@@ -10,8 +10,7 @@ from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
 
 SIDES = (
     Dimension.flat("municipality", ["M1", "M2", "M3"]),

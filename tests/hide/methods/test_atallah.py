@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import discreet as dc
-from discreet.verbs.hide.methods.atallah import Atallah
+from discreet.verbs.hide.methods.heuristics import Atallah
 from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.reading import read_transactions
 from discreet.verbs.hide.secrets import Secret

@@ -8,10 +8,8 @@ import pytest
 
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.hide.methods.blocking import Blocking
-from discreet.verbs.hide.methods.border import BBA, MaxMin
 from discreet.verbs.hide.methods.confidence import LowerConsequent, LowerRule, RaiseAntecedent
-from discreet.verbs.hide.methods.fia import IGA, MaxFIA, MinFIA
-from discreet.verbs.hide.methods.swa import SWA
+from discreet.verbs.hide.methods.heuristics import BBA, IGA, SWA, MaxFIA, MaxMin, MinFIA
 from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions

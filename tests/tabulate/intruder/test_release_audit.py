@@ -9,8 +9,7 @@ from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 SIDES = (Dimension.flat("area", ["a", "b"]), Dimension.flat("sort", ["x", "y"]))
 

@@ -11,8 +11,7 @@ from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.rules import parse_rules
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 
 
 def test_a_figure_that_two_levels_have_is_hidden_in_both_and_read_back_so():

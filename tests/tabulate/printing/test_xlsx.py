@@ -10,8 +10,7 @@ import discreet as dc
 from discreet.errors import DataError
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.printing.xlsx import save_xlsx
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def release(codes, values, decimals=0):

@@ -6,8 +6,7 @@ import pytest
 from discreet.verbs.tabulate.suppress.linear import Linear
 from discreet.verbs.tabulate.suppress.network import Network
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def nested(name, *branches):

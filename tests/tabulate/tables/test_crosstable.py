@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed, written
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed, written
 
 SIDES = (Dimension.from_paths("r", [("a1", "A"), ("a2", "A"), ("b",)]), Dimension.flat("c", ["x", "y"]))
 

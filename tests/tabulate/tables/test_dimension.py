@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Dimension
 
 
 def test_paths_become_a_tree_without_totals_of_one():

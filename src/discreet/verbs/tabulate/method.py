@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,10 +12,71 @@ import numpy as np
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.releases.method import Progress, silent
-from discreet.verbs.tabulate.protection import Pattern, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Protection:
+    """For each cell, whether it must be hidden, and the interval an intruder must at least be left with.
+
+    Of a sensitive cell with value a, an intruder who knows everything that is printed and ``lower`` and ``upper`` of
+    every cell must hold every value from a - below to a + above possible.
+    """
+
+    sensitive: _Numbers
+    """bool."""
+    below: _Numbers
+    above: _Numbers
+    """float64, in the units of the cells; 0 where the cell is not sensitive."""
+    reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """Why each sensitive cell is."""
+    insiders: tuple[tuple[int, ...], ...] = ()
+    """For each respondent who is alone in some cells: these cells. They know their figures although they are hidden,
+    and every other sensitive cell must keep its interval from them too, but for those ``within``."""
+    within: tuple[tuple[int, ...], ...] = ()
+    """For each of ``insiders`` the sensitive totals that their cells are part of, which need not be kept from them:
+    what others have in such a total lies in its other parts, and those that are sensitive are kept from the insider."""
+
+    @cached_property
+    def spared(self) -> dict[int, frozenset[int]]:
+        """For each cell the places of the insiders from whom it need not be kept: they know it, or it is ``within``."""
+        found: dict[int, set[int]] = {}
+        for of in (self.insiders, self.within):
+            for number, cells in enumerate(of):
+                for cell in cells:
+                    found.setdefault(cell, set()).add(number)
+        return {cell: frozenset(numbers) for cell, numbers in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Which cells are hidden, and how good that is."""
+
+    hidden: _Numbers
+    """bool; the sensitive cells are among them."""
+    weight: float
+    """Of the cells that were hidden although they are not sensitive."""
+    bound: float
+    """No pattern that protects has a smaller weight than this; minus infinity where nothing is known."""
+    method: str
+
+    @property
+    def gap(self) -> float:
+        """By how much of its weight the pattern may be worse than the best."""
+        if self.weight <= 0:
+            return 0.0
+        return float(min(1.0, max(0.0, (self.weight - self.bound) / self.weight)))
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """What an intruder can compute: of each cell the smallest and largest possible value; of a printed one, both are
+    its value."""
+
+    low: _Numbers
+    high: _Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,5 +123,5 @@ class TableMethod(Protocol):
     needs_sensitivity_rules: ClassVar[bool]
     """Whether it needs rules that say which cells are sensitive."""
 
-    def apply(self, job: ProtectionProblem) -> ProtectedTable:
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
         """What is to be published instead of the table."""

@@ -15,8 +15,8 @@ from discreet.core.families import CELL_RULES
 from discreet.core.optional import extra
 from discreet.core.text import meant
 from discreet.errors import BadInput
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.rule import (
     Dominance,
     MinFrequency,

@@ -22,18 +22,15 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
-from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.release_audit import LEAST
-from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem, TableMethod
-from discreet.verbs.tabulate.printing.holder import TableHolder
+from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem, TableMethod
+from discreet.verbs.tabulate.printing.holder import TableHolder, exposures
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules, protect
-from discreet.verbs.tabulate.tables.additive import require_additive
 from discreet.verbs.tabulate.tables.build import build
-from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.cells import Cells, require_additive
 from discreet.verbs.tabulate.tables.crosstable import HIDDEN, CrossTable, written
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]

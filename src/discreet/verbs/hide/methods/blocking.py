@@ -46,8 +46,8 @@ class Blocking:
         entropy = Entropy()
 
         def hide_one(secret: Secret) -> None:
-            item = max(sorted(secret.consequent), key=lambda one: working.support([one]))
-            rows = shortest(working, working.rows(secret.whole))[: working.excess(secret)]
+            item = max(sorted(secret.consequent), key=lambda one: working.after.support([one]))
+            rows = shortest(working, working.after.rows_of(secret.whole))[: working.excess(secret)]
             for row in rows.tolist():
                 working.change(row, item, secret, "most have it, and the transaction is short", "unknown")
             if self.decoys:
@@ -73,7 +73,7 @@ def _decoys(  # noqa: PLR0917
 ) -> list[int]:
     """Up to ``count`` transactions in which the item is not, those with the rest of the secret first."""
     lacks = all_ones(working.before.rows) & ~possible
-    rest = working.having(secret.whole - {item})
+    rest = working.after.having(secret.whole - {item})
     first = _drawn(places(lacks & rest).tolist(), count, entropy)
     return first + _drawn(places(lacks & ~rest).tolist(), count - len(first), entropy)
 
@@ -101,5 +101,5 @@ def _drawn(pool: list[_T], count: int, entropy: Entropy) -> list[_T]:
 
 
 def _largest(secret: Secret, may: Transactions, working: Working) -> str:
-    low, high = working.support(secret.whole), may.support(secret.whole)
+    low, high = working.after.support(secret.whole), may.support(secret.whole)
     return f"{secret} is in {low:,} to {number(high, 'transaction')}"

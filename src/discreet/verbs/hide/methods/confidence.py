@@ -81,12 +81,11 @@ class LowerConsequent:
         working = Working(problem)
 
         def hide_one(secret: Secret) -> None:
-            item = max(sorted(secret.consequent), key=lambda one: working.support([one]))
-            for row in shortest(working, working.rows(secret.whole))[: working.excess(secret)].tolist():
+            item = max(sorted(secret.consequent), key=lambda one: working.after.support([one]))
+            for row in shortest(working, working.after.rows_of(secret.whole))[: working.excess(secret)].tolist():
                 working.change(row, item, secret, "of the consequent most have it, and the transaction is short")
 
-        until_hidden(working, hide_one, progress)
-        return working.outcome()
+        return until_hidden(working, hide_one, progress)
 
 
 @declare(HIDING, "lower-rule", paper="Verykios and others 2004")
@@ -100,14 +99,13 @@ class LowerRule:
         working = Working(problem)
 
         def hide_one(secret: Secret) -> None:
-            item = max(sorted(secret.whole), key=lambda one: working.support([one]))
-            for row in shortest(working, working.rows(secret.whole)).tolist():
+            item = max(sorted(secret.whole), key=lambda one: working.after.support([one]))
+            for row in shortest(working, working.after.rows_of(secret.whole)).tolist():
                 if not working.excess(secret):
                     break
                 working.change(row, item, secret, "of the whole most have it, and the transaction is short")
 
-        until_hidden(working, hide_one, progress)
-        return working.outcome()
+        return until_hidden(working, hide_one, progress)
 
 
 def _require_rules(problem: HidingProblem, name: str) -> None:

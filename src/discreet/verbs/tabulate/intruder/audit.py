@@ -14,7 +14,7 @@ from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.extents import extent, in_turn, movable
 from discreet.verbs.tabulate.intruder.unknowns import unknowns
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall, Witnesses
-from discreet.verbs.tabulate.protection import Intervals, Protection
+from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]

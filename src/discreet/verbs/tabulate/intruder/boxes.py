@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 
 _Numbers = np.ndarray[Any, Any]
 _TRIES = 4_000  # boxes looked at for one cell before the best so far is taken

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.intruder.merge import Merged
-from discreet.verbs.tabulate.intruder.unknowns import Simplex, Unknowns, outer_bounds
+from discreet.verbs.tabulate.intruder.unknowns import Merged, Simplex, Unknowns, outer_bounds
 
 _Numbers = np.ndarray[Any, Any]
 Tick = Callable[[float], None]

@@ -14,8 +14,8 @@ from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
 from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals, recoverable
+from discreet.verbs.tabulate.method import Intervals
 from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import written
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from discreet.verbs.tabulate.intruder.boxes import Boxes
 from discreet.verbs.tabulate.intruder.extents import Tick, in_turn, reaching
-from discreet.verbs.tabulate.intruder.merge import Merged
-from discreet.verbs.tabulate.intruder.unknowns import Simplex, Unknowns, unknowns
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.intruder.unknowns import Merged, Simplex, Unknowns, unknowns
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
+from discreet.core.optional import extra
 from discreet.core.programs import Program
+from discreet.core.statement import Claim
 from discreet.errors import BadInput, EngineError, NoPromise
 from discreet.releases.method import Progress
+from discreet.verbs.tabulate.method import ProtectedTable, Protection, ProtectionProblem
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
-from discreet.verbs.tabulate.perturb.squares import least_squares
-from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
@@ -31,6 +34,67 @@ keeps as many as it needs, and without the others everything is still far enough
 _NEAR = 1e-6
 _SHARE = 0.8
 """Of the time is for choosing which sensitive cells go up."""
+_NEWTON_ROUNDS = 500
+_RELATIONS_HOLD = 1e-7
+_STIFF = 1e-6
+"""How much a number at its bound counts as free: enough for prices to be found when all are at their bounds."""
+
+
+@declare(TABLE_METHODS, "adjust", paper="Dandekar and Cox 2002; Castro 2006", extra="tabulate")
+class Adjust:
+    """Print sensitive figures far enough off, and change the others as little as makes the table add up."""
+
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = True
+    norm: str = parameter("How changes are added up.", default="l1", choices=("l1", "l2"))
+    weight: str = parameter("Whether changes count by share or by unit.", default="value", choices=("value", "cells"))
+    keep_totals: bool = parameter("Whether the total of all stays as it is.", default=False)
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+    gap: float = parameter("How much more than the least may be taken.", default=0.0, least=0, below=1)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        """The changed figures."""
+        cells, protection = problem.cells, problem.protection
+        size = np.maximum(np.abs(cells.values).astype(np.float64), 1.0)
+        weights = (
+            problem.weights if problem.weights is not None else (1 / size if self.weight == "value" else size / size)
+        )
+        limits = np.full(len(cells), np.inf)
+        if self.keep_totals:
+            limits[[place[0] for place in cells.places]] = 0
+        made = adjust(
+            cells,
+            protection,
+            weights,
+            norm="l2" if self.norm == "l2" else "l1",
+            limits=limits,
+            seconds=self.seconds,
+            gap=self.gap,
+            progress=problem.progress,
+        )
+        off = np.abs(made.values - cells.values)
+        far = np.where(made.up, protection.above, protection.below)
+        near = protection.sensitive & (off < far - _NEAR)
+        if near.any() or (cells.relations.astype(np.int64) @ made.values).any():
+            raise NoPromise("What was made of the table is not far enough off. Nothing was released.")
+        claim = Claim(
+            "far-enough-off",
+            "adjusted: every sensitive figure is printed at least as far off as its rule asks, and all add up",
+        )
+        return ProtectedTable(
+            made.values,
+            np.zeros(len(cells), bool),
+            (claim,),
+            (
+                "Which figures were changed for their own sake, and which way, is not printed; whoever guesses both "
+                "has few values left.",
+            ),
+            ("sensitive figures were moved up or down, and others as little as makes every total the sum of parts",),
+            {"norm": self.norm},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,3 +296,46 @@ def _out_of_time() -> NoPromise:
     return NoPromise(
         "No adjusted table was found in the time given.", hint="Give it more seconds, or allow a gap to the best."
     )
+
+
+def least_squares(relations: Any, weights: _Numbers, least: _Numbers, most: _Numbers) -> _Numbers:
+    """The real x with ``relations @ x == 0`` and ``least <= x <= most`` of least ``weights @ x**2``.
+
+    There must be such an x. It is found by Newton's method on the dual problem (Qi and Sun 2006): for given prices of
+    the relations each x is a clipped quotient, and the prices are right when the relations hold. The dual value goes
+    up in every round, so the rounds cannot cycle. A weight of 0 counts as one very small.
+    """
+    with extra("tabulate"):
+        from scipy.sparse.linalg import splu
+
+    lib = sparse()
+    matrix = relations.astype(np.float64).tocsr()
+    weights = np.maximum(weights, 1e-9 * max(float(weights.max(initial=0.0)), 1e-300))
+    weights = weights / np.median(weights)
+
+    def at(prices: _Numbers) -> tuple[_Numbers, float]:
+        x = np.clip(-(matrix.T @ prices) / (2 * weights), least, most)
+        return x, float(weights @ x**2 + prices @ (matrix @ x))
+
+    prices = np.zeros(matrix.shape[0])
+    x, value = at(prices)
+    for _ in range(_NEWTON_ROUNDS):
+        off = matrix @ x
+        if _far(off) <= _RELATIONS_HOLD * (1 + _far(x)):
+            return x
+        free = np.where((x > least) & (x < most), 1.0, _STIFF) / (2 * weights)
+        curve = (matrix @ lib.diags_array(free) @ matrix.T).tocsc()
+        slack = _STIFF**2 * lib.diags_array(curve.diagonal() + _STIFF, format="csc")
+        step = splu(curve + slack).solve(off)
+        length = 1.0
+        while True:
+            moved, found = at(prices + length * step)
+            if found >= value + 1e-4 * length * float(step @ off) or _far(matrix @ moved) < _far(off) / 2:
+                break
+            length /= 2
+        prices, x, value = prices + length * step, moved, found
+    raise EngineError("The least squares were not found.")
+
+
+def _far(numbers: _Numbers) -> float:
+    return float(np.abs(numbers).max(initial=0.0))

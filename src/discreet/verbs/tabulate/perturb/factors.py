@@ -10,24 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.perturb.record_keys import KeyedRows
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, secret_of, source_of
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 _Numbers = np.ndarray[Any, Any]
 _EXACT = 1e-9
 
 
-@dataclass(frozen=True)
-class Factors:
-    """The law of the factors: 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near
-    ``least`` are likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.
+@declare(TABLE_METHODS, "factors", example="factors least=10% most=25%", paper="Evans, Zayatz and Slanta 1998")
+class Multiply:
+    """Multiply what each respondent contributes by a factor of their own, before it is added up.
+
+    A factor is 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near ``least`` are
+    likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.
 
     Why this is private, and how far: a figure that one respondent made is printed off by at least ``least`` of it, also
     after rounding, and which way is a fair coin. Of a figure that two made, each can subtract what they contributed but
@@ -35,15 +39,16 @@ class Factors:
     stay apart, it is never more than ``most`` but for rounding, and a 0 stays 0.
     """
 
-    least: float = 0.1
-    most: float = 0.25
-    law: Literal["ramp", "uniform"] = "ramp"
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    least: float = parameter("Smallest change, as a share.", default=0.1)
+    most: float = parameter("Largest change, as a share.", default=0.25)
+    law: Literal["ramp", "uniform"] = parameter("Distribution of the factor.", default="ramp")
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         if not 0 < self.least < self.most < 1:
             raise BadInput(f"A factor is off 1 by 0 < least < most < 1, got {self.least} and {self.most}.")
-        if self.law not in ("ramp", "uniform"):
-            raise BadInput(f"Factors follow a ramp or are uniform, not {self.law!r}.")
 
     @property
     def variance(self) -> float:
@@ -57,6 +62,38 @@ class Factors:
         share = 1 - np.sqrt(1 - chance) if self.law == "ramp" else chance
         off = self.least + (self.most - self.least) * share
         return 1 + np.where(numbers & np.uint64(1), off, -off)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        """The table of changed contributions."""
+        source = source_of(problem, self.name, weights=False)
+        if problem.value is None:
+            raise BadInput("Factors change what is added up, and this is a table of counts.", hint="Give a value.")
+        if len(problem.by) > 1:
+            raise BadInput("Factors are for one table at a time.")
+        secret, caveats = secret_of(problem, source)
+        made = multiplied(
+            source,
+            problem.by[0],
+            problem.value,
+            self,
+            secret,
+            decimals=problem.cells.decimals,
+            declared=problem.cells.has_empty_codes,
+        )
+        return ProtectedTable(
+            made.table.values.ravel(),
+            np.zeros(len(problem.cells), bool),
+            caveats=(
+                f"A figure that one respondent made is off by {self.least:.3g} of it or more, and by no more than "
+                f"{self.most:.3g} of it but for rounding; one that many made is off by less, or not at all where "
+                "changes up and down cancel. Large and small stay apart, and a 0 stays 0.",
+                *caveats,
+            ),
+            steps=("what each respondent contributes was multiplied by a factor of their own and then added up",),
+            recipe_details={"least": self.least, "most": self.most, "law": self.law},
+            holder=_expected(made.expected),
+            secret=secret,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +110,7 @@ def multiplied(
     table: Table,
     by: Sequence[str],
     value: str,
-    law: Factors,
+    factors: Multiply,
     secret: bytes,
     *,
     decimals: int | None = None,
@@ -94,7 +131,7 @@ def multiplied(
     inner = np.ix_(*(side.leaves for side in sides))
     true, off = np.zeros(rows.shape, np.int64), np.zeros(rows.shape)
     np.add.at(true, tuple(places), units)
-    np.add.at(off, tuple(places), (law.of(numbers) - 1) * units)
+    np.add.at(off, tuple(places), (factors.of(numbers) - 1) * units)
     squares, alone = np.zeros(rows.shape), np.zeros(rows.shape, np.bool_)
     for maps in product(*map(_levels, sides)):
         where = np.ravel_multi_index([up[place] for up, place in zip(maps, places, strict=True)], rows.shape)
@@ -106,9 +143,9 @@ def multiplied(
         squares.ravel()[cells[starts]] = np.add.reduceat(owned**2, starts)
         alone.ravel()[cells[starts]] = np.add.reduceat((owned != 0).astype(np.int64), starts) == 1
     size = np.abs(summed(sides, true[inner])).astype(np.float64)
-    expected = np.sqrt(law.variance * squares) / np.where(size == 0, np.nan, size)
+    expected = np.sqrt(factors.variance * squares) / np.where(size == 0, np.nan, size)
     change = summed(sides, _away(off[inner]))
-    if (alone & (np.abs(change) < law.least * size * (1 - _EXACT))).any():
+    if (alone & (np.abs(change) < factors.least * size * (1 - _EXACT))).any():
         raise BadInput(
             "A figure that one respondent made would be printed too close: parts of it are negative, and the table is "
             "too coarse for their changes.",
@@ -138,3 +175,11 @@ def _starts(*sorted_by: _Numbers) -> _Numbers:
     new = np.ones(len(sorted_by[0]), np.bool_)
     new[1:] = np.any([values[1:] != values[:-1] for values in sorted_by], axis=0)
     return np.flatnonzero(new)
+
+
+def _expected(shares: np.ndarray[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """For the holder: how far off figures are expected to be."""
+    known = shares[np.isfinite(shares)]
+    if not len(known):
+        return ()
+    return (("expected change", f"{np.median(known):.1%} of a figure in the middle, {known.max():.1%} of one at most"),)

@@ -21,7 +21,8 @@ from discreet.core.atomic_files import open_private
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.method import ProtectionProblem
+from discreet.verbs.tabulate.tables.crosstable import Dimension
 from discreet.verbs.tabulate.tables.gather import Measure, measure
 from discreet.verbs.tabulate.tables.sides import Side, side
 
@@ -115,3 +116,33 @@ class KeyedRows:
 
 def _finest(one: Side) -> int:
     return next(iter(one.places))
+
+
+def source_of(problem: ProtectionProblem, method: str, *, weights: bool = True) -> Table:
+    """The rows behind a table; an error if there are none, or if there are ``weights`` and the method takes none."""
+    if problem.source is None:
+        raise BadInput(f"{method} changes rows, and only a table of figures is given.", hint="Give the rows.")
+    if problem.weight is not None and not weights:
+        raise BadInput(
+            f"{method} changes what people count or contribute, and not weighted figures.",
+            hint="Leave the weight out, or choose another method.",
+        )
+    return problem.source
+
+
+def secret_of(problem: ProtectionProblem, source: Table) -> tuple[bytes, tuple[str, ...]]:
+    """The given secret or a new one, and what must be said where nobody can be recognised in the next table."""
+    unit = source.card.unit
+    if problem.secret is not None and unit is None:
+        raise BadInput(
+            "With the same secret the same people are changed in the same way, and the card does not say who a row is "
+            "about.",
+            hint="Name the unit on the card, or leave the secret out.",
+        )
+    secret = draw_secret() if problem.secret is None else problem.secret
+    if unit is not None:
+        return secret, ()
+    return secret, (
+        "No column says who a row is about: the next table changes the same people differently, and whoever has "
+        "several takes the mean.",
+    )

@@ -14,18 +14,73 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.masking import Generator, generator
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.perturb.record_keys import source_of
+from discreet.verbs.tabulate.tables.build import build
+from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
+
+
+@declare(TABLE_METHODS, "swap", example="swap areas=region risk=age,sex", paper="Shlomo, Tudor and Groom 2010")
+class SwapRecords:
+    """Let those who stand out where they live change places with others like them, and add up then."""
+
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    areas: str = parameter("Columns of areas, the largest first, with commas between them.")
+    risk: str = parameter("Columns by which people stand out.")
+    match: str = parameter("Columns that those who change places agree on.", default="")
+    household: str = parameter("Column of households, which move together.", default="")
+    k: int = parameter("Fewest people alike in an area who do not stand out.", default=3)
+    rate: float = parameter("Share of people who move at least.", default=0.0)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        require_settings(self.k, self.rate)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        """The table of swapped rows."""
+        source = source_of(problem, self.name)
+        areas, risk, match = (_names(text) for text in (self.areas, self.risk, self.match))
+        made = record_swap(
+            source,
+            areas=areas,
+            risk=risk,
+            match=match,
+            household=self.household or None,
+            k=self.k,
+            rate=float(self.rate),
+            seed=problem.seed,
+        )
+        how: dict[str, Any] = {
+            "weight": problem.weight,
+            "decimals": problem.cells.decimals,
+            "declared": problem.cells.has_empty_codes,
+        }
+        tables = [build(made.table, by, problem.value, keep_largest=0, **how) for by in problem.by]
+        if [one.dimensions for one in tables] != [one.dimensions for one in problem.cells.tables]:
+            raise BadInput("Swapping emptied an area of this table.", hint="Tabulate larger areas.")
+        return ProtectedTable(
+            Cells.of(*tables).values,
+            np.zeros(len(problem.cells), bool),
+            caveats=("Who did not change places is counted where they live; nobody can tell who did.",),
+            steps=(f"those who stood out by {', '.join(risk)} changed places between {', '.join(areas)}",),
+            recipe_details={"areas": list(areas), "risk": list(risk), "match": list(match), "k": self.k},
+            holder=(("changed places", f"{made.swapped:,} of {made.households:,}; {made.left:,} found no partner"),),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,3 +253,7 @@ def _numbered(*codes: _Numbers) -> _Numbers:
         found = found * (int(more.max(initial=0)) + 1) + more
         found = np.unique(found, return_inverse=True)[1]
     return np.unique(found, return_inverse=True)[1]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, str(text).split(","))))

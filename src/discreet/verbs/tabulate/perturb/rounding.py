@@ -9,22 +9,80 @@ rounding is chosen may rule out a few values more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
+from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
 from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals
+from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
-from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
+_SOLVER_ROUNDING = 1e-6
 _MOST = 2**53
+
+
+_ROUNDINGS = ("controlled", "random", "conventional")
+_TOLD = 5_000
+"""Largest rounded table, cells, of which it is computed what can be told: it takes long."""
+
+
+@declare(TABLE_METHODS, "round", example="round base=5", extra="tabulate")
+class Round:
+    """Print multiples of a base instead of figures."""
+
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    base: float = parameter("Base, of whose multiples all figures become one.", above=0, below=float(_MOST))
+    how: str = parameter("Controlled adds up; the others round each figure.", default="controlled", choices=_ROUNDINGS)
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        """The rounded figures."""
+        cells = problem.cells
+        base = self._units(cells.decimals)
+        if self.how == "controlled":
+            made = controlled(cells, base, seconds=self.seconds, progress=problem.progress)
+        elif self.how == "random":
+            made = random(cells, base, seed=problem.seed)
+        else:
+            made = conventional(cells, base)
+        off = "less than one base" if made.reach == 1 else f"less than {made.reach} bases"
+        return ProtectedTable(
+            made.values,
+            np.zeros(len(cells), bool),
+            caveats=(
+                "Of each figure anybody knows between which values it was rounded; that true figures add up may narrow "
+                "this down, sometimes to a single value.",
+                *(() if made.additive else ("Totals were rounded by themselves: what is printed need not add up.",)),
+            ),
+            steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
+            recipe_details={"base": self.base, "how": self.how, "reach": made.reach},
+            holder=_told_exactly(problem, made),
+        )
+
+    def _units(self, decimals: int) -> int:
+        """The base in units of the last decimal."""
+        units = Decimal(str(self.base)).scaleb(decimals)
+        if units != int(units):
+            raise BadInput(
+                f"Figures with {number(decimals, 'decimal')} cannot be multiples of {self.base:g}.",
+                hint="Name a base with no more decimals.",
+            )
+        return int(units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,3 +181,14 @@ def _rounded(
 def _require_base(base: int) -> None:
     if type(base) is not int or not 2 <= base < _MOST:
         raise BadInput(f"Rounding needs a whole number of units as its base, from 2 to below 2**53, got {base!r}.")
+
+
+def _told_exactly(problem: ProtectionProblem, made: Rounded) -> tuple[tuple[str, str], ...]:
+    """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
+    sensitive = np.flatnonzero(problem.protection.sensitive)
+    if not len(sensitive) or len(problem.cells) > _TOLD:
+        return ()
+    told = possible(problem.cells, made, only=sensitive)
+    least, most = np.ceil(told.low[sensitive] - _SOLVER_ROUNDING), np.floor(told.high[sensitive] + _SOLVER_ROUNDING)
+    exact = int((least >= most).sum())
+    return (("sensitive, and told exactly", f"{exact:,} of {number(len(sensitive), 'cell')}"),)

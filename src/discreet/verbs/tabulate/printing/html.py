@@ -10,8 +10,7 @@ import numpy as np
 
 from discreet.core.markup import Markup, markup, style, tag
 from discreet.core.markup import table as html_table
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 
 CROSS = "×"
 MOST_CELLS = 20_000

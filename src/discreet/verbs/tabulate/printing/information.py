@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.core.text import number
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.protection import Intervals, Protection
+from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]

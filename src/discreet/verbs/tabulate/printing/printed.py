@@ -17,8 +17,7 @@ from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared
-from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, require_names
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, Dimension, require_names
 
 _MOST_DIGITS = 38
 _Numbers = np.ndarray[Any, Any]

@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.tabulate.private.counts import overlaps
-from discreet.verbs.tabulate.private.workload import Columns
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.private.strategy import Columns
+from discreet.verbs.tabulate.tables.crosstable import Dimension
 
 _ROUNDS = 100
 _CLOSE = 1e-2

@@ -12,8 +12,8 @@ from discreet.errors import NoPromise
 from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import NoPromise
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.suppress.completion import unprotectable
 from discreet.verbs.tabulate.suppress.interval import Cut, Reach, nothing
 from discreet.verbs.tabulate.suppress.linear import Linear

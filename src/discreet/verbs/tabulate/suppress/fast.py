@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.boxes import Boxes
-from discreet.verbs.tabulate.protection import Pattern, Protection
+from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.tables.cells import Cells
 

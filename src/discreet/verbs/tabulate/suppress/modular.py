@@ -13,13 +13,12 @@ import numpy as np
 
 from discreet.errors import DiscreetError, NoPromise
 from discreet.releases.method import Progress
-from discreet.verbs.tabulate.protection import Pattern, Protection
+from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.suppress.fast import fast
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 
 _Numbers = np.ndarray[Any, Any]
 _PIECES_SHARE = 0.6

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import BadInput
+from discreet.core.text import number
+from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, written
 
 _Numbers = np.ndarray[Any, Any]
+_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +74,9 @@ class Cells:
         """For each cell a table it is in, and its place there."""
         table = np.zeros(len(self), np.int64)
         place = np.zeros(len(self), np.int64)
-        for number in range(len(self.tables) - 1, -1, -1):
-            where = self.places[number]
-            table[where] = number
-            place[where] = np.arange(len(where))
+        for which, places in reversed(list(enumerate(self.places))):
+            table[places] = which
+            place[places] = np.arange(len(places))
         return table, place
 
     @cached_property
@@ -88,6 +88,16 @@ class Cells:
                 return None
             found[place] = table.contributions.counts.ravel()
         return found
+
+    @property
+    def has_empty_codes(self) -> bool:
+        """Whether there are codes that nobody has: then all declared ones are in the tables, else those that occur."""
+        for table in self.tables:
+            for axis in range(len(table.shape)):
+                along = tuple(slice(1, None) if other == axis else 0 for other in range(len(table.shape)))
+                if table.contributions is not None and (table.contributions.counts[along] == 0).any():
+                    return True
+        return False
 
     def name(self, cell: int) -> str:
         """What a cell is called: its codes."""
@@ -200,3 +210,47 @@ def _distinct(relations: Any) -> Any:
         span = slice(relations.indptr[row], relations.indptr[row + 1])
         seen.setdefault((relations.indices[span].tobytes(), relations.data[span].tobytes()), row)
     return relations[list(seen.values())]
+
+
+def require_additive(cells: Cells, printed: _Numbers | None = None, *, rounded: bool = False) -> None:
+    """Raise an error that lists the totals that are not the sum of their parts, if there are any.
+
+    Only totals that were ``printed`` are looked at, all by default. That is enough if the others follow from the inner
+    cells: then, from below upwards, every printed total does too. ``rounded``: each figure may be off by half a unit.
+    """
+    printed = np.ones(len(cells), bool) if printed is None else printed
+    relations = cells.relations
+    off = relations.astype(np.int64) @ cells.values
+    totals = relations.indices[relations.data == 1]
+    allowed = np.diff(relations.indptr) if rounded else 0
+    broken = np.flatnonzero((np.abs(off) * 2 > allowed) & printed[totals])
+    if not len(broken):
+        return
+    lines = []
+    for relation in broken[:_SHOWN].tolist():
+        total, parts = int(totals[relation]), relations.indices[slice(*relations.indptr[relation : relation + 2])]
+        absent = int((~printed[parts]).sum())
+        figure = int(cells.values[total])
+        lines.append(
+            f"\n  {_name(cells, total, parts)}: {written(figure, cells.decimals)} is printed, its parts "
+            f"{f'({absent:,} of them not in the table) ' if absent else ''}add up to "
+            f"{written(figure - int(off[relation]), cells.decimals)}"
+        )
+    more = f"\n  and {len(broken) - _SHOWN:,} more" if len(broken) > _SHOWN else ""
+    raise DataError(
+        f"The table does not add up, in {number(len(broken), 'place')}:{''.join(lines)}{more}",
+        hint="\nMend the table, or the hierarchy. If figures were rounded one by one, say so (rounded): totals are "
+        "then added up anew.",
+    )
+
+
+def _name(cells: Cells, total: int, parts: _Numbers) -> str:
+    """A total by its codes and the side along which it is one."""
+    table, place = cells.homes
+    home = cells.tables[int(table[total])]
+    part = next(int(one) for one in parts if one != total)
+    if int(table[part]) != int(table[total]):
+        return cells.name(total)
+    codes, others = (home.codes(int(place[cell])) for cell in (total, part))
+    sides = [side.name for side, code, other in zip(home.dimensions, codes, others, strict=True) if code != other]
+    return f"{', '.join(codes)} (over {sides[0]})" if len(home.dimensions) > 1 else codes[0]

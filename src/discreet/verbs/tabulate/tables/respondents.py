@@ -11,8 +11,7 @@ import numpy as np
 from discreet.core.optional import extra
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 
 _Numbers = np.ndarray[Any, Any]
 

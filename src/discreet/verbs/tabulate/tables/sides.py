@@ -23,7 +23,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.core.validate import require_known
 from discreet.errors import BadInput, NotDeclared
-from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
+from discreet.verbs.tabulate.tables.crosstable import TOTAL, Dimension
 
 _Numbers = np.ndarray[Any, Any]
 

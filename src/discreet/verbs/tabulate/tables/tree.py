@@ -14,7 +14,7 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.hierarchy.taxonomy_file import read_paths
 from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
+from discreet.verbs.tabulate.tables.crosstable import TOTAL, Dimension
 
 Tree: TypeAlias = Mapping[str, str | None] | str | Path
 """The total of each code, or a file that says so: a child and its parent on each line, or all labels of a code."""

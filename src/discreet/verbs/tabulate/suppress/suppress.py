@@ -1,4 +1,4 @@
-"""Hiding cells, as a method."""
+"""Suppression: the method that hides sensitive cells and as few others as protect them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import TABLE_METHODS
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
-from discreet.verbs.tabulate.protection import Pattern
+from discreet.verbs.tabulate.method import Pattern, ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
@@ -37,14 +36,14 @@ class Suppress:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, job: ProtectionProblem) -> ProtectedTable:
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
         """Which cells are printed."""
-        cells, protection = job.cells, job.protection
-        weights = job.weights if job.weights is not None else self._weights(cells)
+        cells, protection = problem.cells, problem.protection
+        weights = problem.weights if problem.weights is not None else self._weights(cells)
         candidates = ~protection.sensitive & ((cells.values != 0) | self.zeros)
         search = _search(self._chosen(cells))
         pattern = search(
-            cells, protection, weights, candidates, seconds=self.seconds, gap=self.gap, progress=job.progress
+            cells, protection, weights, candidates, seconds=self.seconds, gap=self.gap, progress=problem.progress
         )
         claim = Claim(
             "protection-intervals",
