@@ -47,7 +47,8 @@ def made(name: str) -> tuple[Any, Any]:
 
     import numpy as np
 
-    from discreet.verbs.tabulate.rules import parse_rules, protect
+    from discreet.verbs.tabulate.protection import protect
+    from discreet.verbs.tabulate.rules import parse_rules
     from discreet.verbs.tabulate.tables.cells import Cells
     from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
     from discreet.verbs.tabulate.tables.respondents import merged

@@ -14,7 +14,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.tabulate.method import ProtectionProblem
 from discreet.verbs.tabulate.perturb.factors import Multiply, multiplied
-from discreet.verbs.tabulate.rules import protect
+from discreet.verbs.tabulate.protection import protect
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed

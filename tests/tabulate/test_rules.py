@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.tabulate.municipality import people, salaries
 
 from discreet.errors import BadInput
+from discreet.verbs.tabulate.protection import protect
 from discreet.verbs.tabulate.rules import (
     Dominance,
     MinFrequency,
@@ -17,7 +18,6 @@ from discreet.verbs.tabulate.rules import (
     Request,
     Zero,
     parse_rules,
-    protect,
 )
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed

@@ -37,7 +37,7 @@ TABLE_METHODS = Family(
     ("discreet.verbs.tabulate.suppress", "discreet.verbs.tabulate.perturb"),
     commands=("tabulate",),
 )
-CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))
+CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rules",), commands=("tabulate",))
 HIERARCHIES = Family("hierarchies", "hierarchy", ("discreet.core.hierarchy",), attribute="type", in_cards=True)
 COMBINE_FUNCTIONS = Family(
     "combine_functions", "function", ("discreet.verbs.combine.functions",), commands=("combine",)

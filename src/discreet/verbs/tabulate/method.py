@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.tables.cells import Cells
-
-_Numbers = np.ndarray[Any, Any]
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +22,10 @@ class Protection:
     every cell must hold every value from a - below to a + above possible.
     """
 
-    sensitive: _Numbers
+    sensitive: Numbers
     """bool."""
-    below: _Numbers
-    above: _Numbers
+    below: Numbers
+    above: Numbers
     """float64, in the units of the cells; 0 where the cell is not sensitive."""
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """Why each sensitive cell is."""
@@ -38,6 +35,15 @@ class Protection:
     within: tuple[tuple[int, ...], ...] = ()
     """For each of ``insiders`` the sensitive totals that their cells are part of, which need not be kept from them:
     what others have in such a total lies in its other parts, and those that are sensitive are kept from the insider."""
+
+    @cached_property
+    def owners(self) -> dict[int, list[int]]:
+        """For each cell that somebody is alone in, the places of these insiders."""
+        found: dict[int, list[int]] = {}
+        for number, cells in enumerate(self.insiders):
+            for cell in cells:
+                found.setdefault(int(cell), []).append(number)
+        return found
 
     @cached_property
     def spared(self) -> dict[int, frozenset[int]]:
@@ -54,7 +60,7 @@ class Protection:
 class Pattern:
     """Which cells are hidden, and how good that is."""
 
-    hidden: _Numbers
+    hidden: Numbers
     """bool; the sensitive cells are among them."""
     weight: float
     """Of the cells that were hidden although they are not sensitive."""
@@ -75,8 +81,8 @@ class Intervals:
     """What an intruder can compute: of each cell the smallest and largest possible value; of a printed one, both are
     its value."""
 
-    low: _Numbers
-    high: _Numbers
+    low: Numbers
+    high: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,7 @@ class ProtectionProblem:
     value: str | None = None
     weight: str | None = None
     """The column of sampling weights."""
-    weights: _Numbers | None = None
+    weights: Numbers | None = None
     """Cost of suppressing or changing each cell; None for the method's default."""
     seed: int | None = None
     secret: bytes | None = None
@@ -102,8 +108,8 @@ class ProtectionProblem:
 class ProtectedTable:
     """Values to publish, the suppression pattern, and the claims the method supports."""
 
-    values: _Numbers
-    hidden: _Numbers
+    values: Numbers
+    hidden: Numbers
     claims: tuple[Claim, ...] = ()
     caveats: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

@@ -25,10 +25,11 @@ from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.release_audit import LEAST
 from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem, TableMethod
-from discreet.verbs.tabulate.printing.holder import TableHolder, exposures
+from discreet.verbs.tabulate.printing.holder import TableHolder, exposed
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules, protect
+from discreet.verbs.tabulate.protection import protect
+from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells, require_additive
 from discreet.verbs.tabulate.tables.crosstable import HIDDEN, CrossTable, written
@@ -179,12 +180,12 @@ class _Tabulation(Method[pa.Table]):
         least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
         parameters: dict[str, Any] = {
             "tables": printed.structure(),
-            **({"rules": [rule.kind for rule in self.rules]} if self.method.needs_sensitivity_rules else {}),
+            **({"rules": [rule.name for rule in self.rules]} if self.method.needs_sensitivity_rules else {}),
             LEAST: int(least) if np.isfinite(least) else None,
             **made.recipe_details,
         }
         known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
-        learned = exposures(cells, protection)
+        learned = tuple(map(str, exposed(cells, protection)))
         facts = _facts(problem, made, computed)
         details = TableHolder(cells, protection, made.values, made.hidden, computed, learned, facts, made.secret)
         title = f"{cells.tables[0].what or 'counts'} by {by}"

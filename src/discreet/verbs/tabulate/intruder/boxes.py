@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _TRIES = 4_000  # boxes looked at for one cell before the best so far is taken
 
 
@@ -36,7 +34,7 @@ class Boxes:
         self._fall = cells.values - cells.lower
         self._rise = cells.upper - cells.values
 
-    def cheapest(self, cell: int, below: float, above: float, cost: _Numbers, shut: _Numbers) -> _Numbers | None:
+    def cheapest(self, cell: int, below: float, above: float, cost: Numbers, shut: Numbers) -> Numbers | None:
         """The corners of the cheapest box found around a cell, all of which may fall and rise with it by so much.
 
         ``cost`` (float64) is of the cells, infinite for those that must not be corners; ``shut`` (bool) cells must
@@ -74,12 +72,12 @@ class Boxes:
 class _Sides:
     """The sides of a table one behind the other: where each starts, and for each code its total and its leaves."""
 
-    shape: _Numbers
-    parents: _Numbers
-    first: _Numbers
-    last: _Numbers
+    shape: Numbers
+    parents: Numbers
+    first: Numbers
+    last: Numbers
     """The leaves under a code are those from first to last, in an order in which they stand together."""
-    leaves: _Numbers
+    leaves: Numbers
 
     @classmethod
     def of(cls, table: CrossTable) -> _Sides:
@@ -93,20 +91,20 @@ class _Sides:
         )
 
     @cached_property
-    def stride(self) -> _Numbers:
+    def stride(self) -> Numbers:
         return np.append(np.cumprod(self.shape[:0:-1])[::-1], 1).astype(np.int64)
 
     @cached_property
-    def starts(self) -> _Numbers:
+    def starts(self) -> Numbers:
         return np.concatenate([[0], np.cumsum(self.shape)])
 
     @cached_property
-    def leaf_starts(self) -> _Numbers:
+    def leaf_starts(self) -> Numbers:
         counts = [int(self.last[start]) for start in self.starts[:-1]]
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def _spans(side: Dimension) -> tuple[_Numbers, _Numbers, _Numbers]:
+def _spans(side: Dimension) -> tuple[Numbers, Numbers, Numbers]:
     first, last = np.zeros(len(side), np.int64), np.zeros(len(side), np.int64)
     leaves: list[int] = []
     waiting = [(0, False)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.programs import Program
+from discreet.core.programs import Numbers, Program
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
 from discreet.releases.method import Progress
@@ -25,7 +25,6 @@ _SECONDS = 600.0
 _SLACK = 1e-6
 _EXACT_BELOW = 2**53
 _MOST_DECIMALS = 18
-_Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +32,13 @@ class Seen:
     """Every hidden cell and what an intruder can tell of it; with the holder's file, also what was asked for."""
 
     cells: Cells
-    hidden: _Numbers
+    hidden: Numbers
     intervals: Intervals
-    short: _Numbers | None = None
+    short: Numbers | None = None
     """The sensitive cells that can be told more closely than their rule allows; ``None`` if the rules are not known."""
 
     @cached_property
-    def recovered(self) -> _Numbers:
+    def recovered(self) -> Numbers:
         """The hidden cells that anybody can compute exactly."""
         return recoverable(self.cells, self.hidden)
 
@@ -71,7 +70,7 @@ class Seen:
             )
         return "\n".join(lines)
 
-    def _figures(self, ends: _Numbers) -> pa.Array[Any]:
+    def _figures(self, ends: Numbers) -> pa.Array[Any]:
         return pa.array(ends / 10**self.cells.decimals, pa.float64())
 
 
@@ -100,13 +99,13 @@ def audit(
 class _Kept:
     """What the holder's file says of each cell."""
 
-    values: _Numbers
-    sensitive: _Numbers
-    below: _Numbers
-    above: _Numbers
+    values: Numbers
+    sensitive: Numbers
+    below: Numbers
+    above: Numbers
 
     @classmethod
-    def of(cls, holder: pa.Table, cells: Cells, hidden: _Numbers) -> _Kept:
+    def of(cls, holder: pa.Table, cells: Cells, hidden: Numbers) -> _Kept:
         """An error unless this is the file of what is printed."""
         kinds = {"value": pa.int64(), "sensitive": pa.bool_(), "below": pa.float64(), "above": pa.float64()}
         known = set(holder.column_names)
@@ -120,13 +119,13 @@ class _Kept:
             raise BadInput("The holder's file is not of this release: other figures are printed.")
         return cls(values, sensitive, below, above)
 
-    def short(self, told: Intervals) -> _Numbers:
+    def short(self, told: Intervals) -> Numbers:
         """The sensitive cells that can be told more closely than their rule allows."""
         low, high = self.values - self.below * (1 - _SLACK), self.values + self.above * (1 - _SLACK)
         return np.flatnonzero(self.sensitive & ((told.low > low) | (told.high < high)))
 
 
-def _shown(release: Release[pa.Table]) -> tuple[Cells, _Numbers]:
+def _shown(release: Release[pa.Table]) -> tuple[Cells, Numbers]:
     """The printed cells, and which of them are hidden."""
     try:
         printed = Printed.read(release)
@@ -144,7 +143,7 @@ def _shown(release: Release[pa.Table]) -> tuple[Cells, _Numbers]:
     return shown, hidden
 
 
-def _possible(cells: Cells, hidden: _Numbers) -> _Numbers:
+def _possible(cells: Cells, hidden: Numbers) -> Numbers:
     """Some whole figures for the hidden cells with which everything adds up."""
     values = cells.values.copy()
     which = np.flatnonzero(hidden)

@@ -17,16 +17,15 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import TABLE_METHODS
 from discreet.core.optional import extra
-from discreet.core.programs import Program
+from discreet.core.programs import Numbers, Program
 from discreet.core.statement import Claim
 from discreet.errors import BadInput, EngineError, NoPromise
 from discreet.releases.method import Progress
 from discreet.verbs.tabulate.method import ProtectedTable, Protection, ProtectionProblem
-from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
+from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
-_Numbers = np.ndarray[Any, Any]
 _FAR = 4
 """A sensitive cell without an upper bound goes up by at most its own rise and this many times what all sensitive cells
 need. In a network a best table never needs more than once that: its changes are a sum of cycles, each sensitive cell
@@ -101,9 +100,9 @@ class Adjust:
 class Adjusted:
     """What is printed instead of the cells, and how far off it is."""
 
-    values: _Numbers
+    values: Numbers
     """int64; every relation holds."""
-    up: _Numbers
+    up: Numbers
     """bool: which of the sensitive cells were raised; the others were lowered."""
     distance: float
     """The sum of weight · |change|, or of weight · change² for ``l2``."""
@@ -114,11 +113,11 @@ class Adjusted:
 def adjust(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
+    weights: Numbers,
     *,
     norm: Literal["l1", "l2"] = "l1",
-    up: _Numbers | None = None,
-    limits: _Numbers | None = None,
+    up: Numbers | None = None,
+    limits: Numbers | None = None,
     seconds: float = 60.0,
     gap: float = 0.0,
     progress: Progress = lambda done, what: None,
@@ -174,8 +173,8 @@ def adjust(
 class _Room:
     """How far each cell may, or must, fall and rise: whole units, infinite where nothing limits it."""
 
-    fall: _Numbers
-    rise: _Numbers
+    fall: Numbers
+    rise: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,13 +182,13 @@ class _Task:
     """What has to move how far, and how far everything may."""
 
     cells: Cells
-    sensitive: _Numbers
+    sensitive: Numbers
     """The places of the sensitive cells."""
-    weights: _Numbers
+    weights: Numbers
     levels: _Room
     room: _Room
 
-    def senses(self, seconds: float, gap: float) -> tuple[_Numbers | None, float]:
+    def senses(self, seconds: float, gap: float) -> tuple[Numbers | None, float]:
         """Which sensitive cells go up in a nearest table, and how near one can be; no choice at all if there is none.
 
         The variables are the rise and the fall of every cell and, of a sensitive one, whether it goes up:
@@ -209,7 +208,7 @@ class _Task:
             side[at] = np.minimum(side[at], need + _FAR * need.sum())
         pick, none = lib.eye_array(n, format="csr")[at], lib.csr_array((s, n))
 
-        def switch(amounts: _Numbers) -> Any:
+        def switch(amounts: Numbers) -> Any:
             return lib.csr_array((amounts, (np.arange(s), np.arange(s))), shape=(s, s))
 
         matrix = lib.vstack(
@@ -235,14 +234,14 @@ class _Task:
             raise _out_of_time()
         return (None, np.inf) if found.x is None else (found.x[2 * n :] > 0.5, found.bound)
 
-    def ends(self, up: _Numbers) -> tuple[_Numbers, _Numbers]:
+    def ends(self, up: Numbers) -> tuple[Numbers, Numbers]:
         """The least and the most each cell may change by, once it is settled which sensitive cells go up."""
         least, most = -self.room.fall, self.room.rise.copy()
         raised, lowered = self.sensitive[up], self.sensitive[~up]
         least[raised], most[lowered] = self.levels.rise[raised], -self.levels.fall[lowered]
         return least, most
 
-    def least_change(self, up: _Numbers, seconds: float) -> _Numbers | None:
+    def least_change(self, up: Numbers, seconds: float) -> Numbers | None:
         """The real change with these senses that is least by weighted absolute value, if there is one."""
         least, most = self.ends(up)
         if (least > most).any():
@@ -261,7 +260,7 @@ class _Task:
         return None if found.x is None else found.x[:n] - found.x[n:]
 
 
-def _whole(task: _Task, change: _Numbers, ends: tuple[_Numbers, _Numbers], seconds: float, gap: float) -> _Numbers:
+def _whole(task: _Task, change: Numbers, ends: tuple[Numbers, Numbers], seconds: float, gap: float) -> Numbers:
     """The change in whole units between these ends."""
     near = np.rint(change)
     change = np.clip(np.where(np.abs(change - near) < _NEAR, near, change), *ends)
@@ -273,7 +272,7 @@ def _whole(task: _Task, change: _Numbers, ends: tuple[_Numbers, _Numbers], secon
     return found
 
 
-def _impossible(free: _Task, up: _Numbers | None, limit: _Numbers, seconds: float) -> NoPromise:
+def _impossible(free: _Task, up: Numbers | None, limit: Numbers, seconds: float) -> NoPromise:
     """Why there is no table: the cells whose limits would have to give way (``free`` has none), or other conditions."""
     if up is None:
         up = free.senses(seconds, 0.01)[0]
@@ -298,7 +297,7 @@ def _out_of_time() -> NoPromise:
     )
 
 
-def least_squares(relations: Any, weights: _Numbers, least: _Numbers, most: _Numbers) -> _Numbers:
+def least_squares(relations: Any, weights: Numbers, least: Numbers, most: Numbers) -> Numbers:
     """The real x with ``relations @ x == 0`` and ``least <= x <= most`` of least ``weights @ x**2``.
 
     There must be such an x. It is found by Newton's method on the dual problem (Qi and Sun 2006): for given prices of
@@ -313,7 +312,7 @@ def least_squares(relations: Any, weights: _Numbers, least: _Numbers, most: _Num
     weights = np.maximum(weights, 1e-9 * max(float(weights.max(initial=0.0)), 1e-300))
     weights = weights / np.median(weights)
 
-    def at(prices: _Numbers) -> tuple[_Numbers, float]:
+    def at(prices: Numbers) -> tuple[Numbers, float]:
         x = np.clip(-(matrix.T @ prices) / (2 * weights), least, most)
         return x, float(weights @ x**2 + prices @ (matrix @ x))
 
@@ -337,5 +336,5 @@ def least_squares(relations: Any, weights: _Numbers, least: _Numbers, most: _Num
     raise EngineError("The least squares were not found.")
 
 
-def _far(numbers: _Numbers) -> float:
+def _far(numbers: Numbers) -> float:
     return float(np.abs(numbers).max(initial=0.0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, secret_of, source_of
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Numbers, summed
 
-_Numbers = np.ndarray[Any, Any]
 _EXACT = 1e-9
 _ROUNDS = 100
 
@@ -59,7 +58,7 @@ class CellKeys:
         _ = self.laws  # an error if there are none
 
     @cached_property
-    def laws(self) -> _Numbers:
+    def laws(self) -> Numbers:
         """Probability of each change (a column, from -``most``) of each count (a row, from 0; the last: all larger)."""
         changes = np.arange(-self.most, self.most + 1)
         laws = np.zeros((self.most + self.never + 2, len(changes)))
@@ -90,7 +89,7 @@ class CellKeys:
             secret=secret,
         )
 
-    def applied(self, counts: _Numbers, keys: _Numbers) -> _Numbers:
+    def applied(self, counts: Numbers, keys: Numbers) -> Numbers:
         """The counts with their changes; ``keys`` are those of the cells, uint64."""
         if (counts < 0).any():
             raise BadInput("Cell keys change counts, and a count is not negative.")
@@ -104,7 +103,7 @@ class CellKeys:
             changed[here] += possible[np.searchsorted(ends, chance[here], side="right")] - self.most
         return changed
 
-    def perturbed(self, table: CrossTable, keys: _Numbers) -> CrossTable:
+    def perturbed(self, table: CrossTable, keys: Numbers) -> CrossTable:
         """A table of counts with each figure changed by its cell's key; what is known of respondents is left out."""
         if table.what:
             raise BadInput(f"Cell keys change counts, and this table adds up {table.what}.")
@@ -113,7 +112,7 @@ class CellKeys:
         return CrossTable(table.dimensions, self.applied(table.values, keys), decimals=table.decimals)
 
 
-def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool = False) -> _Numbers:
+def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool = False) -> Numbers:
     """The key of every cell, uint64, of the table of counts that ``build`` makes: the sum modulo 2**64 of the secret
     numbers of the rows in it.
 
@@ -127,7 +126,7 @@ def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool 
         return summed(rows.dimensions, inner[np.ix_(*(side.leaves for side in rows.dimensions))])
 
 
-def _law(changes: _Numbers, variance: float, count: int) -> _Numbers:
+def _law(changes: Numbers, variance: float, count: int) -> Numbers:
     """The law of maximum entropy on these changes with mean 0 and this variance: exp(a·v + b·v²), normalised.
 
     a and b minimise the logarithm of the normaliser minus b · variance, which is convex: Newton's method, damped.
@@ -166,13 +165,13 @@ def _law(changes: _Numbers, variance: float, count: int) -> _Numbers:
     return law
 
 
-def _tilted(moments: _Numbers, wanted: _Numbers, at: _Numbers) -> tuple[_Numbers, float]:
+def _tilted(moments: Numbers, wanted: Numbers, at: Numbers) -> tuple[Numbers, float]:
     powers = at @ moments
     weights = np.exp(powers - powers.max())
     return weights / weights.sum(), float(powers.max() + np.log(weights.sum()) - at @ wanted)
 
 
-def _between(changes: _Numbers, low: int, high: int) -> _Numbers:
+def _between(changes: Numbers, low: int, high: int) -> Numbers:
     """The only law with mean 0 on two changes, or on 0 alone."""
     law = np.zeros(len(changes))
     law[changes == low] = 1.0 if low == high else high / (high - low)

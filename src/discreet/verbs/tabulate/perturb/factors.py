@@ -7,7 +7,7 @@ that one respondent made changes as much as their factor says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Literal
@@ -20,9 +20,8 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, secret_of, source_of
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Numbers, summed
 
-_Numbers = np.ndarray[Any, Any]
 _EXACT = 1e-9
 
 
@@ -56,7 +55,7 @@ class Multiply:
         a, wide = self.least, self.most - self.least
         return a**2 + (2 * a * wide / 3 + wide**2 / 6 if self.law == "ramp" else a * wide + wide**2 / 3)
 
-    def of(self, numbers: _Numbers) -> _Numbers:
+    def of(self, numbers: Numbers) -> Numbers:
         """The factors that go with these uniform 64-bit numbers: the lowest bit is the coin, the upper 53 are s."""
         chance = (numbers >> np.uint64(11)).astype(np.float64) / 2.0**53
         share = 1 - np.sqrt(1 - chance) if self.law == "ramp" else chance
@@ -101,7 +100,7 @@ class Multiplied:
     """A table of changed contributions."""
 
     table: CrossTable
-    expected: _Numbers
+    expected: Numbers
     """Of each cell the standard deviation of its change, as a share of its true figure; not a number where that is 0.
     It says how few made a figure: for the holder."""
 
@@ -133,7 +132,7 @@ def multiplied(
     np.add.at(true, tuple(places), units)
     np.add.at(off, tuple(places), (factors.of(numbers) - 1) * units)
     squares, alone = np.zeros(rows.shape), np.zeros(rows.shape, np.bool_)
-    for maps in product(*map(_levels, sides)):
+    for maps in product(*([side.totals_at(depth) for depth in range(max(side.depths) + 1)] for side in sides)):
         where = np.ravel_multi_index([up[place] for up, place in zip(maps, places, strict=True)], rows.shape)
         order = np.lexsort((numbers, where))
         first = _starts(where[order], numbers[order])
@@ -155,22 +154,12 @@ def multiplied(
     return Multiplied(CrossTable(sides, changed, value, rows.what.decimals), expected)
 
 
-def _away(off: _Numbers) -> _Numbers:
+def _away(off: Numbers) -> Numbers:
     """Whole units, away from 0."""
     return (np.sign(off) * np.ceil(np.abs(off))).astype(np.int64)
 
 
-def _levels(side: Dimension) -> Iterator[_Numbers]:
-    """For each depth the total at it, or the code itself if it is less deep, of every code."""
-    for depth in range(max(side.depths) + 1):
-        up = np.arange(len(side))
-        for place in range(1, len(side)):
-            if side.depths[place] > depth:
-                up[place] = up[side.parents[place]]
-        yield up
-
-
-def _starts(*sorted_by: _Numbers) -> _Numbers:
+def _starts(*sorted_by: Numbers) -> Numbers:
     """Where a run of equal values begins."""
     new = np.ones(len(sorted_by[0]), np.bool_)
     new[1:] = np.any([values[1:] != values[:-1] for values in sorted_by], axis=0)

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.programs import Program
+from discreet.core.programs import Numbers, Program
 from discreet.errors import EngineError, NoPromise
 from discreet.releases.method import Progress
-from discreet.verbs.tabulate.optional_imports import sparse
-
-_Numbers = np.ndarray[Any, Any]
+from discreet.verbs.tabulate.sparse import sparse
 
 
 @dataclass(frozen=True, eq=False)
 class Whole:
     """Whole numbers near to given ones; ``distance`` and ``bound`` are weighted sums of how far off they are."""
 
-    values: _Numbers
+    values: Numbers
     """int64."""
     reach: int
     """Each is less than this far off; with 1, each is one of the two next to the given one, and a whole one stays."""
@@ -35,13 +33,13 @@ class Wanted:
     keep to; both neighbours of each number are within ``least`` and ``most``."""
 
     relations: Any
-    floors: _Numbers
+    floors: Numbers
     """int64."""
-    fractions: _Numbers
+    fractions: Numbers
     """From 0 to below 1."""
-    weights: _Numbers
-    least: _Numbers
-    most: _Numbers
+    weights: Numbers
+    least: Numbers
+    most: Numbers
 
     def nearest(self, seconds: float, gap: float, progress: Progress) -> Whole:
         """Whole numbers that fulfil the relations, nearest by weighted absolute difference.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sqlglot import exp
@@ -22,11 +22,10 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.verbs.tabulate.method import ProtectionProblem
-from discreet.verbs.tabulate.tables.crosstable import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Dimension, Numbers
 from discreet.verbs.tabulate.tables.gather import Measure, measure
 from discreet.verbs.tabulate.tables.sides import Side, side
 
-_Numbers = np.ndarray[Any, Any]
 _LENGTH = 32
 
 
@@ -87,7 +86,7 @@ class KeyedRows:
         """The shape of the table."""
         return tuple(map(len, self.dimensions))
 
-    def stream(self) -> Iterator[tuple[tuple[_Numbers, ...], _Numbers, _Numbers]]:
+    def stream(self) -> Iterator[tuple[tuple[Numbers, ...], Numbers, Numbers]]:
         """A batch at a time: the places of inner cells, the numbers of respondents (uint64), what they contribute."""
         import pyarrow as pa
 
@@ -97,7 +96,7 @@ class KeyedRows:
             who = [rows.column(name).to_pylist() for name in rows.column_names if name.startswith("who_")]
             yield places, self._numbers(zip(*who, strict=True)), rows.column("size").to_numpy()
 
-    def _numbers(self, respondents: Iterable[tuple[object, ...]]) -> _Numbers:
+    def _numbers(self, respondents: Iterable[tuple[object, ...]]) -> Numbers:
         person = self.use.encode()
         hashed = b"".join(
             blake2b(repr(one).encode(), digest_size=8, key=self.secret, person=person).digest() for one in respondents

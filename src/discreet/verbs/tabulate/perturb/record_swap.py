@@ -30,8 +30,7 @@ from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.perturb.record_keys import source_of
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
-
-_Numbers = np.ndarray[Any, Any]
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 
 @declare(TABLE_METHODS, "swap", example="swap areas=region risk=age,sex", paper="Shlomo, Tudor and Groom 2010")
@@ -152,14 +151,14 @@ def require_settings(k: int, rate: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    of_row: _Numbers
+    of_row: Numbers
     """Of each row its household."""
-    first: _Numbers
+    first: Numbers
     """Of each household its first row."""
-    by_row: list[_Numbers]
-    areas: list[_Numbers]
+    by_row: list[Numbers]
+    areas: list[Numbers]
     """Of each row, and of each household, its area at every level."""
-    profile: _Numbers
+    profile: Numbers
     """Equal for households that match."""
 
     @classmethod
@@ -179,7 +178,7 @@ class _People:
         """How many households there are."""
         return len(self.first)
 
-    def alike_within(self, level: int) -> _Numbers:
+    def alike_within(self, level: int) -> Numbers:
         """Equal for households that match and live in the same area above this level."""
         return _numbered(self.profile, self.areas[level - 1]) if level else self.profile
 
@@ -188,8 +187,8 @@ class _People:
 class _Pairs:
     """Who changes places with whom."""
 
-    free: _Numbers
-    partner: _Numbers
+    free: Numbers
+    partner: Numbers
     rng: Generator
 
     @property
@@ -197,7 +196,7 @@ class _Pairs:
         """How many households change places."""
         return int((~self.free).sum())
 
-    def add(self, group: _Numbers, area: _Numbers, seeking: _Numbers, most: int | None = None) -> None:
+    def add(self, group: Numbers, area: Numbers, seeking: Numbers, most: int | None = None) -> None:
         """Pair those that seek with free ones of their group in other areas, at most so many pairs, while anybody can.
 
         In each round every one that seeks proposes to a random candidate, in random order; a proposal is taken if
@@ -226,7 +225,7 @@ class _Pairs:
             most = None if most is None else most - len(taken)
 
 
-def _profiles(of_row: _Numbers, member: _Numbers) -> _Numbers:
+def _profiles(of_row: Numbers, member: Numbers) -> Numbers:
     """Equal for households with as many members who match each other one by one."""
     order = np.lexsort((member, of_row))
     sizes = np.bincount(of_row)
@@ -240,13 +239,13 @@ def _profiles(of_row: _Numbers, member: _Numbers) -> _Numbers:
     return found
 
 
-def _codes(rows: pa.Table, name: str) -> _Numbers:
+def _codes(rows: pa.Table, name: str) -> Numbers:
     """A number for each value of a column; missing is a value."""
     column: Any = rows.column(name).combine_chunks()
     return np.asarray(column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _numbered(*codes: _Numbers) -> _Numbers:
+def _numbered(*codes: Numbers) -> Numbers:
     """A number for each combination, from 0 without gaps."""
     found = codes[0]
     for more in codes[1:]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from discreet.verbs.tabulate.intruder.audit import intervals
 from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
 _SOLVER_ROUNDING = 1e-6
 _MOST = 2**53
@@ -89,13 +89,13 @@ class Round:
 class Rounded:
     """The cells as multiples of ``base``, which is in their units."""
 
-    values: _Numbers
+    values: Numbers
     base: int
     reach: int
     """Every cell is less than ``reach`` bases off. 1: each is one of the two multiples next to it, and a cell that was
     a multiple is as it was (zero-restricted)."""
-    low: _Numbers
-    high: _Numbers
+    low: Numbers
+    high: Numbers
     """What everybody can tell of each true value from its own printed one; int64."""
     additive: bool
     """Whether every total is the sum of its parts."""
@@ -162,7 +162,7 @@ def controlled(
 
 
 def possible(
-    cells: Cells, rounded: Rounded, *, only: _Numbers | None = None, progress: Progress = lambda done, what: None
+    cells: Cells, rounded: Rounded, *, only: Numbers | None = None, progress: Progress = lambda done, what: None
 ) -> Intervals:
     """What an intruder can compute of the true cells, or of ``only`` some, who knows how far off a printed cell can
     be, what everybody knows, and that true values add up. The intruder reckons with real numbers: with whole ones the
@@ -172,7 +172,7 @@ def possible(
 
 
 def _rounded(
-    cells: Cells, values: _Numbers, base: int, known: tuple[_Numbers, _Numbers], *, reach: int = 1, bound: int = 0
+    cells: Cells, values: Numbers, base: int, known: tuple[Numbers, Numbers], *, reach: int = 1, bound: int = 0
 ) -> Rounded:
     additive = not (cells.relations.astype(np.int64) @ values).any()
     return Rounded(values, base, reach, *known, additive, int(np.abs(values - cells.values).sum()), bound)

@@ -19,9 +19,8 @@ from discreet.core.text import number
 from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.printing.html import CROSS, MOST_CELLS, headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, written
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, Numbers, written
 
-_Numbers = np.ndarray[Any, Any]
 _LISTED = 200
 _LEGEND = Markup(
     '<p><span style="background:#b3261e;color:#fff;padding:2px 8px">sensitive</span> by a rule, '
@@ -37,9 +36,9 @@ class TableHolder:
 
     cells: Cells
     protection: Protection
-    values: _Numbers
+    values: Numbers
     """What is printed."""
-    hidden: _Numbers
+    hidden: Numbers
     intervals: Intervals | None
     """What an intruder can compute of every cell; ``None`` where figures were changed and not hidden."""
     exposures: Sequence[str] = ()
@@ -50,7 +49,7 @@ class TableHolder:
     """What the secret numbers of records were made of, where they were: to be kept for the next table."""
 
     @property
-    def added(self) -> _Numbers:
+    def added(self) -> Numbers:
         """The cells that were hidden to protect others."""
         return self.hidden & ~self.protection.sensitive
 
@@ -205,13 +204,13 @@ class Exposure:
         return self.sentence
 
 
-def exposures(cells: Cells, protection: Protection) -> tuple[str, ...]:
-    """What every attack that succeeds on a sensitive cell learns, a sentence each. For the holder's eyes."""
-    return tuple(map(str, exposed(cells, protection)))
-
-
 def exposed(cells: Cells, protection: Protection) -> tuple[Exposure, ...]:
-    """Every attack that succeeds on a sensitive cell, in the order of the cells.
+    """Every attack that would succeed on a sensitive cell if it were printed, in the order of the cells.
+
+    - External: there is a single respondent, and whoever knows who it is learns their figure.
+    - Internal: there are two, and each subtracts their own.
+    - Dominance: one contributor has most of the cell. The largest learns what all others have together, and so at most
+      each; the second largest learns what the largest has at most.
 
     Of dominance only what is closer than twice the truth is told. Nothing is told of a cell of which nobody knows who
     is in it, be it as safe as it may.

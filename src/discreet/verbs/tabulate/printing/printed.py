@@ -17,10 +17,9 @@ from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared
-from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, Dimension, require_names
+from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, Dimension, Numbers, require_names
 
 _MOST_DIGITS = 38
-_Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class Printed:
     """What anybody sees: the tables, and of each cell whether its figure is printed. Hidden figures are 0 here."""
 
     tables: tuple[CrossTable, ...]
-    hidden: tuple[_Numbers, ...]
+    hidden: tuple[Numbers, ...]
     """For each table, of its shape: bool."""
 
     def __post_init__(self) -> None:
@@ -36,7 +35,7 @@ class Printed:
             require_names(self.sides, table.what)
 
     @classmethod
-    def of(cls, cells: Cells, values: _Numbers, hidden: _Numbers) -> Printed:
+    def of(cls, cells: Cells, values: Numbers, hidden: Numbers) -> Printed:
         """These figures of the cells, without the hidden ones."""
         shown = np.where(hidden, 0, values)
         tables, masks = [], []
@@ -126,7 +125,7 @@ class Printed:
         return cls(tuple(made), tuple(masks))
 
 
-def _figures(values: _Numbers, hidden: _Numbers, decimals: int) -> pa.Array[Any]:
+def _figures(values: Numbers, hidden: Numbers, decimals: int) -> pa.Array[Any]:
     if not decimals:
         return pa.array(values, pa.int64(), mask=hidden)
     told = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,8 @@ from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.tabulate.private.strategy import Columns, Strategy, subsets
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 SMALLEST = 1e-100
 """Smallest variance that is divided by."""
 _CANCELLED = 1e-12  # what is left of a weight that is zero
@@ -59,14 +59,8 @@ class NoisyCounts:
         cls, loss: Pure | Concentrated, card: Card, values: Mapping[str, tuple[Scalar, ...]], strategy: Strategy
     ) -> NoisyCounts:
         """What the strategy counts of a bounded table, with the least noise that loses ``loss`` in all."""
-        most = rows_per_unit(card)
-        noises: list[Noise] = []
-        for share in strategy.shares:
-            if isinstance(loss, Pure):
-                noises.append(DiscreteLaplace.for_loss(Pure(loss.epsilon * share), most))
-            else:
-                noises.append(DiscreteGaussian.for_loss(Concentrated(loss.rho * share), most))
-        return cls(values, tuple(tuple(name for name in values if name in one) for one in strategy.sets), tuple(noises))
+        noises = tuple(noise_of(loss, share, rows_per_unit(card)) for share in strategy.shares)
+        return cls(values, tuple(tuple(name for name in values if name in one) for one in strategy.sets), noises)
 
     def loss(self, rows_per_unit: int = 1) -> Loss:
         """What all tables lose together when a unit has at most so many rows."""
@@ -85,7 +79,7 @@ class NoisyCounts:
             rows = rows.where(exp.In(this=sql.column(name), expressions=[sql.literal(value) for value in values]))
         return cell_counts(rows, {name: sql.column(name) for name in columns})
 
-    def measure(self, table: Table, entropy: Entropy = SYSTEM) -> list[_Numbers]:
+    def measure(self, table: Table, entropy: Entropy = SYSTEM) -> list[Numbers]:
         """The noisy counts of every table, as they are: an axis a column, a place a declared value."""
         found = []
         for columns, noise in zip(self.sets, self.noises, strict=True):
@@ -93,7 +87,7 @@ class NoisyCounts:
             found.append(noise.add_all(true, entropy))
         return found
 
-    def agreed(self, noisy: Sequence[_Numbers]) -> list[_Numbers]:
+    def agreed(self, noisy: Sequence[Numbers]) -> list[Numbers]:
         """The tables nearest to the noisy ones, by weighted least squares, that agree wherever they overlap.
 
         Why this is right: for sets of columns S that tables share, the smallest first, all tables over S or more
@@ -115,17 +109,17 @@ class NoisyCounts:
                 counts[i] += np.expand_dims((mean - tables[i]) / spread[i], drops)
         return counts
 
-    def table(self, agreed: Sequence[_Numbers], columns: Columns) -> _Numbers:
+    def table(self, agreed: Sequence[Numbers], columns: Columns) -> Numbers:
         """The table of leaves over these columns, their axes in the order of ``values``."""
         over = [i for i, one in enumerate(self.sets) if columns <= set(one)]
         smallest = min(over, key=lambda i: agreed[i].size)
         return self._summed(agreed[smallest], smallest, columns)
 
-    def _summed(self, counts: _Numbers, which: int, columns: Columns) -> _Numbers:
+    def _summed(self, counts: Numbers, which: int, columns: Columns) -> Numbers:
         drops = tuple(place for place, name in enumerate(self.sets[which]) if name not in columns)
         return np.asarray(counts.sum(axis=drops))
 
-    def _counted(self, columns: Sequence[str], found: pa.Table) -> _Numbers:
+    def _counted(self, columns: Sequence[str], found: pa.Table) -> Numbers:
         places = [{value: i for i, value in enumerate(self.values[name])} for name in columns]
         counts = np.zeros([len(place) for place in places], dtype=np.int64)
         keys = [found.column(name).to_pylist() for name in columns]
@@ -134,6 +128,13 @@ class NoisyCounts:
             if None not in where:  # an engine may hold equal to a declared value what Python does not
                 counts[tuple(where)] += n
         return counts
+
+
+def noise_of(loss: Pure | Concentrated, share: Fraction, rows_per_unit: int) -> Noise:
+    """The least noise of a table of counts that may lose a share of ``loss``."""
+    if isinstance(loss, Pure):
+        return DiscreteLaplace.for_loss(Pure(loss.epsilon * share), rows_per_unit)
+    return DiscreteGaussian.for_loss(Concentrated(loss.rho * share), rows_per_unit)
 
 
 def overlaps(sets: Iterable[Columns]) -> list[Columns]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations, product
 from math import prod
 from typing import Any, ClassVar
@@ -25,25 +26,24 @@ from discreet.core.sql import scale_of
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise, NotDeclared
-from discreet.noise.deviation import Noise, Weighted, weighted_error
+from discreet.noise.deviation import Weighted, weighted_error
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.gaussian import DiscreteGaussian
-from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import whole as whole_number
 from discreet.releases.method import Method
-from discreet.verbs.tabulate.private.counts import NoisyCounts
+from discreet.verbs.tabulate.private.counts import NoisyCounts, noise_of
 from discreet.verbs.tabulate.private.strategy import MOST_CELLS, Columns, Workload, choose
 from discreet.verbs.tabulate.private.top_down import in_whole_numbers, require_fits
-from discreet.verbs.tabulate.tables.crosstable import TOTAL, CrossTable, Dimension, summed
+from discreet.verbs.tabulate.tables.crosstable import TOTAL, CrossTable, Dimension, Numbers, summed
+from discreet.verbs.tabulate.tables.sides import code_of
 
 _BARS = 24
-_WIDEST = 2.0**30  # of a deviation: sums of a million cells are still told apart to small parts of one
+_LARGEST_DEVIATION = 2.0**30
+"""Of noise in whole counts: sums of a million cells are still told apart to small parts of one."""
 _MOST_TABLES = 100
 _MOST_COLUMNS = 8
 _FIGURES = ("n", "n_error")
 _ROUNDING = 1e-6  # no whole number is left out for what floating point makes of it
-_WIDEST = 1000
-_Numbers = np.ndarray[Any, Any]
+_MOST_VALUES = 1000
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class MacroTable(Method[pa.Table]):
         counts = plan.counts
         for noise in counts.noises:
             require_drawable(noise)
-            if self.whole and noise.variance > _WIDEST**2:
+            if self.whole and noise.variance > _LARGEST_DEVIATION**2:
                 raise BadInput("So little loss makes so much noise that no whole numbers are made of it.")
         for columns in plan.workload.printed:
             plan.errors(columns)
@@ -203,11 +203,11 @@ class Plan:
         counts = NoisyCounts.for_loss(loss, card, {name: side.values for name, side in sides.items()}, strategy)
         return cls(sides, tuple(map(tuple, by)), workload, counts)
 
-    def whole(self, near: Mapping[Columns, _Numbers]) -> dict[Columns, _Numbers]:
+    def whole(self, near: Mapping[Columns, Numbers]) -> dict[Columns, Numbers]:
         """The leaves of everything printed in whole numbers >= 0 near these, checked to agree exactly."""
         dimensions = {name: side.dimension for name, side in self.sides.items()}
         settled = in_whole_numbers(dimensions, self.workload.tables, near.__getitem__)
-        found: dict[Columns, _Numbers] = {}
+        found: dict[Columns, Numbers] = {}
         for table in self.workload.tables:
             axes = [name for name in self.sides if name in table]
             for columns in self.workload.printed:
@@ -218,7 +218,7 @@ class Plan:
                         raise NoPromise("The tables do not agree in whole numbers, so they are not printed.")
         return found
 
-    def shown(self, columns: Columns, near: _Numbers, leaves: _Numbers) -> pa.Table:
+    def shown(self, columns: Columns, near: Numbers, leaves: Numbers) -> pa.Table:
         """The printed cells of one set of columns, totals left out: codes, counts and error bars.
 
         Why the bars hold: with 95 % confidence the true count is within e of the figure of least squares, and it is a
@@ -242,7 +242,7 @@ class Plan:
                 told[name] = pa.array([None] * counts.size, side.type)
         return pa.table({**told, "n": pa.array(counts.ravel()), "n_error": pa.array(errors.ravel())})
 
-    def tables(self, counts: _Numbers) -> tuple[CrossTable, ...]:
+    def tables(self, counts: Numbers) -> tuple[CrossTable, ...]:
         """The printed counts, in their order, as one table for each set of columns."""
         ends = np.cumsum([prod(len(self.sides[name].printed) for name in one) for one in self.workload.printed])
         parts = dict(zip(self.workload.printed, np.split(counts, ends[:-1]), strict=True))
@@ -259,12 +259,12 @@ class Plan:
             found.append(CrossTable(sides, np.ascontiguousarray(values.transpose(order))))
         return tuple(found)
 
-    def _codes(self, axes: Sequence[str], leaves: _Numbers) -> _Numbers:
+    def _codes(self, axes: Sequence[str], leaves: Numbers) -> Numbers:
         """The figures of all codes but the totals of all, from those of the leaves."""
         table = summed([self.sides[name].dimension for name in axes], leaves)
         return table[(slice(1, None),) * len(axes)]
 
-    def errors(self, columns: Columns) -> _Numbers:
+    def errors(self, columns: Columns) -> Numbers:
         """The error bars of all codes but the totals of all: the same for cells of as many leaves on each side."""
         axes, precision = [name for name in self.sides if name in columns], self.counts.precision
         sizes = [np.unique(self.sides[name].leaves_below, return_inverse=True) for name in axes]
@@ -289,7 +289,7 @@ class DeclaredSide:
         """The side of a column; with ``levels``, its hierarchy's labels are totals within the total of all."""
         column, values = card[name], declared_values(card, name)
         own = _type(card, name)
-        paths = [[_spelled(value)] for value in values]
+        paths = [[code_of(value)] for value in values]
         if levels and column.hierarchy is not None:
             found = codes(column.hierarchy, column.kind, pa.array(values, own))
             for labels, places in list(zip(found.labels, found.codes, strict=True))[1:-1]:
@@ -315,13 +315,7 @@ class DeclaredSide:
     @property
     def leaves_below(self) -> tuple[int, ...]:
         """For each code but the total of all, how many leaves it is the total of."""
-        found = [0] * len(self.dimension)
-        for leaf in self.dimension.leaves.tolist():
-            place = leaf
-            while place >= 0:
-                found[place] += 1
-                place = self.dimension.parents[place]
-        return tuple(found[1:])
+        return tuple(summed([self.dimension], np.ones(len(self), np.int64))[1:].tolist())
 
 
 def declared_values(card: Card, name: str) -> tuple[Scalar, ...]:
@@ -335,17 +329,12 @@ def declared_values(card: Card, name: str) -> tuple[Scalar, ...]:
         return False, True
     if column.kind is Kind.INTEGER and column.bounds is not None:
         low, high = (int(end) for end in column.bounds)  # type: ignore[arg-type]  # the card saw to it
-        if high - low < _WIDEST:
+        if high - low < _MOST_VALUES:
             return tuple(range(low, high + 1))
     raise NotDeclared(
         f"A table by {name!r} needs its values, and the card declares none.",
-        hint=f"Declare categories, a taxonomy, or bounds of a whole number with {_WIDEST:,} values at most.",
+        hint=f"Declare categories, a taxonomy, or bounds of a whole number with {_MOST_VALUES:,} values at most.",
     )
-
-
-def _spelled(value: Scalar) -> str:
-    """A value as a code, the same as in tables that are counted without noise."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _type(card: Card, name: str) -> pa.DataType:
@@ -366,7 +355,7 @@ def compared(macro: MacroTable, card: Card) -> pa.Table:
     """
     plan = macro.plan(card)
     precision = plan.counts.precision
-    noise = _each(loss_of(macro.epsilon, macro.rho), len(plan.by), rows_per_unit(card))
+    noise = noise_of(loss_of(macro.epsilon, macro.rho), Fraction(1, len(plan.by)), rows_per_unit(card))
     rows = []
     for columns in plan.workload.printed:
         cell = dict.fromkeys(columns, 1)
@@ -382,10 +371,3 @@ def compared(macro: MacroTable, card: Card) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows)
-
-
-def _each(loss: Pure | Concentrated, questions: int, rows_per_unit: int) -> Noise:
-    """The noise of one of so many questions that lose ``loss`` together."""
-    if isinstance(loss, Pure):
-        return DiscreteLaplace.for_loss(Pure(loss.epsilon / questions), rows_per_unit)
-    return DiscreteGaussian.for_loss(Concentrated(loss.rho / questions), rows_per_unit)

@@ -8,9 +8,11 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 MOST_CELLS = 1_000_000
 """Largest number of cells that are counted."""
@@ -18,7 +20,6 @@ _MOST_MERGED = 40  # tables: beyond, looking at all pairs of them takes too long
 _LEAST_SHARE = 1e-3
 _QUICK, _LONG = 4, 200
 _FINE = 1 << 20
-_Numbers = np.ndarray[Any, Any]
 Columns: TypeAlias = frozenset[str]
 
 
@@ -117,7 +118,7 @@ def choose(workload: Workload, *, pure: bool) -> Strategy:
 @dataclass(frozen=True, eq=False)
 class _Found:
     sets: list[Columns]
-    shares: _Numbers
+    shares: Numbers
     error: float
 
 
@@ -129,7 +130,7 @@ class _Search:
         self._pure = pure
         self._parts = list(workload.needs)
         self._needs = np.array([workload.needs[part] for part in self._parts])
-        self._known: dict[Columns, _Numbers] = {}
+        self._known: dict[Columns, Numbers] = {}
 
     def merged(self, tables: list[Columns]) -> list[Columns]:
         """The tables, two of them counted as one wherever that helps most, as long as it does."""
@@ -165,7 +166,7 @@ class _Search:
             shares = shares * (falls * shares if self._pure else falls) ** power
         return best
 
-    def _column(self, one: Columns) -> _Numbers:
+    def _column(self, one: Columns) -> Numbers:
         if one not in self._known:
             each = 1 / self._workload.size(one)
             self._known[one] = np.array([each if part <= one else 0.0 for part in self._parts])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from discreet.verbs.tabulate.intruder.boxes import Boxes
 from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _PASSES = 4
 _AGAIN = 0.5  # of the time at most is for giving boxes back
 
@@ -28,8 +27,8 @@ _AGAIN = 0.5  # of the time at most is for giving boxes back
 def fast(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
+    weights: Numbers,
+    candidates: Numbers,
     *,
     seconds: float,
     gap: float = 0.0,
@@ -74,21 +73,17 @@ def fast(
 class _Held:
     """Which boxes each sensitive cell holds, and so which cells are hidden."""
 
-    def __init__(self, cells: Cells, protection: Protection, cost: _Numbers) -> None:
+    def __init__(self, cells: Cells, protection: Protection, cost: Numbers) -> None:
         self._boxes = Boxes(cells)
         self._protection, self._price, self._cost = protection, cost, cost.copy()
         self._times = np.zeros(len(cost), np.int64)
-        self.boxes: dict[int, list[_Numbers]] = {}
+        self.boxes: dict[int, list[Numbers]] = {}
         """Of each cell for which there are enough."""
         self._shut = np.zeros(len(cost), bool)
         self._insiders = [np.array(known, np.int64) for known in protection.insiders]
-        self._owners: dict[int, set[int]] = {}
-        for number, known in enumerate(protection.insiders):
-            for cell in known:
-                self._owners.setdefault(int(cell), set()).add(number)
         self._without: set[int] = set()
 
-    def hidden(self) -> _Numbers:
+    def hidden(self) -> Numbers:
         """Which cells are hidden now."""
         return (self._times > 0) | self._protection.sensitive
 
@@ -114,7 +109,7 @@ class _Held:
         first = self._take_one(cell, below, above, ())
         if first is None:
             return False
-        touched = {one for corner in first.tolist() for one in self._owners.get(corner, ())}
+        touched = {one for corner in first.tolist() for one in self._protection.owners.get(corner, ())}
         touched -= self._protection.spared.get(cell, frozenset())
         return (
             not touched
@@ -122,7 +117,7 @@ class _Held:
             or all(self._take_one(cell, below, above, {one}) is not None for one in touched)
         )
 
-    def _take_one(self, cell: int, below: float, above: float, insiders: Collection[int]) -> _Numbers | None:
+    def _take_one(self, cell: int, below: float, above: float, insiders: Collection[int]) -> Numbers | None:
         """Take the cheapest box in which nothing moves that these insiders know."""
         for one in insiders:
             self._shut[self._insiders[one]] = True

@@ -7,7 +7,6 @@ import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.suppress.fast import fast
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _PIECES_SHARE = 0.6
 """Share of the time for the pieces; the rest is for the whole."""
 _PIECE_SHARE = 0.01
@@ -34,8 +32,8 @@ _PIECE_VISITS = 3
 def modular(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
+    weights: Numbers,
+    candidates: Numbers,
     *,
     seconds: float,
     gap: float = 0.0,
@@ -75,13 +73,13 @@ def modular(
 def _by_pieces(  # noqa: PLR0917
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
+    weights: Numbers,
+    candidates: Numbers,
     start: float,
     seconds: float,
     gap: float,
     progress: Progress,
-) -> _Numbers:
+) -> Numbers:
     """What is hidden when every piece has been looked at, or the time for them is over."""
     state = _State(cells, protection, weights, candidates)
     waiting = [(piece.depth, number) for number, piece in enumerate(state.pieces)]
@@ -115,7 +113,7 @@ class _Piece:
     """A total along every side, and its parts."""
 
     table: CrossTable
-    which: _Numbers
+    which: Numbers
     """The cells, in the order of the piece's own."""
     depth: int
 
@@ -123,7 +121,7 @@ class _Piece:
 class _State:
     """What has been decided so far."""
 
-    def __init__(self, cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers) -> None:
+    def __init__(self, cells: Cells, protection: Protection, weights: Numbers, candidates: Numbers) -> None:
         self.pieces = [
             piece for table, places in zip(cells.tables, cells.places, strict=True) for piece in _pieces(table, places)
         ]
@@ -161,7 +159,7 @@ class _State:
             return {number for cell in again for number in self._pieces_of[cell]}
         return set()
 
-    def _inside(self, which: _Numbers, kept_off: _Numbers) -> Protection:
+    def _inside(self, which: Numbers, kept_off: Numbers) -> Protection:
         """What has to be kept from an intruder within a piece: all that is hidden, some of it kept off."""
         hidden, kept_off = self.hidden[which], kept_off[which]
         fall = (self._cells.values - self._cells.lower)[which]
@@ -180,7 +178,7 @@ class _State:
             within=tuple(over for _, over in insiders),
         )
 
-    def _spread(self, cells: Cells, which: _Numbers) -> None:
+    def _spread(self, cells: Cells, which: Numbers) -> None:
         """A cell hidden for others must be able to move as far as those next to it."""
         hidden = self.hidden[which]
         links = abs(cells.relations).astype(np.float64)
@@ -193,7 +191,7 @@ class _State:
                 levels[which] = np.where(new, around, levels[which])
 
 
-def _pieces(table: CrossTable, places: _Numbers) -> Iterator[_Piece]:
+def _pieces(table: CrossTable, places: Numbers) -> Iterator[_Piece]:
     """Every combination of a total along each side, with their parts."""
     numbers = places.reshape(table.shape)
     choices = [[node for node, parts in enumerate(side.parts) if parts] or [0] for side in table.dimensions]

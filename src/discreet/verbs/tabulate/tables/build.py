@@ -31,6 +31,7 @@ from discreet.verbs.tabulate.tables.crosstable import (
     MOST_KEPT,
     Contributions,
     CrossTable,
+    Numbers,
     require_names,
     require_size,
     summed,
@@ -38,8 +39,6 @@ from discreet.verbs.tabulate.tables.crosstable import (
 from discreet.verbs.tabulate.tables.gather import Gathered, Measure, gather, measure
 from discreet.verbs.tabulate.tables.respondents import alone, merged
 from discreet.verbs.tabulate.tables.sides import Side, side
-
-_Numbers = np.ndarray[Any, Any]
 
 
 def build(
@@ -119,7 +118,7 @@ class _Filling:
             sole = alone(CrossTable(self.dimensions, self.values), ones)
         return Contributions(self.counts, self.largest, sole, self.absolute)
 
-    def from_inner(self, values: _Numbers, inner: Any) -> Contributions:
+    def from_inner(self, values: Numbers, inner: Any) -> Contributions:
         """Who is in each cell, if nobody is in two inner ones."""
         counts = summed(self.dimensions, self.counts[inner])
         numbers = summed(self.dimensions, np.where(self.counts[inner] == 1, self.sole[inner], 0))

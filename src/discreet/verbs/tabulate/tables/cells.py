@@ -11,10 +11,9 @@ import numpy as np
 
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, written
+from discreet.verbs.tabulate.sparse import sparse
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers, written
 
-_Numbers = np.ndarray[Any, Any]
 _SHOWN = 10
 
 
@@ -26,15 +25,15 @@ class Cells:
     each part. ``lower`` and ``upper`` are what everybody knows of each cell before the table is printed.
     """
 
-    values: _Numbers
+    values: Numbers
     """int64, in whole units of 10 to the power of minus ``decimals``."""
     relations: Any
     """A ``scipy.sparse.csr_array`` of int8: a row a relation, a column a cell."""
-    lower: _Numbers
-    upper: _Numbers
+    lower: Numbers
+    upper: Numbers
     """float64, infinite where nothing is known."""
     tables: tuple[CrossTable, ...] = field(repr=False)
-    places: tuple[_Numbers, ...] = field(repr=False)
+    places: tuple[Numbers, ...] = field(repr=False)
     """For each table the cell that each of its places, flattened, is."""
     decimals: int = 0
 
@@ -63,14 +62,14 @@ class Cells:
     def __len__(self) -> int:
         return len(self.values)
 
-    def knowing(self, lower: _Numbers, upper: _Numbers) -> Cells:
+    def knowing(self, lower: Numbers, upper: Numbers) -> Cells:
         """The same cells if everybody knows these bounds, which must hold."""
         if ((self.values < lower) | (self.values > upper)).any():
             raise BadInput("A cell is outside the bounds that everybody is said to know.")
         return replace(self, lower=np.asarray(lower, np.float64), upper=np.asarray(upper, np.float64))
 
     @cached_property
-    def homes(self) -> tuple[_Numbers, _Numbers]:
+    def homes(self) -> tuple[Numbers, Numbers]:
         """For each cell a table it is in, and its place there."""
         table = np.zeros(len(self), np.int64)
         place = np.zeros(len(self), np.int64)
@@ -80,7 +79,7 @@ class Cells:
         return table, place
 
     @cached_property
-    def counts(self) -> _Numbers | None:
+    def counts(self) -> Numbers | None:
         """How many respondents each cell has, if that is known."""
         found = np.zeros(len(self), np.float64)
         for table, place in zip(self.tables, self.places, strict=True):
@@ -104,7 +103,7 @@ class Cells:
         table, place = self.homes
         return ", ".join(self.tables[int(table[cell])].codes(int(place[cell])))
 
-    def broken(self) -> _Numbers:
+    def broken(self) -> Numbers:
         """The relations that do not hold."""
         return np.flatnonzero(self.relations.astype(np.int64) @ self.values)
 
@@ -166,7 +165,7 @@ def alike(sides: Sequence[Dimension]) -> dict[str, dict[str, int]]:
     return found
 
 
-def shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers]:
+def shared(tables: Sequence[CrossTable]) -> tuple[tuple[Numbers, ...], Numbers]:
     """For each table the cell each of its places is, and the cells' values; an error if a shared cell has two."""
     if len(tables) == 1:
         return (np.arange(tables[0].size),), tables[0].values.ravel()
@@ -192,7 +191,7 @@ def shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers
     return tuple(np.split(number[cell], ends[:-1])), figures[first[order]]
 
 
-def _along(table: CrossTable, name: str, numbers: Mapping[str, int]) -> _Numbers:
+def _along(table: CrossTable, name: str, numbers: Mapping[str, int]) -> Numbers:
     """For each cell of a table the number of its code on a side, or of the total if the table is not over it."""
     for axis, side in enumerate(table.dimensions):
         if side.name == name:
@@ -212,7 +211,7 @@ def _distinct(relations: Any) -> Any:
     return relations[list(seen.values())]
 
 
-def require_additive(cells: Cells, printed: _Numbers | None = None, *, rounded: bool = False) -> None:
+def require_additive(cells: Cells, printed: Numbers | None = None, *, rounded: bool = False) -> None:
     """Raise an error that lists the totals that are not the sum of their parts, if there are any.
 
     Only totals that were ``printed`` are looked at, all by default. That is enough if the others follow from the inner
@@ -244,7 +243,7 @@ def require_additive(cells: Cells, printed: _Numbers | None = None, *, rounded: 
     )
 
 
-def _name(cells: Cells, total: int, parts: _Numbers) -> str:
+def _name(cells: Cells, total: int, parts: Numbers) -> str:
     """A total by its codes and the side along which it is one."""
     table, place = cells.homes
     home = cells.tables[int(table[total])]

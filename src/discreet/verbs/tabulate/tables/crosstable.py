@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from discreet.errors import BadInput
 
-_Numbers = np.ndarray[Any, Any]
+Numbers: TypeAlias = np.ndarray[Any, Any]
 MOST_CELLS = 50_000_000
 """Largest table, cells."""
 MOST_KEPT = 100
@@ -135,7 +135,7 @@ class Dimension:
         return tuple(map(tuple, below))
 
     @cached_property
-    def leaves(self) -> _Numbers:
+    def leaves(self) -> Numbers:
         """The places of the codes that have no parts."""
         return np.array([place for place, parts in enumerate(self.parts) if not parts], dtype=np.int64)
 
@@ -147,6 +147,14 @@ class Dimension:
             found[place] = found[parent] + 1
         return tuple(found)
 
+    def totals_at(self, depth: int) -> Numbers:
+        """For each code the place of its total at a depth, or its own if it is less deep."""
+        up = np.arange(len(self))
+        for place in range(1, len(self)):
+            if self.depths[place] > depth:
+                up[place] = up[self.parents[place]]
+        return up
+
     @property
     def nested(self) -> bool:
         """Whether there are totals within totals."""
@@ -157,15 +165,15 @@ class Dimension:
 class Contributions:
     """Who is in each cell; every array has the table's shape first."""
 
-    counts: _Numbers
+    counts: Numbers
     """How many respondents; with sampling weights those who answered, whatever they stand for."""
-    largest: _Numbers | None = None
+    largest: Numbers | None = None
     """Their largest contributions, the largest first, one axis more than the table; 0 where there are fewer."""
-    sole: _Numbers | None = None
+    sole: Numbers | None = None
     """Where there is a single respondent, a number that stands for them, the same in every cell; elsewhere -1."""
-    absolute: _Numbers | None = None
+    absolute: Numbers | None = None
     """Only where some contributions are negative: the sum of the absolute ones. ``largest`` are absolute then too."""
-    known: _Numbers | None = None
+    known: Numbers | None = None
     """How many of ``largest`` are known; ``None`` if all are."""
 
 
@@ -174,7 +182,7 @@ class CrossTable:
     """Figures by one or more dimensions, in whole units of 10 to the power of minus ``decimals``, totals included."""
 
     dimensions: tuple[Dimension, ...]
-    values: _Numbers
+    values: Numbers
     what: str = ""
     """What was added up; empty for a table of counts."""
     decimals: int = 0
@@ -249,13 +257,20 @@ def written(value: float, decimals: int) -> str:
     return f"{value / 10**decimals:,.{decimals + 1}f}"
 
 
-def summed(dimensions: Sequence[Dimension], inner: _Numbers) -> _Numbers:
+def summed(dimensions: Sequence[Dimension], inner: Numbers) -> Numbers:
     """The whole table of these ``inner`` figures, which are those of the leaves of every side, in their order."""
+    return rolled_up(dimensions, inner, 0, np.add)
+
+
+def rolled_up(
+    dimensions: Sequence[Dimension], inner: Numbers, none: int, join: Callable[[Numbers, Numbers], Numbers]
+) -> Numbers:
+    """The whole table of these ``inner`` figures, each total joined from its parts, beginning with ``none``."""
     table = inner
     for axis, side in enumerate(dimensions):
-        whole = np.zeros((len(side), *np.delete(table.shape, axis)), dtype=table.dtype)
+        whole = np.full((len(side), *np.delete(table.shape, axis)), none, dtype=table.dtype)
         whole[side.leaves] = np.moveaxis(table, axis, 0)
         for place in range(len(side) - 1, 0, -1):
-            whole[side.parents[place]] += whole[place]
+            whole[side.parents[place]] = join(whole[side.parents[place]], whole[place])
         table = np.moveaxis(whole, 0, axis)
     return np.ascontiguousarray(table)

@@ -26,6 +26,7 @@ from discreet.verbs.tabulate.tables.crosstable import (
     Contributions,
     CrossTable,
     Dimension,
+    Numbers,
     require_names,
     require_size,
     summed,
@@ -33,7 +34,6 @@ from discreet.verbs.tabulate.tables.crosstable import (
 from discreet.verbs.tabulate.tables.respondents import alone, merged, surely
 from discreet.verbs.tabulate.tables.tree import Tree, declared, require_no_other_total, side_of, totals_of
 
-_Numbers = np.ndarray[Any, Any]
 _WRITTEN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
 _MOST = 2**62
 
@@ -162,7 +162,7 @@ def _columns(
     return _Columns(sides, value, count, tuple(largest), absolute)
 
 
-def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> _Numbers:
+def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> Numbers:
     """The cell of each row of the file; an error if one has two."""
     numbers = [[side.places[code] for code in one] for side, one in zip(dimensions, codes, strict=True)]
     shape = tuple(map(len, dimensions))
@@ -202,7 +202,7 @@ class Grid:
     """The cells of a table, and which of them the file has: a place for each of its rows."""
 
     dimensions: tuple[Dimension, ...]
-    places: _Numbers
+    places: Numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -215,19 +215,19 @@ class Grid:
         return np.ix_(*(side.leaves for side in self.dimensions))
 
     @property
-    def there(self) -> _Numbers:
+    def there(self) -> Numbers:
         """Whether the file has a cell, flat."""
         found = np.zeros(int(np.prod(self.shape)), bool)
         found[self.places] = True
         return found
 
-    def laid(self, figures: _Numbers) -> _Numbers:
+    def laid(self, figures: Numbers) -> Numbers:
         """The figures in their places, 0 where there are none."""
         found = np.zeros((int(np.prod(self.shape)), *figures.shape[1:]), np.int64)
         found[self.places] = figures
         return found.reshape(*self.shape, *figures.shape[1:])
 
-    def filled(self, figures: _Numbers) -> _Numbers:
+    def filled(self, figures: Numbers) -> Numbers:
         """The figures in their places; inner cells that are not there are 0, totals follow from the inner cells."""
         laid = self.laid(figures)
         return np.where(self.there.reshape(self.shape), laid, summed(self.dimensions, laid[self.inner]))
@@ -241,12 +241,12 @@ class Told:
     """Of the cells."""
     figures: Sequence[Decimal]
     decimals: int
-    counts: _Numbers
+    counts: Numbers
     largest: Mapping[str, Sequence[Decimal | None]]
     absolute: Sequence[Decimal] | None
     rounded: bool
 
-    def contributions(self, grid: Grid, values: _Numbers) -> Contributions:
+    def contributions(self, grid: Grid, values: Numbers) -> Contributions:
         """Who is in each cell of the table with these ``values``; an error if that cannot be."""
         counts = grid.filled(self.counts)
         sole = alone(CrossTable(grid.dimensions, values), counts)
@@ -338,7 +338,7 @@ def decimals_of(figures: Sequence[Decimal]) -> int:
     return max(map(_decimals, figures), default=0)
 
 
-def units_of(figures: Sequence[Decimal], decimals: int, name: str) -> _Numbers:
+def units_of(figures: Sequence[Decimal], decimals: int, name: str) -> Numbers:
     """The figures in whole units of 10 to the power of minus ``decimals``; what is between two is rounded up."""
     whole = [ceil(Fraction(figure) * 10**decimals) for figure in figures]
     if sum(map(abs, whole)) >= _MOST:

@@ -3,8 +3,9 @@
 import numpy as np
 from tests.tabulate.municipality import people, salaries
 
-from discreet.verbs.tabulate.printing.holder import exposed, exposures
-from discreet.verbs.tabulate.rules import parse_rules, protect
+from discreet.verbs.tabulate.printing.holder import exposed
+from discreet.verbs.tabulate.protection import protect
+from discreet.verbs.tabulate.rules import parse_rules
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension
 
@@ -31,7 +32,7 @@ def test_the_second_largest_estimates_the_largest():
     largest = np.array([[80, 10], [80, 10], [5, 5]])
     table = CrossTable((side,), np.array([115, 100, 15]), "x", 0, Contributions(np.array([7, 4, 3]), largest))
     cells = Cells.of(table)
-    (sentence,) = exposures(cells, protect(cells, parse_rules("p=15")))
+    (sentence,) = map(str, exposed(cells, protect(cells, parse_rules("p=15"))))
     assert sentence == (
         "a: whoever contributed 80 knows that the 3 others together have 20, and each of them no more. Whoever "
         "contributed 10 knows that the largest contribution is at most 90, which is 12.5 % too much."
