@@ -78,7 +78,6 @@ class Disparity:
         return _ratio(Fraction(self.hit * others_missed), Fraction(self.others_hit * missed))
 
     def measured(self, by: Measure) -> Ratio:
-        """One of the three."""
         return _MEASURES[by](self)
 
     def __str__(self) -> str:

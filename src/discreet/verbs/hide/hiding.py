@@ -133,7 +133,6 @@ class Trial:
     """Why it could not, or which itemset that must stay frequent it loses."""
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
         return vars(self) | {"effects": None if self.effects is None else self.effects.to_dict()}
 
 

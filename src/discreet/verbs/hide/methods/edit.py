@@ -26,7 +26,6 @@ class Working:
         """How many items each transaction has now."""
 
     def outcome(self) -> HidingResult:
-        """What came of it."""
         return HidingResult(self.after, tuple(self.steps))
 
     def change(self, row: int, item: str, secret: Secret, why: str, action: Action = "out") -> None:

@@ -55,7 +55,6 @@ class Adjust:
         check_parameters(self)
 
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
-        """The changed figures."""
         cells, protection = problem.cells, problem.protection
         size = np.maximum(np.abs(cells.values).astype(np.float64), 1.0)
         weights = (

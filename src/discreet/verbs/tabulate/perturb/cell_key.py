@@ -69,7 +69,6 @@ class CellKeys:
         return laws
 
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
-        """The changed counts."""
         source = source_of(problem, self.name, weights=False)
         values = problem.cells.values.copy()
         secret, caveats = secret_of(problem, source)

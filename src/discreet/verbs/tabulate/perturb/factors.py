@@ -63,7 +63,6 @@ class Multiply:
         return 1 + np.where(numbers & np.uint64(1), off, -off)
 
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
-        """The table of changed contributions."""
         source = source_of(problem, self.name, weights=False)
         if problem.value is None:
             raise BadInput("Factors change what is added up, and this is a table of counts.", hint="Give a value.")

@@ -78,12 +78,10 @@ class KeyedRows:
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """The sides of the table."""
         return tuple(one.dimension for one in self.sides)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the table."""
         return tuple(map(len, self.dimensions))
 
     def stream(self) -> Iterator[tuple[tuple[Numbers, ...], Numbers, Numbers]]:

@@ -175,7 +175,6 @@ class _People:
 
     @property
     def count(self) -> int:
-        """How many households there are."""
         return len(self.first)
 
     def alike_within(self, level: int) -> Numbers:
@@ -193,7 +192,6 @@ class _Pairs:
 
     @property
     def paired(self) -> int:
-        """How many households change places."""
         return int((~self.free).sum())
 
     def add(self, group: Numbers, area: Numbers, seeking: Numbers, most: int | None = None) -> None:

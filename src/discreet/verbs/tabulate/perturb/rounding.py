@@ -51,7 +51,6 @@ class Round:
         check_parameters(self)
 
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
-        """The rounded figures."""
         cells = problem.cells
         base = self._units(cells.decimals)
         if self.how == "controlled":

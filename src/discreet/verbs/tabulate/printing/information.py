@@ -35,7 +35,6 @@ class HiddenLoss:
     """Hidden cells whose interval has no end."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For a report."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -71,7 +70,6 @@ class ChangedLoss:
     """Relations that do not hold."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For a report."""
         return asdict(self)
 
     def __str__(self) -> str:

@@ -79,7 +79,6 @@ class _Filling:
         self.table = np.full([1] * len(sides), total, dtype=np.int64)
 
     def filled(self) -> Numbers:
-        """The leaves."""
         for depth in range(1, max(map(len, self.levels.values()))):
             for name in self.names:
                 if depth < len(self.levels[name]):

@@ -84,7 +84,6 @@ class _Held:
         self._without: set[int] = set()
 
     def hidden(self) -> Numbers:
-        """Which cells are hidden now."""
         return (self._times > 0) | self._protection.sensitive
 
     def weight(self) -> float:

@@ -35,7 +35,6 @@ class Master:
         self.solver = Solver(presolve="off", simplex_strategy=DUAL)
 
     def admit(self, cells: Numbers) -> None:
-        """Make columns of these cells."""
         fresh = cells[(self.column[cells] < 0) & self.may[cells]]
         if not len(fresh):
             return

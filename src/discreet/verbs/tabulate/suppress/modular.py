@@ -50,7 +50,8 @@ def modular(
     start = time.monotonic()
     weights = np.asarray(weights, np.float64)
     quick = fast(cells, protection, weights, candidates, seconds=seconds, progress=_between(progress, 0.0, 0.1))
-    hidden = _by_pieces(cells, protection, weights, candidates, start, seconds, gap, _between(progress, 0.1, 0.7))
+    pieces = _Pieces(cells, protection, weights, candidates)
+    hidden = pieces.protect_all(start, seconds, gap, _between(progress, 0.1, 0.7))
     found = [quick]
     try:
         hidden = completed(
@@ -70,39 +71,6 @@ def modular(
     return replace(min(found, key=lambda pattern: pattern.weight), method="modular")
 
 
-def _by_pieces(  # noqa: PLR0917
-    cells: Cells,
-    protection: Protection,
-    weights: Numbers,
-    candidates: Numbers,
-    start: float,
-    seconds: float,
-    gap: float,
-    progress: Progress,
-) -> Numbers:
-    """What is hidden when every piece has been looked at, or the time for them is over."""
-    state = _State(cells, protection, weights, candidates)
-    waiting = [(piece.depth, number) for number, piece in enumerate(state.pieces)]
-    heapq.heapify(waiting)
-    looked = dict.fromkeys(range(len(waiting)), 0)
-    while waiting:
-        _, number = heapq.heappop(waiting)
-        left = start + _PIECES_SHARE * seconds - time.monotonic()
-        if left <= 0:
-            break
-        looked[number] += 1
-        share = min(2 * left / (len(waiting) + 2), _PIECE_SHARE * seconds if len(looked) > 1 else left)
-        for other in state.protect(state.pieces[number], share, gap):
-            if (
-                other != number
-                and 0 < looked[other] < _PIECE_VISITS
-                and (state.pieces[other].depth, other) not in waiting
-            ):
-                heapq.heappush(waiting, (state.pieces[other].depth, other))
-        progress(1 - len(waiting) / len(looked), "protecting pieces of the table")
-    return state.hidden
-
-
 def _between(progress: Progress, first: float, last: float) -> Progress:
     """Progress of a part of the work as that of the whole."""
     return lambda share, what: progress(first + (last - first) * share, what)
@@ -118,8 +86,8 @@ class _Piece:
     depth: int
 
 
-class _State:
-    """What has been decided so far."""
+class _Pieces:
+    """All pieces of the tables, and what has been decided of their cells so far."""
 
     def __init__(self, cells: Cells, protection: Protection, weights: Numbers, candidates: Numbers) -> None:
         self.pieces = [
@@ -133,6 +101,25 @@ class _State:
         for number, piece in enumerate(self.pieces):
             for cell in piece.which.tolist():
                 self._pieces_of.setdefault(cell, []).append(number)
+
+    def protect_all(self, start: float, seconds: float, gap: float, progress: Progress) -> Numbers:
+        """What is hidden when every piece has been looked at, or the time for them is over."""
+        waiting = [(piece.depth, number) for number, piece in enumerate(self.pieces)]
+        heapq.heapify(waiting)
+        visits = dict.fromkeys(range(len(waiting)), 0)
+        while waiting:
+            _, number = heapq.heappop(waiting)
+            left = start + _PIECES_SHARE * seconds - time.monotonic()
+            if left <= 0:
+                break
+            visits[number] += 1
+            share = min(2 * left / (len(waiting) + 2), _PIECE_SHARE * seconds if len(visits) > 1 else left)
+            for other in self.protect(self.pieces[number], share, gap):
+                again = (self.pieces[other].depth, other)
+                if other != number and 0 < visits[other] < _PIECE_VISITS and again not in waiting:
+                    heapq.heappush(waiting, again)
+            progress(1 - len(waiting) / len(visits), "protecting pieces of the table")
+        return self.hidden
 
     def protect(self, piece: _Piece, seconds: float, gap: float) -> set[int]:
         """Hide what one piece needs; the pieces that have to be looked at again."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.verbs.tabulate.sparse import signed_components, sparse
 from discreet.verbs.tabulate.tables.crosstable import Numbers
+
+if TYPE_CHECKING:
+    from discreet.verbs.tabulate.suppress.flow import Graph
 
 
 def nothing() -> Numbers:
@@ -83,26 +86,24 @@ class Network:
 
         With ``share``, what a cell may take of a flow is its rise or fall, at most the flow, times its share.
         """
-        from discreet.verbs.tabulate.suppress.flow import incident  # Numba: a moment to load
+        from discreet.verbs.tabulate.suppress.flow import graph  # Numba: a moment to load
 
         share = np.ones(len(rise)) if share is None else share
         arcs = np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0))
-        tails, heads = self.tails[arcs], self.heads[arcs]
-        starts, ends = incident(tails, heads, self.nodes)
         places = np.full(len(rise), -1)
         places[arcs] = np.arange(len(arcs))
-        return Opened(self, arcs, places, tails, heads, starts, ends, rise[arcs], fall[arcs], share[arcs])
+        opened = graph(self.tails[arcs], self.heads[arcs], self.nodes)
+        return Opened(self, arcs, places, opened, rise[arcs], fall[arcs], share[arcs])
 
     def reach(self, cell: int, side: int, rise: Numbers, fall: Numbers, enough: float = np.inf) -> Reach:
         """How far a cell can rise (side 1) or fall (side -1) if the others may change by so much, up to ``enough``."""
         return self.opened(rise, fall).reach(cell, side, enough)
 
     @cached_property
-    def _incident(self) -> tuple[Numbers, Numbers]:
-        from discreet.verbs.tabulate.suppress.flow import incident
+    def _graph(self) -> Graph:
+        from discreet.verbs.tabulate.suppress.flow import graph
 
-        starts, ends = incident(self.tails, self.heads, self.nodes)
-        return starts, ends
+        return graph(self.tails, self.heads, self.nodes)
 
     def cheapest(  # noqa: PLR0917
         self, cell: int, side: int, enough: float, rise: Numbers, fall: Numbers, price: Numbers, shut: Numbers
@@ -117,9 +118,7 @@ class Network:
         if side < 0:
             first, last = last, first
         closed = np.append(shut, cell)
-        amount, moved = cheap_flow(
-            self.tails, self.heads, *self._incident, rise, fall, price, first, last, closed, enough
-        )
+        amount, moved = cheap_flow(self._graph, rise, fall, price, first, last, closed, enough)
         return np.asarray(moved) if amount >= enough * (1 - 1e-7) else None
 
 
@@ -132,10 +131,7 @@ class Opened:
     """The cells that may change; what follows the next is of these."""
     places: Numbers
     """Where among them each cell is, or -1."""
-    tails: Numbers
-    heads: Numbers
-    starts: Numbers
-    ends: Numbers
+    graph: Graph
     rise: Numbers
     fall: Numbers
     share: Numbers
@@ -156,17 +152,7 @@ class Opened:
         still = np.array([cell] if shut is None else [cell, *shut])
         closed = self.places[still]
         amount, moved, by, near, far = max_flow(
-            self.tails,
-            self.heads,
-            self.starts,
-            self.ends,
-            self.rise,
-            self.fall,
-            self.share,
-            first,
-            last,
-            closed,
-            enough,
+            self.graph, self.rise, self.fall, self.share, first, last, closed, enough
         )
         if amount >= enough:
             return Reach(float(amount), self.arcs[moved], by)

@@ -40,7 +40,6 @@ class Suppress:
         check_parameters(self)
 
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
-        """Which cells are printed."""
         cells, protection = problem.cells, problem.protection
         weights = problem.weights if problem.weights is not None else self._weights(cells)
         candidates = ~protection.sensitive & ((cells.values != 0) | self.zeros)

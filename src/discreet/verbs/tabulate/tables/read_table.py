@@ -115,7 +115,6 @@ class _Columns:
 
     @property
     def figures(self) -> str:
-        """The column of the figures."""
         return self.value or self.count or ""
 
 
@@ -206,7 +205,6 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many codes each side has."""
         return tuple(map(len, self.dimensions))
 
     @property
