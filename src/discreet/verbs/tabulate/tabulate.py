@@ -27,7 +27,7 @@ from discreet.verbs.tabulate.intruder.release_audit import LEAST
 from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem, TableMethod
 from discreet.verbs.tabulate.printing.holder import TableHolder, exposed
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
-from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.protection import protect
 from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules
 from discreet.verbs.tabulate.tables.build import build
@@ -175,7 +175,7 @@ class _Tabulation(Method[pa.Table]):
             certify(cells, protection, hidden, progress=lambda done, what: report(0.7 + 0.2 * done, what))
             if int(hidden.sum()) <= _MOST_INTERVALS:
                 computed = intervals(cells, hidden, progress=lambda done, what: report(0.9 + 0.1 * done, what))
-        printed = Printed.of(cells, made.values, made.hidden)
+        printed = PublishedTable.of(cells, made.values, made.hidden)
         by = "; ".join(" × ".join(side.name for side in one.dimensions) for one in printed.tables)
         least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
         parameters: dict[str, Any] = {

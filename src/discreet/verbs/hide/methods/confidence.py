@@ -17,7 +17,7 @@ from discreet.core.catalogue import declare
 from discreet.core.families import HIDING
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Progress, silent
-from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
+from discreet.verbs.hide.methods.edit import TransactionEditor, shortest, until_hidden
 from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 
@@ -31,7 +31,7 @@ class RaiseAntecedent:
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Put items in. An error if all transactions do not suffice, or if this makes another secret visible."""
         _require_rules(problem, self.name)
-        working = Working(problem)
+        working = TransactionEditor(problem)
         for number, secret in enumerate(problem.secrets):
             progress(number / len(problem.secrets), f"hiding {number + 1} of {len(problem.secrets)}")
             self._raised(working, secret)
@@ -43,7 +43,7 @@ class RaiseAntecedent:
         return working.outcome()
 
     @staticmethod
-    def _raised(working: Working, secret: Secret) -> None:
+    def _raised(working: TransactionEditor, secret: Secret) -> None:
         if not working.excess(secret):
             return
         names = sorted(secret.antecedent)
@@ -78,7 +78,7 @@ class LowerConsequent:
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take items of consequents out."""
         _require_rules(problem, self.name)
-        working = Working(problem)
+        working = TransactionEditor(problem)
 
         def hide_one(secret: Secret) -> None:
             item = max(sorted(secret.consequent), key=lambda one: working.after.support([one]))
@@ -96,7 +96,7 @@ class LowerRule:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take items out, looking at support and confidence after each."""
-        working = Working(problem)
+        working = TransactionEditor(problem)
 
         def hide_one(secret: Secret) -> None:
             item = max(sorted(secret.whole), key=lambda one: working.after.support([one]))

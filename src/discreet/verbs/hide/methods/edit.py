@@ -12,7 +12,7 @@ from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, Words
 
 
-class Working:
+class TransactionEditor:
     """A copy of the transactions that cells are changed in, and the list of the changes."""
 
     def __init__(self, problem: HidingProblem) -> None:
@@ -48,7 +48,10 @@ class Working:
 
 
 def until_hidden(
-    working: Working, hide_one: Callable[[Secret], None], progress: Progress, order: Iterable[Secret] | None = None
+    working: TransactionEditor,
+    hide_one: Callable[[Secret], None],
+    progress: Progress,
+    order: Iterable[Secret] | None = None,
 ) -> HidingResult:
     """Hide one secret after the other, and again what came back.
 
@@ -65,7 +68,7 @@ def until_hidden(
     return working.outcome()
 
 
-def shortest(working: Working, rows: Array) -> Array:
+def shortest(working: TransactionEditor, rows: Array) -> Array:
     """Transactions, the ones with fewest items first: they have fewest other itemsets to lose."""
     ordered: Array = rows[np.lexsort((rows, working.lengths[rows]))]
     return ordered

@@ -76,10 +76,10 @@ class Exact:
         """Solve the program, starting with the best of the heuristics."""
         until = time.monotonic() + self.seconds
         tried: list[tuple[tuple[int, int], str, HidingResult]] = []
-        for place, way in enumerate(HEURISTICS):
-            progress(0.5 * place / len(HEURISTICS), way.name)
-            outcome = way.apply(problem)
-            tried.append((self._rank(*cost(problem, outcome.after)), way.name, outcome))
+        for place, heuristic in enumerate(HEURISTICS):
+            progress(0.5 * place / len(HEURISTICS), heuristic.name)
+            outcome = heuristic.apply(problem)
+            tried.append((self._rank(*cost(problem, outcome.after)), heuristic.name, outcome))
         progress(0.5, "making the program")
         classes = classified(problem, [one.after for _, _, one in tried])
         progress(0.6, "solving")
@@ -157,47 +157,40 @@ def _beside(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
     ]
 
 
-def _told(problem: HidingProblem, solved: Solved, way: Exact, reached: tuple[int, int]) -> list[tuple[str, str]]:
+def _told(
+    problem: HidingProblem, solved: ExactSolution, exact: Exact, reached: tuple[int, int]
+) -> list[tuple[str, str]]:
     """Whether the border is kept, whether that is proved to be the best, and how large the program was."""
     lost, changed = reached
-    goal = lost if way.least == "lost" else changed
+    goal = lost if exact.least == "lost" else changed
     proved = solved.bound >= goal
-    bound = f"not proved within {way.seconds:g} seconds: at least {solved.bound:,}, and {goal:,} were reached"
+    bound = f"not proved within {exact.seconds:g} seconds: at least {solved.bound:,}, and {goal:,} were reached"
     if not lost:
         border = f"all {len(problem.innocent):,} innocent itemsets stay frequent"
-    elif proved and way.least == "lost":
+    elif proved and exact.least == "lost":
         border = f"relaxed: nothing that hides the secrets keeps all {len(problem.innocent):,} innocent itemsets"
     else:
         border = f"relaxed: {number(lost, 'innocent itemset')} of {len(problem.innocent):,} are lost"
-    what = "innocent itemsets lost" if way.least == "lost" else "items taken out"
+    what = "innocent itemsets lost" if exact.least == "lost" else "items taken out"
     return [
         ("border", border),
         (f"fewest {what}", "proved" if proved else bound),
-        ("program", str(solved)),
+        ("program", solved.program),
     ]
 
 
 @dataclass(frozen=True)
-class Solved:
+class ExactSolution:
     """The items that leave each transaction, and what no solution can be below in what is made least."""
 
     taken: Mapping[int, Sequence[str]]
     bound: int
-    variables: int
-    classes: int
-    rows: int
-    endangered: int
-    left_out: tuple[str, ...]
-    """What was not considered; if there is anything, the bound is none."""
-
-    def __str__(self) -> str:
-        return (
-            f"{self.rows:,} transactions in {self.classes:,} classes, {self.variables:,} variables, "
-            f"{self.endangered:,} endangered itemsets" + "".join(f"; {one}" for one in self.left_out)
-        )
+    """0 if something was not considered."""
+    program: str
+    """The size of the program, and what was not considered, in words."""
 
 
-def solve(classes: Classes, start: Transactions | None, first: str, until: float) -> Solved | None:
+def solve(classes: Classes, start: Transactions | None, first: str, until: float) -> ExactSolution | None:
     """Make one of two figures least, then the other one among what is as good, within the time.
 
     None if there is no start and no solution was found.
@@ -212,20 +205,13 @@ def solve(classes: Classes, start: Transactions | None, first: str, until: float
     program.limit(goals[0], round(float(goals[0] @ value)) + 0.5)
     value = program.settle(goals[1], value, until)[0]
     assert value is not None  # noqa: S101  # it has a start
-    left_out = []
+    told = f"{classes.rows:,} transactions in {len(classes.classes):,} classes, {program.size:,} variables, "
+    told += f"{sum(map(len, classes.endangered)):,} endangered itemsets"
     if not classes.complete:
-        left_out.append("transactions with many secrets lose two items at most, or what a heuristic takes")
+        told += "; transactions with many secrets lose two items at most, or what a heuristic takes"
     if not program.sharp:
-        left_out.append("confidences are a little lower than they must be")
-    return Solved(
-        program.taken(value),
-        0 if left_out else bound,
-        program.size,
-        len(classes.classes),
-        classes.rows,
-        sum(map(len, classes.endangered)),
-        tuple(left_out),
-    )
+        told += "; confidences are a little lower than they must be"
+    return ExactSolution(program.taken(value), bound if classes.complete and program.sharp else 0, told)
 
 
 def reached(share: Fraction, most: int) -> Fraction:

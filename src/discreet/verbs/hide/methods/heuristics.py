@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import HIDING
 from discreet.releases.method import Progress, silent
-from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
+from discreet.verbs.hide.methods.edit import TransactionEditor, shortest, until_hidden
 from discreet.verbs.hide.mining.frequent import Itemset
 from discreet.verbs.hide.mining.rules import written
 from discreet.verbs.hide.problem import HidingProblem, HidingResult
@@ -36,7 +36,7 @@ class Atallah:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take one item out of one transaction at a time."""
-        working = Working(problem)
+        working = TransactionEditor(problem)
         friends: dict[str, list[str]] = {}
         for itemset, _ in problem.frequent:
             if len(itemset) == 2:
@@ -55,7 +55,7 @@ class Atallah:
         return until_hidden(working, hide_one, progress)
 
 
-def _descended(working: Working, secret: Secret) -> tuple[str, str]:
+def _descended(working: TransactionEditor, secret: Secret) -> tuple[str, str]:
     """The item at the end of the walk, and the walk in words. A rule's item is one of its consequent."""
     here, told = secret.whole, []
     while len(here) > 1:
@@ -135,7 +135,7 @@ def _grouped(problem: HidingProblem) -> Mapping[Secret, str]:
 def _sanitised(
     problem: HidingProblem, progress: Progress, victims: Mapping[Secret, str], why: str, *, most_secrets: bool
 ) -> HidingResult:
-    working = Working(problem)
+    working = TransactionEditor(problem)
 
     def hide_one(secret: Secret) -> None:
         rows = working.after.rows_of(secret.whole)
@@ -169,12 +169,12 @@ class SWA:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Go through the transactions; once more only for a rule whose antecedent got rarer meanwhile."""
-        working = Working(problem)
+        working = TransactionEditor(problem)
         while visible := [one for one in problem.secrets if working.excess(one)]:
             self._passed(working, visible, progress)
         return working.outcome()
 
-    def _passed(self, working: Working, secrets: list[Secret], progress: Progress) -> None:
+    def _passed(self, working: TransactionEditor, secrets: list[Secret], progress: Progress) -> None:
         having = {one: working.after.rows_of(one.whole) for one in secrets}
         total = {one: len(having[one]) for one in secrets}
         limit = {one: total[one] - working.excess(one) for one in secrets}
@@ -201,10 +201,10 @@ class SWA:
                 kept[secret] += len(still) - surplus
 
 
-class Watched:
+class WatchedBorder:
     """The border itemsets that hiding one secret can touch: their supports, and which transactions have them."""
 
-    def __init__(self, working: Working, border: tuple[Itemset, ...], secret: Secret) -> None:
+    def __init__(self, working: TransactionEditor, border: tuple[Itemset, ...], secret: Secret) -> None:
         self.working, self.secret = working, secret
         self.least = working.problem.least
         self.itemsets = [one for one in border if one & secret.consequent]
@@ -242,19 +242,19 @@ class _Border:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Change one cell at a time, the one that does least harm to the border as it is then."""
-        working = Working(problem)
+        working = TransactionEditor(problem)
         supports = {one: problem.transactions.support(one.whole) for one in problem.secrets}
         order = sorted(problem.secrets, key=lambda one: (-len(one.whole), supports[one], str(one)))
 
         def hide_one(secret: Secret) -> None:
-            watched = Watched(working, problem.border, secret)
+            watched = WatchedBorder(working, problem.border, secret)
             while working.excess(secret):
                 self._step(watched)
 
         return until_hidden(working, hide_one, progress, order)
 
     @abstractmethod
-    def _step(self, watched: Watched) -> None:
+    def _step(self, watched: WatchedBorder) -> None:
         """Take one item out of one transaction."""
 
 
@@ -268,7 +268,7 @@ class BBA(_Border):
 
     name: ClassVar[str]
 
-    def _step(self, watched: Watched) -> None:
+    def _step(self, watched: WatchedBorder) -> None:
         gone = watched.before - watched.now
         room = np.maximum(watched.before - watched.least, 1)
         near = (gone + 1) / room
@@ -294,7 +294,7 @@ class MaxMin(_Border):
 
     name: ClassVar[str]
 
-    def _step(self, watched: Watched) -> None:
+    def _step(self, watched: WatchedBorder) -> None:
         alive = watched.now >= watched.least
         best: tuple[float, str, Array] | None = None
         for item in sorted(watched.secret.consequent):

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from discreet.errors import NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.extents import extent, in_turn, movable
 from discreet.verbs.tabulate.intruder.unknowns import unknowns
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall, Witnesses
@@ -26,7 +26,7 @@ def intervals(
     *,
     only: Numbers | None = None,
     known: Iterable[int] = (),
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Intervals:
     """Of each cell the smallest and largest value that everything printed leaves possible, over the reals.
 
@@ -75,7 +75,7 @@ def short(
     hidden: Numbers,
     *,
     only: Numbers | None = None,
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> list[Shortfall]:
     """The sensitive cells (``only`` these, if given) that somebody can compute too closely if these cells are hidden.
 
@@ -94,9 +94,7 @@ def short(
     )
 
 
-def certify(
-    cells: Cells, protection: Protection, hidden: Numbers, *, progress: Progress = lambda share, what: None
-) -> None:
+def certify(cells: Cells, protection: Protection, hidden: Numbers, *, progress: Progress = silent) -> None:
     """Refuse, unless all sensitive cells are kept off from everybody."""
     lacking = short(cells, protection, hidden, progress=progress)
     if lacking:

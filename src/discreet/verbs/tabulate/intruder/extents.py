@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.intruder.unknowns import Merged, Simplex, Unknowns, outer_bounds
+from discreet.verbs.tabulate.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, outer_bounds
 from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 Tick = Callable[[float], None]
@@ -34,7 +34,7 @@ def extent(part: Unknowns, columns: Numbers, tick: Tick) -> tuple[Numbers, Numbe
             fall[place] = opened.reach(column, -1, float(least[column])).amount
             rise[place] = opened.reach(column, 1, float(most[column])).amount
         return np.minimum(fall, least[columns]), np.minimum(rise, most[columns])
-    merged = Merged.of(part)
+    merged = MergedUnknowns.of(part)
     asked = np.unique(merged.column[columns])
     fall, rise = merged.back(*_by_programs(merged.part, asked[asked >= 0], tick))
     return fall[columns], rise[columns]
@@ -42,14 +42,14 @@ def extent(part: Unknowns, columns: Numbers, tick: Tick) -> tuple[Numbers, Numbe
 
 def movable(part: Unknowns) -> Numbers:
     """Whether each unknown can move at all."""
-    merged = Merged.of(part)
+    merged = MergedUnknowns.of(part)
     moves = np.append(_movable(merged.part, np.arange(len(merged.part))), False)
     return np.asarray(moves[merged.column])
 
 
 def reaching(part: Unknowns, below: Numbers, above: Numbers, tick: Tick) -> tuple[Numbers, Numbers]:
     """How far each column can fall and rise; no further than is needed where something is."""
-    merged = Merged.of(part)
+    merged = MergedUnknowns.of(part)
     here = merged.column >= 0
     need_fall, need_rise = np.zeros(len(merged.part)), np.zeros(len(merged.part))
     np.maximum.at(need_fall, merged.column[here], np.where(merged.turned, above, below)[here])

@@ -163,7 +163,7 @@ def _parts(whole: Unknowns) -> list[Unknowns]:
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedUnknowns:
     """A part with fewer unknowns that says the same."""
 
     part: Unknowns
@@ -174,7 +174,7 @@ class Merged:
     """Whether it moves the other way."""
 
     @classmethod
-    def of(cls, part: Unknowns) -> Merged:
+    def of(cls, part: Unknowns) -> MergedUnknowns:
         """The same part with unknowns put together until every relation is between three or more, and said once."""
         merged = cls(part, np.arange(len(part)), np.zeros(len(part), bool))
         while True:
@@ -192,7 +192,7 @@ class Merged:
         return np.where(self.turned, rises, falls), np.where(self.turned, falls, rises)
 
 
-def _step(part: Unknowns) -> Merged | None:
+def _step(part: Unknowns) -> MergedUnknowns | None:
     """Put together what single relations between two say is the same, or none if there is nothing to do."""
     falls, rises = open_sides(part.relations, part.fall > 0, part.rise > 0)
     stuck = ~(falls | rises)
@@ -224,7 +224,7 @@ def _step(part: Unknowns) -> Merged | None:
     smaller.eliminate_zeros()
     cells = np.empty(int(moving.sum()), np.int64)
     cells[column[stays]] = part.cells[stays]
-    return Merged(Unknowns(cells, _once(smaller), fall[moving], rise[moving]), column, turned)
+    return MergedUnknowns(Unknowns(cells, _once(smaller), fall[moving], rise[moving]), column, turned)
 
 
 def _once(relations: Any) -> Any:

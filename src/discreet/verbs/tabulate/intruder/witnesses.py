@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.verbs.tabulate.intruder.boxes import Boxes
 from discreet.verbs.tabulate.intruder.extents import Tick, in_turn, reaching
-from discreet.verbs.tabulate.intruder.unknowns import Merged, Simplex, Unknowns, unknowns
+from discreet.verbs.tabulate.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, unknowns
 from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Numbers
@@ -128,8 +128,8 @@ class _Mover:
         self._network = None if network is None else network.opened(part.rise, part.fall)
 
     @cached_property
-    def _merged(self) -> Merged:
-        return Merged.of(self._part)
+    def _merged(self) -> MergedUnknowns:
+        return MergedUnknowns.of(self._part)
 
     @cached_property
     def _program(self) -> Simplex:

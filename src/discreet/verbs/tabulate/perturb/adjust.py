@@ -20,9 +20,9 @@ from discreet.core.optional import extra
 from discreet.core.programs import Numbers, Program
 from discreet.core.statement import Claim
 from discreet.errors import BadInput, EngineError, NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.method import ProtectedTable, Protection, ProtectionProblem
-from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
+from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
 from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
@@ -96,7 +96,7 @@ class Adjust:
 
 
 @dataclass(frozen=True, eq=False)
-class Adjusted:
+class AdjustedTable:
     """What is printed instead of the cells, and how far off it is."""
 
     values: Numbers
@@ -119,8 +119,8 @@ def adjust(
     limits: Numbers | None = None,
     seconds: float = 60.0,
     gap: float = 0.0,
-    progress: Progress = lambda done, what: None,
-) -> Adjusted:
+    progress: Progress = silent,
+) -> AdjustedTable:
     """The table nearest to ``cells``, weighted, in which every sensitive cell is ``above`` higher or ``below`` lower.
 
     ``up`` says which sensitive cells are to be raised; if it is not given, the best choice is searched for, for ``l1``.
@@ -165,7 +165,7 @@ def adjust(
     raised[task.sensitive] = chosen
     distance = float(weights @ (off if norm == "l1" else off**2))
     progress(1.0, "adjusted")
-    return Adjusted(values, raised, distance, min(bound, distance))
+    return AdjustedTable(values, raised, distance, min(bound, distance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,8 +264,8 @@ def _whole(task: _Task, change: Numbers, ends: tuple[Numbers, Numbers], seconds:
     near = np.rint(change)
     change = np.clip(np.where(np.abs(change - near) < _NEAR, near, change), *ends)
     floors = np.floor(change)
-    wanted = Wanted(task.cells.relations, floors.astype(np.int64), change - floors, task.weights, *ends)
-    found = wanted.nearest(seconds, gap, lambda done, what: None).values
+    wanted = WholeNumberProblem(task.cells.relations, floors.astype(np.int64), change - floors, task.weights, *ends)
+    found = wanted.nearest(seconds, gap, silent).values
     if ((found < ends[0]) | (found > ends[1])).any():
         raise EngineError("HiGHS gave an answer that is outside its bounds.")
     return found

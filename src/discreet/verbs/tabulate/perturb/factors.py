@@ -95,7 +95,7 @@ class Multiply:
 
 
 @dataclass(frozen=True, eq=False)
-class Multiplied:
+class MultipliedTable:
     """A table of changed contributions."""
 
     table: CrossTable
@@ -113,7 +113,7 @@ def multiplied(
     *,
     decimals: int | None = None,
     declared: bool = False,
-) -> Multiplied:
+) -> MultipliedTable:
     """The table that ``build`` makes, from contributions multiplied by their respondents' factors.
 
     A respondent has the same factor in all cells of all tables with this ``secret``, so nobody can take the mean of
@@ -150,7 +150,7 @@ def multiplied(
             hint="Give more decimals, or choose another method.",
         )
     changed = summed(sides, true[inner]) + change
-    return Multiplied(CrossTable(sides, changed, value, rows.what.decimals), expected)
+    return MultipliedTable(CrossTable(sides, changed, value, rows.what.decimals), expected)
 
 
 def _away(off: Numbers) -> Numbers:

@@ -15,7 +15,7 @@ from discreet.verbs.tabulate.sparse import sparse
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholeNumbers:
     """Whole numbers near to given ones; ``distance`` and ``bound`` are weighted sums of how far off they are."""
 
     values: Numbers
@@ -28,7 +28,7 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class WholeNumberProblem:
     """The numbers ``floors`` + ``fractions``, which fulfil the relations at least nearly, and what the whole ones must
     keep to; both neighbours of each number are within ``least`` and ``most``."""
 
@@ -41,7 +41,7 @@ class Wanted:
     least: Numbers
     most: Numbers
 
-    def nearest(self, seconds: float, gap: float, progress: Progress) -> Whole:
+    def nearest(self, seconds: float, gap: float, progress: Progress) -> WholeNumbers:
         """Whole numbers that fulfil the relations, nearest by weighted absolute difference.
 
         First only neighbours are tried, then one further, and so on, each in half of the time left. The variables are
@@ -49,7 +49,7 @@ class Wanted:
         the answer fulfils the relations is checked in whole numbers.
         """
         if not self.fractions.any() and not (self.relations.astype(np.int64) @ self.floors).any():
-            return Whole(self.floors, 1, 0.0, 0.0)
+            return WholeNumbers(self.floors, 1, 0.0, 0.0)
         deadline = monotonic() + seconds
         reach = 1
         while (left := deadline - monotonic()) > 0.01:
@@ -62,7 +62,7 @@ class Wanted:
                     raise EngineError("HiGHS gave an answer that does not add up.")
                 distance = float(self.weights @ np.abs(moved - self.fractions))
                 bound = found.bound + float(self.weights @ self.fractions)
-                return Whole(self.floors + moved, reach, distance, min(distance, bound))
+                return WholeNumbers(self.floors + moved, reach, distance, min(distance, bound))
             reach += 1
         raise NoPromise(
             f"No table of whole steps that adds up was found in {seconds:g} seconds.",

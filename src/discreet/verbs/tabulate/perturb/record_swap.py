@@ -83,7 +83,7 @@ class SwapRecords:
 
 
 @dataclass(frozen=True, eq=False)
-class Swapped:
+class SwappedRows:
     """Rows after a swap: for the holder, who tabulates them."""
 
     table: Table
@@ -106,7 +106,7 @@ def record_swap(
     k: int = 3,
     rate: float = 0.0,
     seed: int | None = None,
-) -> Swapped:
+) -> SwappedRows:
     """Swap the households with a member whose ``risk`` values fewer than ``k`` people have in their area.
 
     ``areas`` are columns from the largest areas to the smallest, each within the one before. A household that stands
@@ -140,7 +140,7 @@ def record_swap(
     for name in areas:
         rows = rows.set_column(rows.column_names.index(name), name, rows.column(name).take(source))
     left = int((at_risk & pairs.free).sum())
-    return Swapped(read(rows, table.card), people.count, pairs.paired, int(at_risk.sum()), left)
+    return SwappedRows(read(rows, table.card), people.count, pairs.paired, int(at_risk.sum()), left)
 
 
 def require_settings(k: int, rate: float) -> None:

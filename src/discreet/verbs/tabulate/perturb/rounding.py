@@ -20,10 +20,10 @@ from discreet.core.families import TABLE_METHODS
 from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.audit import intervals
 from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem
-from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
+from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Numbers
 
@@ -85,7 +85,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class Rounded:
+class RoundedTable:
     """The cells as multiples of ``base``, which is in their units."""
 
     values: Numbers
@@ -104,7 +104,7 @@ class Rounded:
     """No table of multiples within reach that adds up is less far off than this; of one that need not, 0."""
 
 
-def conventional(cells: Cells, base: int) -> Rounded:
+def conventional(cells: Cells, base: int) -> RoundedTable:
     """Each cell the nearest multiple, halves away from 0. Totals are rounded by themselves, so the table need not add
     up, and then it gives more away: four parts of 3 printed as 5 under a total of 12 printed as 10 are all known."""
     _require_base(base)
@@ -116,7 +116,7 @@ def conventional(cells: Cells, base: int) -> Rounded:
     return _rounded(cells, values, base, (low, high))
 
 
-def random(cells: Cells, base: int, *, seed: int | None = None) -> Rounded:
+def random(cells: Cells, base: int, *, seed: int | None = None) -> RoundedTable:
     """Each cell one of the two multiples next to it, by chance; a multiple stays. The table need not add up.
 
     Why this is unbiased: a value that is r above the lower multiple goes up exactly if a uniform draw from 0, …,
@@ -138,8 +138,8 @@ def controlled(
     *,
     seconds: float = 60.0,
     gap: float = 0.0,
-    progress: Progress = lambda done, what: None,
-) -> Rounded:
+    progress: Progress = silent,
+) -> RoundedTable:
     """The multiples of ``base`` nearest to all cells together among those that add up (Cox 1987; Salazar 2006).
 
     First each cell may only become one of the two multiples next to it. In a plain table of two sides, one of them
@@ -153,7 +153,7 @@ def controlled(
     floors, rest = np.divmod(cells.values, base)
     least = np.where(cells.lower >= 0, 0.0, -np.inf)
     most = np.where(cells.upper <= 0, 0.0, np.inf)
-    wanted = Wanted(cells.relations, floors, rest / base, np.ones(len(cells)), least, most)
+    wanted = WholeNumberProblem(cells.relations, floors, rest / base, np.ones(len(cells)), least, most)
     found = wanted.nearest(seconds, gap, progress)
     values, off = found.values * base, found.reach * base - 1
     bound = ceil(found.bound * base * (1 - _NEAR))  # a distance is a whole number of units
@@ -161,7 +161,7 @@ def controlled(
 
 
 def possible(
-    cells: Cells, rounded: Rounded, *, only: Numbers | None = None, progress: Progress = lambda done, what: None
+    cells: Cells, rounded: RoundedTable, *, only: Numbers | None = None, progress: Progress = silent
 ) -> Intervals:
     """What an intruder can compute of the true cells, or of ``only`` some, who knows how far off a printed cell can
     be, what everybody knows, and that true values add up. The intruder reckons with real numbers: with whole ones the
@@ -172,9 +172,9 @@ def possible(
 
 def _rounded(
     cells: Cells, values: Numbers, base: int, known: tuple[Numbers, Numbers], *, reach: int = 1, bound: int = 0
-) -> Rounded:
+) -> RoundedTable:
     additive = not (cells.relations.astype(np.int64) @ values).any()
-    return Rounded(values, base, reach, *known, additive, int(np.abs(values - cells.values).sum()), bound)
+    return RoundedTable(values, base, reach, *known, additive, int(np.abs(values - cells.values).sum()), bound)
 
 
 def _require_base(base: int) -> None:
@@ -182,7 +182,7 @@ def _require_base(base: int) -> None:
         raise BadInput(f"Rounding needs a whole number of units as its base, from 2 to below 2**53, got {base!r}.")
 
 
-def _told_exactly(problem: ProtectionProblem, made: Rounded) -> tuple[tuple[str, str], ...]:
+def _told_exactly(problem: ProtectionProblem, made: RoundedTable) -> tuple[tuple[str, str], ...]:
     """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
     sensitive = np.flatnonzero(problem.protection.sensitive)
     if not len(sensitive) or len(problem.cells) > _TOLD:

@@ -23,7 +23,7 @@ _MOST_DIGITS = 38
 
 
 @dataclass(frozen=True, eq=False)
-class Printed:
+class PublishedTable:
     """What anybody sees: the tables, and of each cell whether its figure is printed. Hidden figures are 0 here."""
 
     tables: tuple[CrossTable, ...]
@@ -35,7 +35,7 @@ class Printed:
             require_names(self.sides, table.what)
 
     @classmethod
-    def of(cls, cells: Cells, values: Numbers, hidden: Numbers) -> Printed:
+    def of(cls, cells: Cells, values: Numbers, hidden: Numbers) -> PublishedTable:
         """These figures of the cells, without the hidden ones."""
         shown = np.where(hidden, 0, values)
         tables, masks = [], []
@@ -90,7 +90,7 @@ class Printed:
         ]
 
     @classmethod
-    def read(cls, release: Release[pa.Table]) -> Printed:
+    def read(cls, release: Release[pa.Table]) -> PublishedTable:
         """What was released, from its rows and recipe."""
         release = with_rows(release)
         tables = release.recipe.parameters.get("tables")

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.core.programs import Numbers, Program, Status
 from discreet.errors import NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
 from discreet.verbs.tabulate.method import Protection
@@ -24,7 +24,7 @@ def completed(
     *,
     until: float,
     only: Numbers | None = None,
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Numbers:
     """These cells and as few others as are found to be needed so that nothing is short; ``cost`` is infinite for what
     must be printed, ``only`` the sensitive cells that are not yet known to be safe.

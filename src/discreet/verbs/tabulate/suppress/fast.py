@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.boxes import Boxes
 from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
@@ -32,7 +32,7 @@ def fast(
     *,
     seconds: float,
     gap: float = 0.0,
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Pattern:
     """A pattern that protects, found quickly; how much more than necessary it hides is not known.
 
@@ -44,7 +44,7 @@ def fast(
     start = time.monotonic()
     cost = np.where(candidates, weights, np.inf).astype(np.float64)
     cost[protection.sensitive] = 0.0
-    held = _Held(cells, protection, cost)
+    held = _HeldBoxes(cells, protection, cost)
     level = np.where(protection.sensitive, np.maximum(protection.below, protection.above), 0.0)
     order = np.argsort(-level, kind="stable")[: np.count_nonzero(level)]
     weight = np.inf
@@ -70,7 +70,7 @@ def fast(
     return Pattern(hidden, float(weights[hidden & ~protection.sensitive].sum()), -np.inf, "fast")
 
 
-class _Held:
+class _HeldBoxes:
     """Which boxes each sensitive cell holds, and so which cells are hidden."""
 
     def __init__(self, cells: Cells, protection: Protection, cost: Numbers) -> None:

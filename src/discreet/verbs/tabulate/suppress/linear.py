@@ -43,10 +43,10 @@ class Linear:
         """A solver in which a column is the rise of a cell, and as many more are the falls."""
         return _solver(self.relations)
 
-    def opened(self, rise: Numbers, fall: Numbers, share: Numbers | None = None) -> Opened:
+    def opened(self, rise: Numbers, fall: Numbers, share: Numbers | None = None) -> OpenProgram:
         """The program in which each cell may rise and fall by so much, times its share; see ``Network.opened``."""
         share = np.ones(len(rise)) if share is None else share
-        return Opened(self, rise, fall, share, np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0)))
+        return OpenProgram(self, rise, fall, share, np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0)))
 
     def cheapest(  # noqa: PLR0917
         self, cell: int, side: int, enough: float, rise: Numbers, fall: Numbers, price: Numbers, shut: Numbers
@@ -75,7 +75,7 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenProgram:
     """A linear program and how much each cell may change; asked for one cell after another."""
 
     program: Linear

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import DiscreetError, NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.suppress.fast import fast
@@ -37,7 +37,7 @@ def modular(
     *,
     seconds: float,
     gap: float = 0.0,
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Pattern:
     """A pattern that protects, each piece of which is about as good as it can be.
 

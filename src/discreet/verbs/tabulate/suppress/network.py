@@ -81,7 +81,7 @@ class Network:
         heads[kept.indices[~out]] = rows[~out]
         return cls(tails, heads, outside + 1)
 
-    def opened(self, rise: Numbers, fall: Numbers, share: Numbers | None = None) -> Opened:
+    def opened(self, rise: Numbers, fall: Numbers, share: Numbers | None = None) -> OpenNetwork:
         """The network in which each cell may rise and fall by so much (float64, 0 for a printed cell).
 
         With ``share``, what a cell may take of a flow is its rise or fall, at most the flow, times its share.
@@ -93,7 +93,7 @@ class Network:
         places = np.full(len(rise), -1)
         places[arcs] = np.arange(len(arcs))
         opened = graph(self.tails[arcs], self.heads[arcs], self.nodes)
-        return Opened(self, arcs, places, opened, rise[arcs], fall[arcs], share[arcs])
+        return OpenNetwork(self, arcs, places, opened, rise[arcs], fall[arcs], share[arcs])
 
     def reach(self, cell: int, side: int, rise: Numbers, fall: Numbers, enough: float = np.inf) -> Reach:
         """How far a cell can rise (side 1) or fall (side -1) if the others may change by so much, up to ``enough``."""
@@ -123,7 +123,7 @@ class Network:
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenNetwork:
     """A network and how much each cell may change; asked for one cell after another."""
 
     network: Network

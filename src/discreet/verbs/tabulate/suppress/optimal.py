@@ -8,7 +8,7 @@ from collections import ChainMap
 import numpy as np
 
 from discreet.errors import DiscreetError, EngineError, NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.verbs.tabulate.suppress.fast import fast
@@ -35,7 +35,7 @@ def optimal(
     *,
     seconds: float,
     gap: float = 0.0,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = silent,
 ) -> Pattern:
     """The pattern of least weight that protects, or the best found in the time with how far off it may be.
 

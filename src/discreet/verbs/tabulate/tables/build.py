@@ -36,7 +36,7 @@ from discreet.verbs.tabulate.tables.crosstable import (
     require_size,
     summed,
 )
-from discreet.verbs.tabulate.tables.gather import Gathered, Measure, gather, measure
+from discreet.verbs.tabulate.tables.gather import LevelFigures, Measure, gather, measure
 from discreet.verbs.tabulate.tables.respondents import alone, merged
 from discreet.verbs.tabulate.tables.sides import Side, side
 
@@ -91,7 +91,7 @@ class _Filling:
         self.absolute = np.zeros(shape, np.int64) if what.negative else None
         self.largest = np.zeros((*shape, keep), np.int64) if keep else None
 
-    def add(self, found: Gathered) -> None:
+    def add(self, found: LevelFigures) -> None:
         """Put the figures of some cells in their places."""
         at = found.places
         self.values[at] = found.values

@@ -45,7 +45,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class LevelFigures:
     """The figures of the cells at ``places``, which has an array for each side."""
 
     places: tuple[Numbers, ...]
@@ -93,7 +93,7 @@ def measure(table: Table, value: str | None, weight: str | None, decimals: int |
     )
 
 
-def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], keep: int) -> Gathered:
+def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], keep: int) -> LevelFigures:
     """The figures of the cells at these ``levels``; where one is ``None`` of the total of that side."""
     fetched = what.rows.engine.fetch(_query(what, sides, levels, keep))
     places = []
@@ -107,7 +107,7 @@ def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], k
     if what.unit is not None:
         sole[single] = numbered(columns["who"].filter(single).to_pylist())
     scale = 1 if what.weight is None else _MILLION
-    return Gathered(
+    return LevelFigures(
         tuple(place[kept] for place in places),
         _rounded(columns["total"], scale)[kept],
         columns["respondents"].to_numpy()[kept],

@@ -173,7 +173,9 @@ def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> 
     return places
 
 
-def _told(rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals: int, *, rounded: bool) -> Told | None:
+def _told(
+    rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals: int, *, rounded: bool
+) -> ContributorRows | None:
     """What the file says of who is in its cells."""
     if named.count is None:
         if named.largest:
@@ -185,7 +187,7 @@ def _told(rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals:
     counts = figures_of(rows, named.count)
     if decimals_of(counts) or min(counts, default=0) < 0:
         raise DataError(f"{named.count} counts respondents: it has whole numbers of at least 0.")
-    return Told(
+    return ContributorRows(
         [", ".join(codes) for codes in zip(*(codes_of(rows, name) for name in named.by), strict=True)],
         figures,
         decimals,
@@ -232,7 +234,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Told:
+class ContributorRows:
     """The rows of a file: how many respondents are in a cell, and what they contributed."""
 
     names: Sequence[str]
