@@ -18,10 +18,11 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.programs import Program
 from discreet.engines.read import read
-from discreet.errors import BadInput, DataError, NotDeclared
+from discreet.errors import BadInput, DataError, NoPromise, NotDeclared
 from discreet.verbs.tabulate.intruder.audit import intervals, recoverable, short
 from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.method import Pattern, ProtectionProblem
+from discreet.verbs.tabulate.perturb.adjust import adjust
 from discreet.verbs.tabulate.perturb.cell_key import CellKeys, _law
 from discreet.verbs.tabulate.perturb.factors import Multiply
 from discreet.verbs.tabulate.perturb.rounding import controlled, conventional, random
@@ -32,6 +33,7 @@ from discreet.verbs.tabulate.private.macro_table import MacroTable
 from discreet.verbs.tabulate.protection import protect
 from discreet.verbs.tabulate.rules import Dominance, MinFrequency, PPercent, PriorPosterior, Request, Zero
 from discreet.verbs.tabulate.suppress import suppress
+from discreet.verbs.tabulate.suppress.modular import modular
 from discreet.verbs.tabulate.suppress.suppress import Suppress
 from discreet.verbs.tabulate.tables import crosstable
 from discreet.verbs.tabulate.tables.build import build
@@ -213,8 +215,9 @@ def test_reals_are_rounded_to_units_halves_up():
     assert build(rows([0.124]), ["area"], "value", decimals=2).values.tolist() == [12]
 
 
-@pytest.mark.parametrize(("kept", "fine"), [(-1, False), (0, True), (100, True), (101, False)])
-def test_0_to_100_contributions_are_kept(kept, fine):
+@pytest.mark.parametrize(("kept", "fine"), [(-1, False), (0, True), (3, True), (4, False)])
+def test_only_so_many_contributions_are_kept(monkeypatch, kept, fine):
+    monkeypatch.setattr("discreet.verbs.tabulate.tables.build.MOST_KEPT", 3)
     if fine:
         largest = build(rows([3, 2]), ["area"], "value", keep_largest=kept).contributions.largest
         assert largest is None if not kept else largest.shape == (1, kept)
@@ -702,3 +705,172 @@ def test_a_problem_knows_what_it_is_given():
         dc.tabulate(figures([1, 2, 3]), rules="cells=a", weights=np.array([1, 1, -1, 1]))
     with pytest.raises(BadInput, match="a weight of 0 or more"):
         dc.tabulate(figures([1, 2, 3]), rules="cells=a", weights=np.ones(3))
+
+
+# the verb
+
+
+def kept_of(table, **how):
+    return dc.tabulate(table, **how).holder.details
+
+
+def test_what_everybody_knows_of_a_hidden_figure():
+    counts = figures([[20, 30, 40], [50, 1, 60], [70, 80, 0]], "")
+    for method, least in (("suppress", 1), ("suppress zeros", 0)):
+        made = dc.tabulate(counts, rules="min=3", method=method)
+        assert made.recipe.parameters["least_hidden"] == least
+        assert f"at least {least}" in str(made.statement)
+    assert dc.tabulate(counts, rules="min=3; zero").recipe.parameters["least_hidden"] == 0
+    assert dc.tabulate(counts, rules="min=3; cells=a,x").recipe.parameters["least_hidden"] == 0
+    assert (
+        dc.tabulate(figures([[20, 30, 40], [50, 9, 60], [70, 80, 1]]), rules="cells=a,x").recipe.parameters[
+            "least_hidden"
+        ]
+        == 0
+    )
+
+
+@pytest.mark.parametrize(("low", "least"), [(-1, None), (0, 0), (1, 0)])
+def test_sums_may_be_negative_where_the_card_says_that_values_may_be(low, least):
+    columns = (Column("area", Kind.TEXT), Column("value", Kind.INTEGER, bounds=(low, 99)))
+    data = pa.table({"area": [*"aabbccdd"], "value": [5, 6, 7, 8, 9, 10, 11, 12]})
+    made = dc.tabulate(read(data, Card("firms", columns)), "area", "value", rules="min=3")
+    assert made.recipe.parameters["least_hidden"] == least
+    assert made.statement.unit == "respondent"
+    assert made.holder.details.cells.tables[0].contributions.largest.shape[-1] == 2
+    assert np.isfinite(made.holder.details.cells.lower).all() == (low >= 0)
+    more = dc.tabulate(read(data, Card("firms", columns)), "area", "value", rules="n=3,k=0.9; zero")
+    assert more.holder.details.cells.tables[0].contributions.largest.shape[-1] == 3
+
+
+def test_progress_goes_from_nothing_to_all():
+    told = []
+    table = figures([[20, 30, 40], [50, 1, 60], [70, 80, 90]], "")
+    dc.tabulate(table, rules="min=3", progress=lambda done, what: told.append((done, what)))
+    shares = [done for done, _ in told]
+    assert shares[0] == 0 and all(0 <= done <= 1 for done in shares)
+    of = {what: done for done, what in told}
+    hiding = [done for done, what in told if what.startswith("hiding a weight")]
+    assert hiding == sorted(hiding)
+    made = 0.8  # of the work is the table; the rest is written, read back and checked
+    assert (hiding[0], hiding[-1]) == (pytest.approx(0.1 * made), pytest.approx(0.7 * made))
+    assert of["checking that sensitive cells are kept off"] == pytest.approx(0.9 * made)
+    assert of["computing what an intruder can compute"] == pytest.approx(made)
+
+
+def test_pieces_tell_how_far_they_are():
+    sides = tuple(Dimension.from_paths(name, [(f"{name}{n}", f"{name}-{n // 2}") for n in range(4)]) for name in "ab")
+    cells = Cells.of(CrossTable(sides, summed(sides, np.arange(1, 17).reshape(4, 4))))
+    told = []
+    modular(
+        cells,
+        protect(cells, [MinFrequency(4)]),
+        cells.values.astype(float),
+        np.ones(len(cells), bool),
+        seconds=60,
+        progress=lambda done, what: told.append((done, what)),
+    )
+    pieces = [done for done, what in told if what == "protecting pieces of the table"]
+    assert len(pieces) > 3 and all(0.1 <= done <= 0.7 for done in pieces) and pieces[-1] == pytest.approx(0.7)
+
+
+def test_weights_of_nothing_are_weights_and_the_best_is_said_to_be():
+    table = figures([[20, 30, 40], [50, 1, 60], [70, 80, 90]], "")
+    free = np.ones(16)
+    free[[table.cell("a", "x"), table.cell("a", "y"), table.cell("b", "x")]] = 0
+    kept = kept_of(table, rules="min=3", weights=free)
+    assert {kept.cells.name(cell) for cell in np.flatnonzero(kept.hidden)} == {"a, x", "a, y", "b, x", "b, y"}
+    facts = dict(kept.facts)
+    assert facts["what is hidden besides weighs"] == "the least possible (optimal)"
+    assert dict(kept.in_figures())["hidden besides"] == "3 cells, together 100"
+    fast = dict(kept_of(table, rules="min=3", method="suppress how=fast").facts)
+    assert fast["what is hidden besides weighs"] == "not compared with the least possible (fast)"
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("weight", ["value", "cells"])
+def test_figures_are_adjusted_by_the_norm_and_the_weights_that_are_asked_for(norm, weight):
+    table = figures([[20, 30, 40], [50, 9, 60], [70, 80, 90]])
+    kept = kept_of(table, rules="cells=b,y", share="1/3", method=f"adjust norm={norm} weight={weight} keep-totals")
+    size = kept.cells.values.astype(float)
+    limits = np.where(np.arange(16) == 0, 0.0, np.inf)
+    wanted = adjust(
+        kept.cells,
+        kept.protection,
+        1 / size if weight == "value" else np.ones(16),
+        norm=norm,
+        limits=limits,
+    )
+    assert np.array_equal(kept.values, wanted.values)
+    assert kept.values[0] == kept.cells.values[0]
+    cell = kept.cells.tables[0].cell("b", "y")
+    assert abs(kept.values[cell] - 9) >= 3
+    value, kind, why = kept.told(table, cell)
+    assert (value, kind) == ("9", "sensitive") and f"printed as {kept.values[cell]}" in why
+    same = int(np.flatnonzero(kept.values == kept.cells.values)[0])
+    assert kept.told(table, same)[1:] == ("", "")
+    moved = np.flatnonzero((kept.values != kept.cells.values) & ~kept.protection.sensitive)
+    assert all(kept.told(table, int(one))[1] == "added" for one in moved)
+
+
+def test_an_adjusted_table_moves_a_cell_exactly_as_far_as_it_must_or_as_it_can():
+    cells = Cells.of(figures([3, 50, 60]))
+    sensitive = np.array([False, True, False, False])
+    for below, above, lower in ((3.0, 4.0, 0), (3.0, 9.0, 0), (4.0, 4.0, 0)):
+        level = replace(protect(cells, ()), sensitive=sensitive, below=sensitive * below, above=sensitive * above)
+        made = adjust(cells, level, np.ones(4), limits=np.array([0, np.inf, np.inf, np.inf]))
+        off = made.values[1] - 3
+        assert off == (-below if below <= 3 else above) and made.values.min() >= lower
+        assert made.distance == pytest.approx(made.bound, abs=1e-5) == 2 * abs(off)
+    with pytest.raises(NoPromise, match="keeps to the limits"):
+        adjust(cells, level, np.ones(4), limits=np.array([0, 3, 3, 3]))
+    assert adjust(cells, level, np.ones(4), limits=np.array([0, 4, 4, 4])).values[1] == 7
+
+
+# hierarchies in a file
+
+
+@pytest.mark.parametrize(
+    ("rows_told", "total"),
+    [
+        ({"r": ["a", "b", "T"], "value": [1, 2, 3]}, None),  # one line only: it may be chance
+        ({"r": ["a", "b", "Sum"], "value": [1, 2, 3]}, "Sum"),
+        ({"r": ["a", "b", "Sum"], "value": [1, 2, 4]}, None),
+        ({"r": ["a", "b", "Sum"], "value": [0, 0, 0]}, None),
+        ({"r": [*"abTabT"], "s": [*"xxxyyy"], "value": [1, 2, 3, 4, 5, 9]}, "T"),
+        ({"r": [*"abTabT"], "s": [*"xxxyyy"], "value": [1, 2, 3, 4, 5, 8]}, None),
+        ({"r": [*"abTabT"], "s": [*"xxxyyy"], "value": [1, 2, 3, 0, 0, 0]}, "T"),
+        ({"r": [*"aTaT"], "s": [*"xxyy"], "value": [1, 1, 4, 4]}, None),  # of two either may be
+    ],
+)
+def test_what_looks_like_a_total_and_what_does_not(rows_told, total):
+    if total is None:
+        assert "Total" in read_table(pa.table(rows_told)).dimensions[0].codes
+    else:
+        with pytest.raises(DataError, match=f"'{total}' looks like the total"):
+            read_table(pa.table(rows_told))
+
+
+def test_rounded_totals_look_like_totals_within_half_a_unit_for_each_code():
+    for value, found in ((30, True), (31, True), (29, True), (32, False)):
+        told = pa.table({"r": ["a", "b", "Sum"], "value": [10, 20, value]})
+        if found:
+            with pytest.raises(DataError, match="'Sum' looks like the total"):
+                read_table(told, rounded=True)
+        else:
+            assert read_table(told, rounded=True).values[0] == 62
+
+
+def test_totals_of_a_hierarchy_with_one_part_stand_for_it():
+    parents = {"a": "A", "b": "A", "c": "C", "A": None, "C": None}
+    table = read_table(pa.table({"r": ["a", "b", "c"], "value": [1, 2, 4]}), parents={"r": parents})
+    assert table.dimensions[0].codes == ("Total", "c", "A", "a", "b")
+    assert table.dimensions[0].aliases == {"C": "c"}
+    assert table.values.tolist() == [7, 4, 3, 1, 2]
+    one = read_table(pa.table({"r": ["a", "b"], "value": [1, 2]}), parents={"r": {"a": "A", "b": "A", "A": None}})
+    assert one.dimensions[0].codes == ("A", "a", "b")
+    assert one.dimensions[0].aliases == {"Total": "A"}
+    both = read_table(
+        pa.table({"r": ["a", "b", "A", "Total"], "value": [1, 2, 3, 3]}), parents={"r": {"a": "A", "b": "A", "A": None}}
+    )
+    assert both.dimensions[0].codes == ("Total", "A", "a", "b")
