@@ -81,13 +81,12 @@ class _Around:
         price = np.where(hidden, 0.0, self._cost)
         near = np.zeros(len(hidden), bool)
         near[one.cell] = True
-        level = _level(self._protection, one)
         for steps in (self._sides + 1, self._sides + 1, len(hidden)):
             wider = self._wider(near, may, steps)
             if wider.sum() == near.sum():
                 break
             near = wider
-            found = _program(self._cells, one, level, price, np.flatnonzero(near), self._until)
+            found = self._program(one, price, np.flatnonzero(near))
             if found is not None:
                 return found
         raise unprotectable(self._cells, one.cell)
@@ -102,28 +101,25 @@ class _Around:
             near = wider
         return near
 
-
-def _program(  # noqa: PLR0917
-    cells: Cells, one: Shortfall, level: float, price: Numbers, which: Numbers, until: float
-) -> Numbers | None:
-    """The cheapest changes of these cells that move one by its level; none if there are none."""
-    count, place = len(which), int(np.searchsorted(which, one.cell))
-    relations = cells.relations[:, which]
-    relations = relations[np.diff(relations.indptr) > 0]
-    rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
-    room = np.concatenate([rise, fall]) / level
-    least = np.zeros(2 * count)
-    own, other = (place, place + count) if one.side > 0 else (place + count, place)
-    if room[own] < 1 - 1e-7:  # rounding
-        return None
-    least[own] = room[own] = min(room[own], 1.0)
-    room[other] = 0.0
-    spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
-    both = sparse().hstack([relations, -relations], format="csc")
-    found = Program(spread, both, 0.0, 0.0, least, room).solve(until - time.monotonic())
-    if found.status is Status.TIMEOUT:
-        raise _out_of_time()
-    return None if found.x is None else np.unique(which[np.flatnonzero(found.x > 1e-9) % count])
+    def _program(self, one: Shortfall, price: Numbers, which: Numbers) -> Numbers | None:
+        """The cheapest changes of these cells that move one by its level; none if there are none."""
+        cells, count, place = self._cells, len(which), int(np.searchsorted(which, one.cell))
+        relations = cells.relations[:, which]
+        relations = relations[np.diff(relations.indptr) > 0]
+        rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
+        room = np.concatenate([rise, fall]) / _level(self._protection, one)
+        least = np.zeros(2 * count)
+        own, other = (place, place + count) if one.side > 0 else (place + count, place)
+        if room[own] < 1 - 1e-7:  # rounding
+            return None
+        least[own] = room[own] = min(room[own], 1.0)
+        room[other] = 0.0
+        spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
+        both = sparse().hstack([relations, -relations], format="csc")
+        found = Program(spread, both, 0.0, 0.0, least, room).solve(self._until - time.monotonic())
+        if found.status is Status.TIMEOUT:
+            raise _out_of_time()
+        return None if found.x is None else np.unique(which[np.flatnonzero(found.x > 1e-9) % count])
 
 
 def _level(protection: Protection, one: Shortfall) -> float:

@@ -116,27 +116,14 @@ class OpenProgram:
         moved, by = which[np.abs(by) > _NEAR], by[np.abs(by) > _NEAR] * enough
         if amount >= 1 - 1e-7:
             return Reach(enough, moved, by)
-        return self._short(cell, side, amount * enough, moved, by, values, shut)
-
-    def _short(  # noqa: PLR0917
-        self,
-        cell: int,
-        side: int,
-        amount: float,
-        moved: Numbers,
-        by: Numbers,
-        values: Numbers,
-        shut: Numbers | None,
-    ) -> Reach:
         times = self.program.down @ values
-        own = times[cell] * side  # -1, but for rounding
-        times[cell] = 0.0
-        if shut is not None:
-            times[shut] = 0.0
-        times /= -own if own < -0.5 else 1.0
+        value = times[cell] * side  # -1, but for rounding
+        times[[cell] if shut is None else [cell, *shut]] = 0.0
+        times /= -value if value < -0.5 else 1.0
         times[np.abs(times) < _NEAR] = 0.0
         cut = np.flatnonzero(times)
-        return Reach(amount, moved, by, (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),))
+        cuts = (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),)
+        return Reach(amount * enough, moved, by, cuts)
 
 
 def _solver(relations: Any) -> Solver:

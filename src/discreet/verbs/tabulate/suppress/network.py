@@ -95,10 +95,6 @@ class Network:
         opened = graph(self.tails[arcs], self.heads[arcs], self.nodes)
         return OpenNetwork(self, arcs, places, opened, rise[arcs], fall[arcs], share[arcs])
 
-    def reach(self, cell: int, side: int, rise: Numbers, fall: Numbers, enough: float = np.inf) -> Reach:
-        """How far a cell can rise (side 1) or fall (side -1) if the others may change by so much, up to ``enough``."""
-        return self.opened(rise, fall).reach(cell, side, enough)
-
     @cached_property
     def _graph(self) -> Graph:
         from discreet.verbs.tabulate.suppress.flow import graph
