@@ -13,11 +13,10 @@ from tests.collect.bad.sure import Sure
 from tests.collect.bad.unsplit import Unsplit
 
 from discreet.core.directed_rounding import exp_lower, exp_upper
-from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import SUE
-from discreet.verbs.collect.loss_audit import LossAudit, audit
-from discreet.verbs.collect.probability import epsilon_claim
-from discreet.verbs.collect.report_distribution import IndependentBits, Matrix, ReportDistribution
+from discreet.verbs.collect.protocol import LossAudit, audit
+from discreet.verbs.collect.report_distribution import IndependentBits, Matrix, ReportDistribution, epsilon_claim
 
 
 @dataclass(frozen=True)

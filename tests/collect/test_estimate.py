@@ -9,7 +9,7 @@ from scipy import stats
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import OUE
 from discreet.verbs.collect.frequency_oracle import ReportTally
 

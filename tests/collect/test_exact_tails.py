@@ -9,14 +9,18 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.exact_tails import exact_count_error_bound, exact_share_error_bound
-from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.heavy_hitters.prefix_search import PEM
-from discreet.verbs.collect.numbers.duchi import Duchi
+from discreet.verbs.collect.confidence_intervals import (
+    count_error_bound,
+    exact_count_error_bound,
+    exact_share_error_bound,
+    normal_quantile,
+    score_bound,
+)
+from discreet.verbs.collect.frequency.randomized_response import GRR
+from discreet.verbs.collect.heavy_hitters import PEM
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.score_intervals import count_error_bound, normal_quantile, score_bound
+from discreet.verbs.collect.numbers.mechanisms import Duchi, Piecewise
 
 RARE = GRR(1000, 10)
 N = 2000

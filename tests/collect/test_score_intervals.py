@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.confidence_intervals import score_bound, share_error_bound
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
-from discreet.verbs.collect.multidimensional.key_value import KeyValue
-from discreet.verbs.collect.multidimensional.pckv import KeyValueGRR, KeyValueUE
-from discreet.verbs.collect.score_intervals import score_bound, share_error_bound
+from discreet.verbs.collect.multidimensional.key_value import KeyValue, KeyValueGRR, KeyValueUE
 from discreet.verbs.collect.survey.results import sampled_share_bound
 
 RUNS = 300

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency_oracle import ReportTally
 
 

@@ -266,7 +266,7 @@ def coalition(
     from discreet.verbs.combine import session, summary
     from discreet.verbs.combine.net.manifest import load
     from discreet.verbs.combine.participation import included_parties
-    from discreet.verbs.combine.symbolic.coalition import leakage, leakages
+    from discreet.verbs.combine.symbolic.leakage import leakage, leakages
 
     terms = session.require_sums(load(file).terms)
     if_dropout = ""

@@ -49,7 +49,7 @@ def names_of(workspace: Workspace) -> list[str]:
 def view_of(workspace: Workspace, name: str) -> SessionView:
     """One of them; an error if its manifest or the own key is not right."""
     from discreet.verbs.combine import session, summary
-    from discreet.verbs.combine.symbolic.coalition import leakages
+    from discreet.verbs.combine.symbolic.leakage import leakages
 
     place = _seated(workspace, name)
     terms = place.manifest.terms

@@ -10,8 +10,8 @@ import pytest
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.frequency.randomized_response import Coins
+from discreet.verbs.collect.protocol import audit
 
 
 def test_two_fair_coins_lose_ln_3() -> None:

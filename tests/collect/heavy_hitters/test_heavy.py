@@ -9,8 +9,8 @@ from scipy.stats import binom
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.heavy_hitters.prefix_search import PEM, HeavyHitters, PrefixSearch, PrefixTree
-from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.heavy_hitters import PEM, HeavyHitters, PrefixSearch, PrefixTree
+from discreet.verbs.collect.protocol import audit
 
 PEOPLE = {"anna": 9000, "anne": 6000, "bo": 5000, "bob": 4000, "çelik": 3000, "dominique-marie": 3000}
 VALUES = [name for name, count in PEOPLE.items() for _ in range(count)] + [f"rare{number}" for number in range(2000)]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.heavy_hitters.parity_hashing import ParityHashing, hashed
-from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.heavy_hitters import ParityHashing, hashed
+from discreet.verbs.collect.protocol import audit
 
 
 @pytest.mark.parametrize(("epsilon", "buckets"), [(Fraction(1, 2), 2), (Fraction(1), 4), (Fraction(3), 16)])

@@ -14,7 +14,7 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, lengths, offsets
 from discreet.verbs.collect.locations.region import Region, metres_from
-from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.protocol import audit
 
 FALSE_POSITIVE = 1e-6
 REGION = Region(500, 300, 100)

@@ -12,11 +12,10 @@ import pytest
 
 from discreet.errors import BadInput, DataError
 from discreet.noise.keyed import Keyed
-from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
-from discreet.verbs.collect.longitudinal.device import VERSION, Device
-from discreet.verbs.collect.longitudinal.l_grr import LGRR
-from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.loloha import LGRR, LOLOHA
+from discreet.verbs.collect.longitudinal.memoization import VERSION, Device
 from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
 
 KNOWN = {  # version 1: never to be changed

@@ -17,11 +17,10 @@ from discreet.core.directed_rounding import exp_lower
 from discreet.errors import BadInput, DataError, NoPromise
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
-from discreet.verbs.collect.longitudinal.l_grr import LGRR
-from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.loloha import LGRR, LOLOHA
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
 from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR, MemoizedUnaryEncoding
-from discreet.verbs.collect.loss_audit import LossAudit, audit
+from discreet.verbs.collect.protocol import LossAudit, audit
 from discreet.verbs.collect.report_distribution import (
     IndependentReports,
     MappedAnswers,

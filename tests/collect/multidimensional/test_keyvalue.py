@@ -16,9 +16,8 @@ from discreet.core.directed_rounding import exp_lower
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
-from discreet.verbs.collect.loss_audit import audit
-from discreet.verbs.collect.multidimensional.key_value import KeyValue
-from discreet.verbs.collect.multidimensional.pckv import KeyValueGRR, KeyValueUE
+from discreet.verbs.collect.multidimensional.key_value import KeyValue, KeyValueGRR, KeyValueUE
+from discreet.verbs.collect.protocol import audit
 
 FALSE_POSITIVE = 1e-6
 both = pytest.mark.parametrize("kind", [KeyValueGRR, KeyValueUE])

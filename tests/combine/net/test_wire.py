@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.verbs.combine.group import ModularGroup
-from discreet.verbs.combine.net.wire import decode, encode
+from discreet.verbs.combine.net.frames import decode_body, encode_body
 
 MOST = 100_000
 PARTS = st.one_of(
@@ -27,7 +27,7 @@ def same(one, other):
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.text("abcé ", min_size=1, max_size=5), PARTS, max_size=4))
 def test_what_is_written_is_read(body):
-    found = decode(encode(body, MOST), MOST)
+    found = decode_body(encode_body(body, MOST), MOST)
     assert list(found) == list(body)
     assert all(same(found[name], part) for name, part in body.items())
 
@@ -35,14 +35,14 @@ def test_what_is_written_is_read(body):
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.text("ab", min_size=1, max_size=3), PARTS, max_size=3), st.data())
 def test_changed_bytes_are_refused_or_can_be_said_again(body, data):
-    whole = bytearray(encode(body, MOST))
+    whole = bytearray(encode_body(body, MOST))
     place = data.draw(st.integers(0, len(whole) - 1))
     whole[place] ^= data.draw(st.integers(1, 255))
     try:
-        found = decode(whole, MOST)
+        found = decode_body(whole, MOST)
     except BadInput:
         return
-    again = decode(encode(found, MOST), MOST)
+    again = decode_body(encode_body(found, MOST), MOST)
     assert list(again) == list(found)
     assert all(same(again[name], part) for name, part in found.items())
 
@@ -51,33 +51,35 @@ def test_changed_bytes_are_refused_or_can_be_said_again(body, data):
 def test_vectors_take_the_width_of_the_group_whatever_their_values(bits, size):
     group = ModularGroup(bits)
     for values in ([group.modulus - 1] * 8000, [0] * 8000, [1, *[0] * 7999]):
-        data = encode({"vector": group.vector(values)}, MOST, {8000: bits})
+        data = encode_body({"vector": group.vector(values)}, MOST, {8000: bits})
         assert len(data) == pytest.approx(8000 * size, abs=30)
-        assert decode(data, MOST)["vector"].tolist() == values
+        assert decode_body(data, MOST)["vector"].tolist() == values
 
 
 def test_where_no_group_is_known_vectors_take_whole_words():
-    sizes = {len(encode({"v": ModularGroup(64).vector([top] + [0] * 2000)}, MOST)) for top in (3, 60_000, 2**60)}
+    sizes = {len(encode_body({"v": ModularGroup(64).vector([top] + [0] * 2000)}, MOST)) for top in (3, 60_000, 2**60)}
     assert len(sizes) == 1
 
 
 def test_a_vector_that_is_not_of_the_known_group_takes_whole_words():
     for group, values in ((ModularGroup(64), [300, 2]), (ModularGroup(128), [300, 2**70])):
-        assert same(decode(encode({"v": group.vector(values)}, MOST, {2: 8}), MOST)["v"], group.vector(values))
+        assert same(
+            decode_body(encode_body({"v": group.vector(values)}, MOST, {2: 8}), MOST)["v"], group.vector(values)
+        )
 
 
 def test_what_the_receiver_would_refuse_for_its_size_is_not_said():
     vector, exactly = ModularGroup(8).vector([200] * 1000), 8000
-    assert len(decode(encode({"v": vector}, exactly, {1000: 8}), exactly)["v"]) == 1000
+    assert len(decode_body(encode_body({"v": vector}, exactly, {1000: 8}), exactly)["v"]) == 1000
     with pytest.raises(BadInput, match="larger than the session allows"):
-        encode({"v": vector}, exactly - 1, {1000: 8})
+        encode_body({"v": vector}, exactly - 1, {1000: 8})
 
 
 def test_there_may_be_a_part_for_each_of_many_parties():
     body = {f"seed p{place}": bytes(35) for place in range(2500)}
-    assert decode(encode(body, MOST), MOST) == body
+    assert decode_body(encode_body(body, MOST), MOST) == body
     with pytest.raises(BadInput, match="at most 4,096 parts"):
-        encode({str(place): b"" for place in range(4097)}, MOST)
+        encode_body({str(place): b"" for place in range(4097)}, MOST)
 
 
 @pytest.mark.parametrize(
@@ -103,15 +105,15 @@ def test_there_may_be_a_part_for_each_of_many_parties():
 )
 def test_what_cannot_be_read_is_refused_before_memory_is_taken(data, said):
     with pytest.raises(BadInput, match=said):
-        decode(data, MOST)
+        decode_body(data, MOST)
 
 
 @pytest.mark.parametrize("part", [1, None, 1.5, ["a", 1], np.zeros(2), np.zeros((2, 2), np.uint64)])
 def test_what_cannot_be_said_is_refused(part):
     with pytest.raises(BadInput, match="cannot say"):
-        encode({"a": part}, MOST)
+        encode_body({"a": part}, MOST)
 
 
 def test_an_element_below_zero_is_refused():
     with pytest.raises(BadInput, match="below zero"):
-        encode({"a": np.array([-1], dtype=object)}, MOST)
+        encode_body({"a": np.array([-1], dtype=object)}, MOST)

@@ -11,7 +11,7 @@ from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine.protocols.masks import Masks
 from discreet.verbs.combine.protocols.rings import rings
-from discreet.verbs.combine.symbolic.coalition import leakage, leakages, withstands
+from discreet.verbs.combine.symbolic.leakage import leakage, leakages, withstands
 from discreet.verbs.combine.terms import Terms
 
 PARTIES = ("north", "south", "east", "west", "up", "down")

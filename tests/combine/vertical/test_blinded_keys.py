@@ -2,7 +2,7 @@ import pytest
 from gmpy2 import jacobi
 
 from discreet.errors import BadInput
-from discreet.verbs.combine.vertical import blinded_keys as keys
+from discreet.verbs.combine.vertical import psi as keys
 
 PRIME = 2**255 - 19
 
@@ -26,17 +26,17 @@ def test_what_is_no_key_is_refused(key):
 
 def test_a_key_twice_is_refused():
     with pytest.raises(BadInput, match="'ann' and 'ANN ' are the same"):
-        keys.digests(["ann", "bob", "ANN "], 10)
+        keys.key_digests(["ann", "bob", "ANN "], 10)
 
 
 def test_too_many_keys_are_refused():
-    assert len(keys.digests(range(5), 5)) == 5
+    assert len(keys.key_digests(range(5), 5)) == 5
     with pytest.raises(BadInput, match="more than 5"):
-        keys.digests(range(6), 5)
+        keys.key_digests(range(6), 5)
 
 
 def test_points_lie_on_the_curve_and_stay_there():
-    many = keys.points(keys.digests(range(200), 200))
+    many = keys.key_points(keys.key_digests(range(200), 200))
     assert len(set(many)) == 200
     assert all(map(on_curve, many))
     assert all(map(on_curve, keys.blind(bytes(range(32)), many)))
@@ -51,7 +51,7 @@ def test_without_the_search_half_of_them_would_not():
 
 
 def test_the_points_never_change():
-    (point,) = keys.points(keys.digests(["ann"], 1))
+    (point,) = keys.key_points(keys.key_digests(["ann"], 1))
     assert point.hex() == "aaa491437b55e46b673fe319efdb49eb22d32562a882fb1bf91cb239d22d483d"
     assert (
         keys.blind(bytes(range(32)), [point])[0].hex()
@@ -60,7 +60,7 @@ def test_the_points_never_change():
 
 
 def test_blinding_commutes():
-    many = keys.points(keys.digests(range(10), 10))
+    many = keys.key_points(keys.key_digests(range(10), 10))
     one, other = bytes(range(32)), bytes(range(1, 33))
     assert keys.blind(one, keys.blind(other, many)) == keys.blind(other, keys.blind(one, many))
 

@@ -8,7 +8,7 @@ from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine import bus
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.effects import Receive, Send
-from discreet.verbs.combine.vertical import blinded_keys, psi
+from discreet.verbs.combine.vertical import psi
 
 PEOPLE = {
     "north": ["ann", "bob", "cleo", "dora", "emil"],
@@ -24,9 +24,7 @@ def party(name, holders, most=100, listeners=()):
 
 
 def met(holders, way=psi.intersect, listeners=(), people=PEOPLE):
-    plays = {
-        name: way(party(name, holders, 100, listeners), blinded_keys.digests(people[name], 100)) for name in holders
-    }
+    plays = {name: way(party(name, holders, 100, listeners), psi.key_digests(people[name], 100)) for name in holders}
     plays |= {name: psi.receive_size(party(name, holders, 100, listeners)) for name in listeners}
     return bus.play(plays)
 
@@ -36,8 +34,8 @@ def met(holders, way=psi.intersect, listeners=(), people=PEOPLE):
 )
 def test_all_find_the_people_they_share_in_the_same_order(holders):
     played = met(holders)
-    found = [[blinded_keys.normalise_key(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
-    shared = set.intersection(*({blinded_keys.normalise_key(key) for key in PEOPLE[name]} for name in holders))
+    found = [[psi.normalise_key(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
+    shared = set.intersection(*({psi.normalise_key(key) for key in PEOPLE[name]} for name in holders))
     assert set(found[0]) == shared
     assert all(names == found[0] for names in found)
     assert len(found[0]) == len(shared)
@@ -83,8 +81,8 @@ def test_the_same_again():
 
 def test_no_list_holds_an_unblinded_key_and_no_two_readers_get_the_same():
     played = met(("north", "south", "east"))
-    plain = {point for names in PEOPLE.values() for point in blinded_keys.points(blinded_keys.digests(names, 100))}
-    hashes = {digest for names in PEOPLE.values() for digest in blinded_keys.digests(names, 100)}
+    plain = {point for names in PEOPLE.values() for point in psi.key_points(psi.key_digests(names, 100))}
+    hashes = {digest for names in PEOPLE.values() for digest in psi.key_digests(names, 100)}
     lists = [message.body["points"] for message in played.messages if "points" in message.body]
     points = [part[place : place + 32] for part in lists for place in range(0, len(part), 32)]
     assert not set(points) & (plain | hashes)
@@ -102,7 +100,7 @@ def test_the_hub_alone_learns_of_pairs_and_says_so():
     assert "none learns whom" in psi.disclosures(("north", "south"), names=False)[-1]
 
 
-POINTS = b"".join(blinded_keys.blind(bytes(range(32)), blinded_keys.points(blinded_keys.digests(range(4), 4))))
+POINTS = b"".join(psi.blind(bytes(range(32)), psi.key_points(psi.key_digests(range(4), 4))))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,7 @@ POINTS = b"".join(blinded_keys.blind(bytes(range(32)), blinded_keys.points(blind
     ],
 )
 def test_lists_that_do_not_fit_end_the_session(sent):
-    play = psi.intersect(party("south", ("north", "south"), most=3), blinded_keys.digests(["ann"], 3))
+    play = psi.intersect(party("south", ("north", "south"), most=3), psi.key_digests(["ann"], 3))
     assert play.send(None) == Receive("north", "keys")
     with pytest.raises(Aborted) as ended:
         play.send(sent)
@@ -124,7 +122,7 @@ def test_lists_that_do_not_fit_end_the_session(sent):
 
 
 def test_a_shorter_answer_ends_the_session():
-    play = psi.intersect(party("north", ("north", "south")), blinded_keys.digests(["ann", "bob"], 9))
+    play = psi.intersect(party("north", ("north", "south")), psi.key_digests(["ann", "bob"], 9))
     assert isinstance(play.send(None), Send)
     assert play.send(None) == Receive("south", "keys again")
     with pytest.raises(Aborted) as ended:
@@ -134,7 +132,7 @@ def test_a_shorter_answer_ends_the_session():
 
 @pytest.mark.parametrize("places", [[0, 0], [2], [0, 1, 2]])
 def test_people_that_a_holder_has_not_end_the_session(places):
-    play = psi.intersect(party("south", ("north", "south")), blinded_keys.digests(["ann", "bob"], 9))
+    play = psi.intersect(party("south", ("north", "south")), psi.key_digests(["ann", "bob"], 9))
     play.send(None)
     play.send({"points": POINTS})
     play.send(None)

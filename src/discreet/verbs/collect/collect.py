@@ -17,11 +17,10 @@ from discreet.verbs.collect.domain import Domain
 from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
-from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.poisoning import detect_poisoning, poisoning_tolerance
-from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.protocol import LocalProtocol, audit
 from discreet.verbs.collect.protocol_choice import choose, choose_mean_protocol, frequency_oracle
 from discreet.verbs.collect.release import make_release, respondent_statement
 from discreet.verbs.collect.report_arrays import Reports

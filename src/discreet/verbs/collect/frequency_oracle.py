@@ -31,9 +31,9 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values, set_fields
 from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import LocalProtocol
 from discreet.verbs.collect.report_arrays import Reports, chunks_of
+from discreet.verbs.collect.report_distribution import require_epsilon
 
 
 @parameterized(init=False)

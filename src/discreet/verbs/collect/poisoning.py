@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.chernoff import log_tail_bounds
+from discreet.verbs.collect.confidence_intervals import log_tail_bounds
 from discreet.verbs.collect.domain import Counts, Floats
 from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.frequency.count_mean_sketch import CountMeanSketch

@@ -26,7 +26,7 @@ from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.report_distribution import require_epsilon
 
 Priority: TypeAlias = Literal["accuracy", "bytes", "speed"]
 

@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
-    from discreet.verbs.combine.horizontal import Charge
+    from discreet.verbs.combine.session import Charge
 
 SIMULATED = (
     "This was a simulation: one process held every party's data and saw every message, so nothing was kept secret "

@@ -30,7 +30,6 @@ from discreet.verbs.combine import data as inputs
 from discreet.verbs.combine import session as sessions
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.horizontal import Charge
 from discreet.verbs.combine.net.driver import Progress
 from discreet.verbs.combine.net.driver import run as drive
 from discreet.verbs.combine.net.frames import OWN_KINDS
@@ -39,6 +38,7 @@ from discreet.verbs.combine.net.manifest import Manifest, dump, load
 from discreet.verbs.combine.net.transcript_log import SEEN, read_view
 from discreet.verbs.combine.picture import MessageDiagram, draw_messages
 from discreet.verbs.combine.result import Result
+from discreet.verbs.combine.session import Charge
 from discreet.verbs.combine.terms import Terms
 from discreet.verbs.combine.transcript import printable
 

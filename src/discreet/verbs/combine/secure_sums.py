@@ -21,6 +21,7 @@ from discreet.verbs.combine.distributed_noise import FigureSensitivity, noise_sh
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.protocols.protocol import Party
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
 
 _WORD_BITS = 64
@@ -79,6 +80,10 @@ class SecureSums:
         group = ModularGroup(1)
         total, parties = yield from self._add(group.vector(bits), group)
         return Totals(total.astype(np.int64), parties)
+
+    def result(self, value: Any, revealed: tuple[str, ...] = ()) -> Result:
+        """Result of the session, about the parties that stayed; ``revealed`` is what every party saw besides."""
+        return Result(value, self.parties, revealed)
 
     def _add(self, vector: Vector, group: ModularGroup) -> Play[tuple[Vector, tuple[str, ...]]]:
         self.completed += 1

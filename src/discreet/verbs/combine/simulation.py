@@ -75,7 +75,7 @@ class Simulation:
 
     def leakage(self, *parties: str) -> Leakage:
         """What some parties together learn beyond their own values and the result."""
-        from discreet.verbs.combine.symbolic.coalition import leakage
+        from discreet.verbs.combine.symbolic.leakage import leakage
 
         for party in parties:
             self._require(party)

@@ -74,8 +74,7 @@ def describe_leakage(terms: Terms, found: Leakage) -> str:
 
 def describe_dropout_leakage(terms: Terms, coalition: Sequence[str], gone: Sequence[str] = ()) -> str:
     """Describe what a coalition learns if ``gone`` dropped out, or as many others as may; empty if nobody may."""
-    from discreet.verbs.combine.symbolic.coalition import leakage
-    from discreet.verbs.combine.symbolic.leakage import listed
+    from discreet.verbs.combine.symbolic.leakage import leakage, listed
 
     others = [party for party in terms.parties if party not in coalition]
     spare = len(terms.parties) - (terms.threshold or len(terms.parties))

@@ -34,15 +34,15 @@ from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.frequency.randomized_response import randomized_response
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import round_down
-from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.report_distribution import (
     MappedAnswers,
     PublicChoice,
     SymmetricAnswers,
     randomized_response_distribution,
+    round_down,
 )
 
 FIELD = 2**31 - 1

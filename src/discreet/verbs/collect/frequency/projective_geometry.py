@@ -37,9 +37,8 @@ from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import count_outcomes, integer_type, to_integer_reports
-from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
+from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers, round_down
 
 _MAX_VECTORS = 1 << 24
 """Largest number of vectors: their transform takes half a gigabyte."""

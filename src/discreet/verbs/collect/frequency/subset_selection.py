@@ -34,14 +34,13 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.unary_encoding import BitOracle
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import (
     bits_to_reports,
     count_bits,
     reports_to_rows,
     word_count,
 )
-from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
+from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers, round_down
 
 _COIN_DENOMINATOR = 1 << 6
 """Denominator of the coin's probability: the fewer digits, the fewer random words it takes."""

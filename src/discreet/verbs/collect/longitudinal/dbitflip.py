@@ -34,14 +34,17 @@ from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.confidence_intervals import (
+    NORMAL_LAW_VARIANCE,
+    normal_quantile,
+    score_bound,
+    share_error_bound,
+)
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
 from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import WORDS_PER_BATCH, count_bits, reports_to_rows, rows_to_reports
-from discreet.verbs.collect.report_distribution import IndependentBits, PublicChoice, SymmetricAnswers
-from discreet.verbs.collect.score_intervals import normal_quantile, score_bound, share_error_bound
+from discreet.verbs.collect.report_distribution import IndependentBits, PublicChoice, SymmetricAnswers, round_down
 
 
 @dataclass(frozen=True, init=False)

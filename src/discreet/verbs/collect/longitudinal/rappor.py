@@ -39,8 +39,8 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import bits_to_reports, reports_to_rows, word_count
+from discreet.verbs.collect.report_distribution import round_down
 
 
 @dataclass(frozen=True, init=False)

@@ -34,12 +34,16 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
-from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.multidimensional.questions import Questions, QuestionShares, QuestionsProtocol
-from discreet.verbs.collect.multidimensional.split_sample import split_reports
+from discreet.verbs.collect.frequency.randomized_response import GRR
+from discreet.verbs.collect.multidimensional.questions import (
+    Questions,
+    QuestionShares,
+    QuestionsProtocol,
+    split_reports,
+)
 from discreet.verbs.collect.numbers.channel import Channel, to_units
-from discreet.verbs.collect.probability import DENOMINATOR, require_epsilon
 from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
+from discreet.verbs.collect.report_distribution import DENOMINATOR, require_epsilon
 
 Protects = Literal["person", "answer"]
 _STEPS = 1 << 20

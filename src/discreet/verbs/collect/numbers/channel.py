@@ -21,8 +21,7 @@ from discreet.core.directed_rounding import exp_lower
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words
 from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.probability import DENOMINATOR
-from discreet.verbs.collect.report_distribution import Matrix
+from discreet.verbs.collect.report_distribution import DENOMINATOR, Matrix
 
 Weights = Sequence[Sequence[int]]
 

@@ -26,18 +26,16 @@ from discreet.core.catalogue import parameter, parameterized
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
+from discreet.verbs.collect.confidence_intervals import NORMAL_LAW_VARIANCE, normal_quantile, share_error_bound
 from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
-from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import IntegerProtocol
 from discreet.verbs.collect.report_arrays import (
     in_batches,
     require_reports,
     to_integer_reports,
 )
-from discreet.verbs.collect.report_distribution import Matrix
-from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
+from discreet.verbs.collect.report_distribution import Matrix, require_epsilon
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,12 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
+from discreet.verbs.collect.confidence_intervals import normal_quantile
 from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle, support_table
 from discreet.verbs.collect.report_arrays import in_batches, require_reports
-from discreet.verbs.collect.report_distribution import ReportDistribution
-from discreet.verbs.collect.score_intervals import normal_quantile
+from discreet.verbs.collect.report_distribution import ReportDistribution, require_epsilon
 
 _MAX_CELLS = 1024
 

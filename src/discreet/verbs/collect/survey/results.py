@@ -34,9 +34,14 @@ from discreet.core.picture import Picture, bars
 from discreet.core.release import Release
 from discreet.errors import BadInput
 from discreet.releases.method import Made
+from discreet.verbs.collect.confidence_intervals import (
+    NORMAL_LAW_VARIANCE,
+    normal_quantile,
+    score_bound,
+    share_error_bound,
+)
 from discreet.verbs.collect.domain import Floats
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
+from discreet.verbs.collect.estimate import STEPS, FrequencyEstimate
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
 from discreet.verbs.collect.numbers.mean import MeanProtocol
@@ -46,9 +51,7 @@ from discreet.verbs.collect.poisoning import (
     detect_poisoning_of_numbers,
     poisoning_tolerance,
 )
-from discreet.verbs.collect.postprocess import STEPS
 from discreet.verbs.collect.release import make_release
-from discreet.verbs.collect.score_intervals import normal_quantile, score_bound, share_error_bound
 from discreet.verbs.collect.survey.report_files import had_codes, read_reports
 from discreet.verbs.collect.survey.survey import QuestionTally, Survey
 

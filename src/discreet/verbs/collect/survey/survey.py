@@ -26,13 +26,12 @@ from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.collect.domain import Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.loss_audit import LossAudit, audit
-from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import LossAudit, audit
 from discreet.verbs.collect.release import respondent_statement
 from discreet.verbs.collect.report_arrays import Reports
+from discreet.verbs.collect.report_distribution import require_epsilon
 from discreet.verbs.collect.shuffling import amplify_by_shuffling
-from discreet.verbs.collect.survey.browser_protocols import Mechanism, answer_spread, assign_protocol, expected_error
-from discreet.verbs.collect.survey.question import Question
+from discreet.verbs.collect.survey.question import Mechanism, Question, answer_spread, assign_protocol, expected_error
 
 Share: TypeAlias = Literal["split", "sampled"]
 

@@ -13,16 +13,19 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
-from discreet.verbs.combine.functions.columns import (
+from discreet.verbs.combine.functions.function import (
     CategoryColumn,
     DeclaredColumn,
     NumberColumn,
+    SingleSumFunction,
+    as_rows,
+    bounds_over_rows,
     count_categories,
+    limit_figures,
     parse_columns,
     target_column,
 )
-from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, bounds_over_rows, limit_figures
-from discreet.verbs.combine.functions.moments import mean_and_variance, moments
+from discreet.verbs.combine.functions.sums import mean_and_variance, moments
 from discreet.verbs.combine.terms import Terms
 
 

@@ -15,8 +15,14 @@ from discreet.noise.parameters import signed
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
 from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, FixedPoint
-from discreet.verbs.combine.functions.columns import CategoryColumn, category_columns, count_categories
-from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, limit_figures
+from discreet.verbs.combine.functions.function import (
+    CategoryColumn,
+    SingleSumFunction,
+    as_rows,
+    category_columns,
+    count_categories,
+    limit_figures,
+)
 from discreet.verbs.combine.terms import Terms
 
 

@@ -18,14 +18,14 @@ from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.fixed_point import exact_sum
-from discreet.verbs.combine.functions.columns import number_columns
 from discreet.verbs.combine.functions.function import (
     Function,
-    FunctionAnswer,
     as_rows,
     bounds_over_rows,
     limit_figures,
+    number_columns,
 )
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
@@ -42,7 +42,7 @@ class KMeans(Function):
     title: ClassVar[str] = "k-means, in rounds"
     example: ClassVar[str] = "kmeans x=age:0:110,income:0:100000 k=3"
 
-    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[Result]:
         """Iterate until no total changes. A centre without rows stays where it is."""
         of = number_columns(self.x, secure_sums.terms)
         units = [measure.units(data) for measure in of]
@@ -85,7 +85,7 @@ class KMeans(Function):
             for centre, n in zip(centres, sizes, strict=True)
         )
         told = as_rows([*(one.name for one in of), "rows"], rows)
-        return FunctionAnswer({**told, "converged": converged, "rounds": done}, self.reveals(secure_sums.terms))
+        return secure_sums.result({**told, "converged": converged, "rounds": done}, self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
         """One sum a round."""

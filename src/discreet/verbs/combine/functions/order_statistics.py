@@ -16,8 +16,8 @@ from discreet.errors import BadInput
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS
-from discreet.verbs.combine.functions.function import FunctionAnswer
 from discreet.verbs.combine.functions.sums import ColumnFunction
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
@@ -28,14 +28,14 @@ class _OrderStatistic(ColumnFunction):
     share: ClassVar[Fraction]
     """Share of the rows that do not exceed it."""
 
-    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[Result]:
         """Count the rows, then halve the range until one number is left."""
         measure = self.measure(secure_sums.terms)
         units, times = data.numbers(measure.name, measure.encoding)
         counted = yield from secure_sums.total([data.rows], 0, MAX_PARTY_ROWS)
         [n] = counted.values
         if not n:
-            return FunctionAnswer({self.name: None, "rows": 0}, ("Everybody learnt that there are no rows.",))
+            return secure_sums.result({self.name: None, "rows": 0}, ("Everybody learnt that there are no rows.",))
         rank, low, high = self.rank(n), measure.encoding.low, measure.encoding.high
         seen = []
         while low < high:
@@ -45,7 +45,7 @@ class _OrderStatistic(ColumnFunction):
             seen.append(f"{count:,} at or below {measure.encoding.decode(middle)}")
             low, high = (low, middle) if count >= rank else (middle + 1, high)
         probes = (f"Everybody saw these counts of rows: {'; '.join(seen)}.",) if seen else ()
-        return FunctionAnswer(
+        return secure_sums.result(
             {self.name: measure.encoding.decode(low), "rows": n},
             (f"Everybody learnt that there are {n:,} rows.", *probes),
         )

@@ -18,8 +18,15 @@ from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS
-from discreet.verbs.combine.functions.columns import CategoryColumn, category_columns, count_categories, target_column
-from discreet.verbs.combine.functions.function import Function, FunctionAnswer, limit_figures
+from discreet.verbs.combine.functions.function import (
+    CategoryColumn,
+    Function,
+    category_columns,
+    count_categories,
+    limit_figures,
+    target_column,
+)
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
@@ -49,7 +56,7 @@ class Id3Tree(Function):
     title: ClassVar[str] = "a decision tree by counts, level by level"
     example: ClassVar[str] = "tree y=play:no|yes x=outlook:sunny|overcast|rain,windy:no|yes depth=3"
 
-    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[Result]:
         """Grow the tree level by level, from the root."""
         target, inputs = self._fields(secure_sums.terms)
         rows = count_categories(data, (target, *inputs))
@@ -70,7 +77,7 @@ class Id3Tree(Function):
             root = root or level[0]
             level = [child for node in level for child in _split(node, found[id(node)], target)]
         assert root is not None  # noqa: S101  # a depth of one at least, and a column
-        return FunctionAnswer(_as_data(root, target), self.reveals(secure_sums.terms))
+        return secure_sums.result(_as_data(root, target), self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
         """One sum a level."""

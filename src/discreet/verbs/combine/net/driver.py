@@ -28,9 +28,9 @@ from discreet.verbs.combine.net.evidence import DisputedBroadcast, SessionEnded
 from discreet.verbs.combine.net.frames import OWN_KINDS, SETTLED
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.net.link import Peer
 from discreet.verbs.combine.net.manifest import Manifest
 from discreet.verbs.combine.net.mesh import Mesh
-from discreet.verbs.combine.net.peer import Peer
 from discreet.verbs.combine.net.tls import TlsConnector
 
 T = TypeVar("T")

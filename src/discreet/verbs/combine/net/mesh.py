@@ -22,12 +22,22 @@ from discreet._version import __version__
 from discreet.errors import Aborted, BadInput
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.effects import Body
-from discreet.verbs.combine.net import evidence, frames, wire
+from discreet.verbs.combine.net import evidence, frames
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
-from discreet.verbs.combine.net.link import ASK, BUSY, DONE, GREETING, HAVE, Link
+from discreet.verbs.combine.net.link import (
+    ASK,
+    BUSY,
+    DONE,
+    GREETING,
+    HAVE,
+    Link,
+    Peer,
+    Unsealed,
+    broadcast_digests,
+    compare_broadcasts,
+)
 from discreet.verbs.combine.net.manifest import Manifest
-from discreet.verbs.combine.net.peer import Peer, Unsealed, broadcast_digests, compare_broadcasts
 from discreet.verbs.combine.net.transcript_log import HEAD, TranscriptLog
 
 EVIDENCE = "evidence.json"
@@ -279,12 +289,12 @@ class Mesh:
         """Make a message: sealed for one party, or for all, with its salt and its place."""
         most, place = self.manifest.most_bytes, 0
         if to:
-            data = wire.encode(body, most, self.widths)
+            data = frames.encode_body(body, most, self.widths)
             data = self._sealer(to).seal(self.name, number, kind, data)
         else:
             place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.told)
             salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_BYTES]
-            data = wire.encode({**body, _SALT: salt}, most, self.widths)
+            data = frames.encode_body({**body, _SALT: salt}, most, self.widths)
         if len(data) > most:
             raise BadInput(
                 f"A message of {len(data):,} bytes is larger than the session allows.",
@@ -342,7 +352,7 @@ class Mesh:
         link.say(HAVE, len(peer.got))
 
     def _meet(self, peer: Peer, came: frames.Frame) -> None:
-        body = _unsalted(wire.decode(came.body, _MAX_HELLO_BYTES))
+        body = _unsalted(frames.decode_body(came.body, _MAX_HELLO_BYTES))
         key, version = body.get("seal"), body.get("version")
         if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
             raise BadInput("Its hello cannot be read.")
@@ -384,8 +394,8 @@ class Mesh:
     def _opened(self, peer: Peer, came: frames.Frame) -> dict[str, Any]:
         header, data, most = came.header, came.body, self.manifest.most_bytes
         if header.sealed:
-            return wire.decode(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
-        return _unsalted(wire.decode(data, most))
+            return frames.decode_body(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
+        return _unsalted(frames.decode_body(data, most))
 
     def _differs(self, peer: Peer, first: frames.Signed, second: frames.Signed) -> None:
         if evidence.contradict(self.manifest, first.header, second.header):

@@ -26,9 +26,8 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.families import VERTICAL_FUNCTIONS
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.combine.fixed_point import FixedPoint, Units
-from discreet.verbs.combine.functions.columns import number_columns
-from discreet.verbs.combine.functions.function import as_rows
-from discreet.verbs.combine.functions.linear import Regression as Pooled
+from discreet.verbs.combine.functions.function import as_rows, number_columns
+from discreet.verbs.combine.functions.regression import Regression as Pooled
 from discreet.verbs.combine.terms import Terms
 
 _MAX_KEYS = 10_000_000

@@ -16,7 +16,7 @@ from discreet.verbs.combine.effects import Body, Broadcast, Play, Receive
 from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.vertical import blinded_keys, products, psi
+from discreet.verbs.combine.vertical import products, psi
 from discreet.verbs.combine.vertical.functions import HeldColumn, Moments, Overlap, VerticalFunction
 
 PROTOCOL = "join"
@@ -128,7 +128,7 @@ def _join(party: psi.IntersectionParty, function: VerticalFunction, terms: Terms
 
 def _keys(data: Data, function: VerticalFunction) -> list[bytes]:
     [values] = data.columns([function.key])
-    return blinded_keys.digests(values.tolist(), function.most)
+    return psi.key_digests(values.tolist(), function.most)
 
 
 def _own_moments(party: products.ProductParty, mine: Vector | None) -> Play[dict[str, tuple[Vector, Vector]]]:

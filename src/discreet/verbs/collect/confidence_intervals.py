@@ -1,4 +1,13 @@
-"""Exact binomial tails: error bars where few reports decide, and the normal law is not near.
+"""Confidence intervals of counts and shares: score intervals, exact binomial tails and Chernoff bounds.
+
+Score intervals (Wilson 1927): error bars of figures whose variance depends on the true figure.
+
+A true figure that is x away from the estimate is refuted where x² > z² variance(estimate + x). To take the variance at
+the estimate instead is wrong where it is small: with a large ε, or few people, nobody may have reported a rare value,
+and its variance then seems to be 0 though people have it. Where few reports decide, the normal law itself is not near
+enough, and exact tails are taken (``exact_tails``).
+
+Exact binomial tails: error bars where few reports decide, and the normal law is not near.
 
 A number of supporting reports is a sum of independent coins. Where its variance is small (a large ε, rare values) it
 takes a few whole numbers only, and the normal law is wrong by as much as the error that is allowed. Two tests are exact
@@ -14,6 +23,11 @@ there, each with half of the error to either side (Clopper and Pearson 1934):
   roots only (Vatutin and Mikhailov 1982), which is to say that it is that of independent ones.
 
 Bars are never narrower than by the normal law.
+
+Chernoff–Hoeffding bounds on the share of heads among independent coins (Hoeffding 1963, Theorem 1).
+
+n coins of mean probability p have a share of heads as far from p as s, on the same side, with probability at most
+e**-(n KL(s, p)).
 """
 
 from __future__ import annotations
@@ -21,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import exp, lgamma, log, log1p, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -30,6 +45,53 @@ NORMAL_LAW_VARIANCE = 25.0
 """Smallest variance, in reports squared, at which the normal law is used, with a term for skewness."""
 _TAIL_DEVIATIONS = 12
 """Width of the sums: beyond so many standard deviations and as many reports more, a tail is below 1e-16."""
+
+
+def normal_quantile(error: float) -> float:
+    """Number of standard deviations that a normal figure exceeds, to either side, with probability ``error``."""
+    return -NormalDist().inv_cdf(error / 2)
+
+
+def score_bound(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0) -> Floats:
+    """Largest distance x, to the worse side, with x² <= z² (variance + slope x - bend x²).
+
+    These are the variance at the estimate, how fast it grows with the figure, and how its growth slows down.
+    """
+    lean, widen = z**2 * np.abs(slope), 1 + z**2 * np.asarray(bend)
+    reached: Floats = (lean + np.sqrt(lean**2 + 4 * widen * z**2 * variance)) / (2 * widen)
+    return reached
+
+
+def share_error_bound(error: float, share: Floats, n: Counts | int) -> Floats:
+    """Largest distance of the mean probability of n coins from their share of heads."""
+    reached = score_bound(normal_quantile(error), share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
+    few, coins = n * share * (1 - share) < NORMAL_LAW_VARIANCE, np.broadcast_to(n, share.shape)
+    if few.any():
+        exact = exact_share_error_bound(np.rint(share * n).astype(np.int64)[few], coins[few], error)
+        reached[few] = np.maximum(reached[few], exact)
+    return reached
+
+
+def count_error_bound(
+    error: float, supports: Counts, n: int, probabilities: tuple[Floats, Floats], variances: Floats
+) -> Floats:
+    """Largest error of each estimated number of people, of n, by the number of reports that support each value.
+
+    ``variances`` are those at the estimate, which may have more in them than the coins. What lies (z² - 1) / 6 of the
+    skewness farther off is added, as the normal law has none (Cornish and Fisher 1938): a sum of coins has a third
+    moment of at most its variance times 1 - 2 p or 1 - 2 q, whichever is farther from 0.
+    """
+    own, other = probabilities
+    z, rise = normal_quantile(error), own - other
+    own_noise, noise = own * (1 - own), other * (1 - other)
+    skewed = np.maximum(np.abs(1 - 2 * own), np.abs(1 - 2 * other)) * max(z**2 - 1, 0) / 6 / rise
+    reached = score_bound(z, variances, (own_noise - noise) / rise**2) + skewed
+    people = np.clip((supports - n * other) / rise, 0, n)
+    few = people * own_noise + (n - people) * noise < NORMAL_LAW_VARIANCE
+    if few.any():
+        exact = exact_count_error_bound(supports[few], n, own[few], other[few], error)
+        reached[few] = np.maximum(reached[few], exact)
+    return reached
 
 
 def exact_count_error_bound(supports: Counts, n: int, own: Floats, other: Floats, error: float) -> Floats:
@@ -104,3 +166,29 @@ def _binomial(n: int, probability: float) -> tuple[int, Floats]:
     above, below = np.cumprod((n - up) / (up + 1) * odds), np.cumprod(down / (n - down + 1) / odds)
     probabilities = np.concatenate([below[::-1], [1.0], above])
     return low, probabilities / probabilities.sum()
+
+
+def kl_divergence(share: float, probability: float) -> float:
+    """Kullback–Leibler divergence of two coins."""
+    heads = share * log(share / probability) if share > 0 else 0.0
+    return heads + ((1 - share) * log((1 - share) / (1 - probability)) if share < 1 else 0.0)
+
+
+def chernoff_threshold(probability: float, coins: float, limit: float) -> float:
+    """Smallest share of heads whose probability is at most e**-limit; above 1 if there is none."""
+    if coins * kl_divergence(1.0, probability) < limit:
+        return 2.0
+    low, high = probability, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if coins * kl_divergence(middle, probability) >= limit else (middle, high)
+    return high
+
+
+def log_tail_bounds(shares: Floats, probabilities: Floats, n: int) -> Floats:
+    """Logarithm of the bound for each share of heads among ``n`` coins of each mean probability."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heads = np.where(shares > 0, shares * np.log(shares / probabilities), 0.0)
+        tails = np.where(shares < 1, (1 - shares) * np.log((1 - shares) / (1 - probabilities)), 0.0)
+    logs: Floats = -n * (heads + tails)
+    return logs
