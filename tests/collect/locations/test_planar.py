@@ -12,8 +12,7 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, lengths, offsets
-from discreet.verbs.collect.locations.region import Region, metres_from
+from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, Region, lengths, metres_from, offsets
 from discreet.verbs.collect.protocol import audit
 
 FALSE_POSITIVE = 1e-6

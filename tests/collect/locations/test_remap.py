@@ -7,8 +7,7 @@ import pytest
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace, Remap, lengths
-from discreet.verbs.collect.locations.region import Region
+from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace, Region, Remap, lengths
 
 REGION = Region(400, 300, 100)
 MECHANISM = PlanarLaplace(REGION, 1, 100)

@@ -16,10 +16,9 @@ from discreet.core.families import MEAN_PROTOCOLS
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
-from discreet.verbs.collect.numbers.channel import Channel, rounded_channel, to_units
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.numbers.mechanisms import Hybrid, Laplace
+from discreet.verbs.collect.numbers.mechanisms import Channel, Hybrid, Laplace, rounded_channel, to_units
 from discreet.verbs.collect.protocol import audit
 from discreet.verbs.collect.protocol_choice import choose_mean_protocol
 from discreet.verbs.collect.report_distribution import Matrix, PublicChoice

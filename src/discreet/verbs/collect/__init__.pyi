@@ -15,8 +15,8 @@ from discreet.verbs.collect.frequency_oracle import ReportTally as ReportTally
 from discreet.verbs.collect.heavy_hitters import PEM as PEM
 from discreet.verbs.collect.heavy_hitters import PrefixTree as PrefixTree
 from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace as PlanarLaplace
+from discreet.verbs.collect.locations.planar_laplace import Region as Region
 from discreet.verbs.collect.locations.planar_laplace import Remap as Remap
-from discreet.verbs.collect.locations.region import Region as Region
 from discreet.verbs.collect.locations.trajectory import PredictiveTrajectory as PredictiveTrajectory
 from discreet.verbs.collect.locations.trajectory import Trajectory as Trajectory
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip as DBitFlip

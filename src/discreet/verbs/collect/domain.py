@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -76,6 +77,19 @@ def set_fields(instance: object, **values: Any) -> None:
     """Set the fields of a frozen dataclass while it is made."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
+
+
+def plain_fields(instance: Any, *without: str) -> dict[str, Any]:
+    """Fields of a dataclass as plain data: exact numbers as texts, and the fields of a grid or region in its place."""
+    plain: dict[str, Any] = {}
+    for name in (one.name for one in fields(instance) if one.name not in without):
+        value = getattr(instance, name)
+        plain |= (
+            value.parameters
+            if hasattr(value, "parameters")
+            else {name: str(value) if type(value) is Fraction else value}
+        )
+    return plain
 
 
 def _array(values: Any) -> pa.Array[Any]:

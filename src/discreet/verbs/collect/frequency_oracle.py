@@ -91,7 +91,6 @@ class FrequencyOracle(LocalProtocol[FrequencyEstimate]):
         return {"epsilon": str(self.epsilon), **self.parameters}
 
     def randomize(self, values: Values, /, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """Randomise answers into reports, one a person."""
         codes, step = self.domain.codes(values), self.batch_size
         parts = [self.draw(codes[start : start + step], entropy) for start in range(0, max(codes.size, 1), step)]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)

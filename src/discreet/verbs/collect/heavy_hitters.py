@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import log, sqrt
@@ -66,7 +66,7 @@ from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.verbs.collect.confidence_intervals import chernoff_threshold, exact_share_error_bound, normal_quantile
-from discreet.verbs.collect.domain import Codes, Counts, Floats
+from discreet.verbs.collect.domain import Codes, Counts, Floats, set_fields
 from discreet.verbs.collect.frequency.randomized_response import randomized_response
 from discreet.verbs.collect.protocol import LocalProtocol
 from discreet.verbs.collect.report_arrays import read_only, reports_to_rows, rows_to_reports
@@ -127,26 +127,22 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
     epsilon: Fraction
     step: int
     """Number of bits by which each level extends prefixes."""
-    reports: ParityHashing = field(repr=False)
 
     def __init__(self, length: int, epsilon: Number, step: int) -> None:
         if not 1 <= length <= _MAX_BYTES:
             raise BadInput(f"1 to {_MAX_BYTES} bytes of a string can be found, not {length}.")
         if not 1 <= step <= 8:
             raise BadInput(f"A level goes 1 to 8 bits further, not {step}.")
-        object.__setattr__(self, "length", length)
-        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
-        object.__setattr__(self, "step", step)
-        object.__setattr__(self, "reports", ParityHashing(self.epsilon))
+        set_fields(self, length=length, epsilon=require_epsilon(epsilon), step=step)
+
+    @cached_property
+    def reports(self) -> ParityHashing:
+        """Local hashing of strings, by which a report is made."""
+        return ParityHashing(self.epsilon)
 
     @abstractmethod
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
         """Indices of the prefixes to extend or, on the last level, of the strings found."""
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return {"length": self.length, "step": self.step}
 
     @property
     def report_distribution(self) -> PublicChoice:
@@ -271,11 +267,6 @@ class PEM(PrefixSearch):
             raise BadInput(f"One string or more can be looked for, not {k}.")
         object.__setattr__(self, "k", k)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return {**super().parameters, "k": self.k}
-
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
         """Indices of the largest counts."""
         figures = level.counts.reshape(-1)
@@ -295,11 +286,6 @@ class PrefixTree(PrefixSearch):
         if most < 1:
             raise BadInput(f"One prefix or more is kept, not {most}.")
         object.__setattr__(self, "most", most)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return {**super().parameters, "most": self.most}
 
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
         """Indices of the counts above the threshold, the largest first."""

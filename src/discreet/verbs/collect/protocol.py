@@ -24,7 +24,7 @@ import pyarrow as pa
 from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import rounded
 from discreet.core.loss import Pure
-from discreet.verbs.collect.domain import Counts
+from discreet.verbs.collect.domain import Counts, plain_fields
 from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type
 from discreet.verbs.collect.report_distribution import Ratio, ReportDistribution, worst_ratio
 
@@ -58,8 +58,8 @@ class LocalProtocol(ABC, Generic[E_co]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return {}
+        """Parameters beside the name, the domain and epsilon, as plain data."""
+        return plain_fields(self, "domain", "epsilon")
 
     @abstractmethod
     def randomize(self, values: Any) -> pa.Array[Any]:
@@ -87,7 +87,6 @@ class CountingProtocol(LocalProtocol[E_co]):
         """Estimate from counts, with error bars."""
 
     def estimate(self, reports: Reports, *, confidence: float = 0.95) -> E_co:
-        """Estimate from reports, with error bars."""
         return self.estimate_counts(self.count(reports), confidence=confidence)
 
 
@@ -101,16 +100,13 @@ class IntegerProtocol(CountingProtocol[E_co]):
 
     @property
     def report_type(self) -> pa.DataType:
-        """Arrow type of a report: a whole number."""
         return integer_type(self.outcomes)
 
     @property
     def counter_length(self) -> int:
-        """Number of counts that a collector keeps: one for each possible report."""
         return self.outcomes
 
     def count(self, reports: Reports) -> Counts:
-        """Count how often each report occurs."""
         return count_integer_reports(reports, self.outcomes)
 
 

@@ -94,5 +94,4 @@ class SamplingProtocol(IntegerProtocol[E_co]):
 
     @property
     def outcomes(self) -> int:
-        """Number of possible reports."""
         return self.sampling.outcomes

@@ -65,11 +65,9 @@ class Matrix:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return len(self.rows)
 
     def ratio(self, one: int, other: int) -> Ratio:
-        """Largest quotient of a report's probabilities under two answers."""
         return largest_ratio(zip(self.rows[one], self.rows[other], strict=True))
 
     def worst(self, among: Sequence[int]) -> WorstRatio:
@@ -95,7 +93,6 @@ class IndependentBits:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return len(self.ones)
 
     def ratio(self, one: int, other: int) -> Ratio:
@@ -115,7 +112,6 @@ class PublicChoice:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return self.outcomes[0].answers
 
     def ratio(self, one: int, other: int) -> Ratio:
@@ -133,7 +129,6 @@ class MappedAnswers:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return len(self.to)
 
     def ratio(self, one: int, other: int) -> Ratio:
@@ -149,7 +144,6 @@ class IndependentReports:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return self.parts[0].answers
 
     def ratio(self, one: int, other: int) -> Ratio:

@@ -86,7 +86,7 @@ class Crypto(Protocol):
         """Whether a part of another party's message has the form of a share."""
 
 
-class NumericCrypto:
+class NumericCrypto(Crypto):
     """Primitives on numbers. ``secret`` is this party's own for this session, ``session`` the manifest's digest."""
 
     def __init__(self, secret: bytes, session: bytes) -> None:
@@ -98,15 +98,12 @@ class NumericCrypto:
         return Stream(self._secret, (self._session, label.encode()))
 
     def draw(self, label: str, group: ModularGroup, length: int) -> Vector:
-        """A uniform vector that this party alone knows; the same again under the same label."""
         return group.unpack(self.stream(label).bytes(group.size(length)), length)
 
     def secret(self, label: str) -> bytes:
-        """A fresh secret of this party; the same again under the same label."""
         return self.stream(label).bytes(_KEY_BYTES)
 
     def public(self, secret: bytes) -> bytes:
-        """The public key that belongs to a secret."""
         return self._key(secret)[1]
 
     def agree(self, mine: bytes, theirs: bytes) -> bytes:
@@ -122,19 +119,15 @@ class NumericCrypto:
         return Stream(shared, (self._session, *sorted((public, theirs)))).bytes(_KEY_BYTES)
 
     def mask(self, seed: bytes, label: str, group: ModularGroup, length: int) -> Vector:
-        """A uniform vector that whoever knows the seed knows; the same for all of them."""
         return group.unpack(Stream(seed, (self._session, label.encode())).bytes(group.size(length)), length)
 
     def split(self, secret: bytes, label: str, holders: Sequence[str], threshold: int) -> dict[str, bytes]:
-        """A share of the secret for each holder: any ``threshold`` of them give it, fewer give nothing."""
         return shamir_split(secret, holders, threshold, self.stream(label))
 
     def join(self, shares: Mapping[str, bytes], threshold: int) -> bytes:
-        """The secret that these shares are of."""
         return shamir_join(shares, threshold)
 
     def digest(self, group: ModularGroup, *parts: MessagePart) -> bytes:
-        """Equal for equal parts (vectors of the group, keys, texts) and different for others; it does not hide them."""
         digest = hashlib.sha256(self._session)
         for part in parts:
             match part:
@@ -149,17 +142,14 @@ class NumericCrypto:
         return digest.digest()
 
     def fits(self, part: MessagePart, group: ModularGroup, length: int) -> bool:
-        """Whether a part of another party's message is a vector of ``length`` elements of the group."""
         if not isinstance(part, np.ndarray) or part.shape != (length,) or part.dtype != group.dtype:
             return False
         return group.contains(part)
 
     def is_public(self, part: MessagePart) -> bool:
-        """Whether a part of another party's message has the form of a public key."""
         return isinstance(part, bytes) and len(part) == _KEY_BYTES
 
     def is_share(self, part: MessagePart) -> bool:
-        """Whether a part of another party's message has the form of a share."""
         return isinstance(part, bytes) and len(part) == SHARE_BYTES
 
     def _key(self, secret: bytes) -> tuple[Any, bytes]:

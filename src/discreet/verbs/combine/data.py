@@ -102,11 +102,9 @@ class MemoryData(Data):
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of names and values."""
         return _digest(self._columns)
 
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """Values of some columns, row by row."""
         return [self._columns[_known(name, self._columns)] for name in names]
 
     def distinct(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], Units]:
@@ -135,7 +133,6 @@ class EngineData(Data):
         return self._digest or _digest(dict(zip(self._names, self.columns(self._names), strict=True)))
 
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """Values of some columns, row by row."""
         from discreet.core import sql
 
         return self._fetch(*(sql.column(_known(name, self._names)) for name in names))

@@ -86,7 +86,6 @@ class Hadamard(FrequencyOracle):
         return 2 * self.positions
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports of each position and sign."""
         return count_outcomes(reports.to_numpy(), self.counter_length, "A report names a position that there is not.")
 
     def support_counts(self, counts: Counts) -> Counts:

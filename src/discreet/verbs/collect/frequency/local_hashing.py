@@ -67,11 +67,6 @@ class LocalHashing(FrequencyOracle):
             raise BadInput(f"Values must be no more than {self.field:,} to be hashed.")
         object.__setattr__(self, "buckets", buckets)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Number of buckets."""
-        return {"buckets": self.buckets}
-
     @cached_property
     def p_own(self) -> Fraction:
         """p: probability that the own bucket is reported, rounded down."""

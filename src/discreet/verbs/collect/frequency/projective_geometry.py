@@ -67,11 +67,6 @@ class PGR(FrequencyOracle):
         set_fields(self, field=field, length=length)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """Size of the field and length of the vectors."""
-        return {"field": self.field, "length": self.length}
-
-    @property
     def p_own(self) -> Fraction:
         """p: probability that an orthogonal point is reported, rounded down."""
         return self._p_and_q[0]
@@ -130,11 +125,9 @@ class PGR(FrequencyOracle):
 
     @property
     def counter_length(self) -> int:
-        """Number of reports of each point."""
         return self.points
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Number of reports of each point."""
         return count_outcomes(reports.to_numpy(), self.points, "A report names a point that there is not.")
 
     def support_counts(self, counts: Counts) -> Counts:

@@ -86,7 +86,6 @@ class GRR(FrequencyOracle):
         return to_integer_reports(report_codes, len(self.domain))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports that name each value."""
         return count_outcomes(reports.to_numpy(), len(self.domain), "A report names an unknown value.")
 
 
@@ -126,11 +125,6 @@ class Coins(FrequencyOracle):
             raise BadInput(f"Two coins choose between two values, not {len(self.domain)}.", hint="Use GRR.")
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """Probabilities of heads of the two coins."""
-        return {"truth": str(self.truth), "heads": str(self.heads)}
-
-    @property
     def p_own(self) -> Fraction:
         """Probability for the first value; where the second coin is not fair, that of the second differs."""
         return self._p(0)
@@ -150,7 +144,6 @@ class Coins(FrequencyOracle):
 
     @cached_property
     def probabilities(self) -> tuple[Floats, Floats]:
-        """p and q of both values."""
         owns, others = ([float(probability(value)) for value in (0, 1)] for probability in (self._p, self._q))
         return np.array(owns), np.array(others)
 
@@ -165,7 +158,6 @@ class Coins(FrequencyOracle):
         return pa.array(report_codes.astype(np.uint8))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports that name each value."""
         return count_outcomes(reports.to_numpy(), 2, "A report names an unknown value.")
 
 

@@ -86,11 +86,6 @@ class SubsetSelection(BitOracle):
         return SymmetricAnswers(pair, d, whole)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """Number of values in a report."""
-        return {"size": self.size}
-
-    @property
     def operations(self) -> int:
         """Steps of some five words of coins for 64 values, a look-up for eight, and the corrections."""
         return 5 * word_count(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
@@ -110,7 +105,6 @@ class SubsetSelection(BitOracle):
         return bits_to_reports(bits, d)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports that name each value."""
         return count_bits(reports_to_rows(reports), len(self.domain), self.size)
 
 

@@ -79,7 +79,6 @@ class UnaryEncoding(BitOracle):
         return bits_to_reports(bits, len(self.domain))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports that have each bit."""
         return count_bits(reports_to_rows(reports), len(self.domain))
 
 

@@ -60,11 +60,6 @@ class DBitFlip(FrequencyOracle):
             raise BadInput(f"A device speaks of 1 to {len(self.domain)} values, not {bits}.")
         object.__setattr__(self, "bits", bits)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Number of values a device speaks of."""
-        return {"bits": self.bits}
-
     @cached_property
     def p_own(self) -> Fraction:
         """p: probability that a bit is reported truly, if it is spoken of; rounded down."""
@@ -145,7 +140,6 @@ class DBitFlip(FrequencyOracle):
         return np.concatenate([count_bits(report_codes, d), count_bits(spoken, d, self.bits)])
 
     def support_counts(self, counts: Counts) -> Counts:
-        """Number of reports that have each bit."""
         return counts[: len(self.domain)]
 
     def tally(self) -> ReportTally:

@@ -58,7 +58,6 @@ class LGRR(MemoizedOracle, GRR):
 
     @cached_property
     def permanent(self) -> GRR:
-        """The permanent step, taken once for each value."""
         return GRR(self.domain, self.permanent_epsilon)
 
     @cached_property
@@ -74,7 +73,6 @@ class LGRR(MemoizedOracle, GRR):
 
     @property
     def instantaneous_ratio(self) -> Fraction:
-        """Largest quotient of a report's probabilities under two permanent answers."""
         return self.p_instantaneous / self._lie
 
     @property
@@ -110,7 +108,6 @@ class LOLOHA(MemoizedOracle, LocalHashing):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Permanent epsilon and number of buckets."""
         return {"forever": str(self.permanent_epsilon), "buckets": self.buckets}
 
     @cached_property
@@ -120,7 +117,6 @@ class LOLOHA(MemoizedOracle, LocalHashing):
 
     @property
     def p_own(self) -> Fraction:
-        """p: probability that the own bucket is reported."""
         return self.inner.p_own
 
     @cached_property
@@ -130,11 +126,9 @@ class LOLOHA(MemoizedOracle, LocalHashing):
 
     @property
     def instantaneous_ratio(self) -> Fraction:
-        """Largest quotient of a report's probabilities under two permanent answers: that over buckets."""
         return self.inner.instantaneous_ratio
 
     def ratio(self, rounds: int) -> Fraction:
-        """Largest quotient of several reports: that over buckets."""
         return self.inner.ratio(rounds)
 
     def loss_of_values(self, values: int) -> Pure:

@@ -75,7 +75,6 @@ class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
         return one * (1 - b + b * fade) / (1 - a + a * fade)
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """Draw a report of each permanent row."""
         d, words = len(self.domain), word_count(len(self.domain))
         rows = np.zeros((len(kept), 8 * words), dtype=np.uint8)
         rows[:, : kept.type.byte_width] = reports_to_rows(kept)
@@ -93,7 +92,6 @@ class RAPPOR(MemoizedUnaryEncoding):
 
     @cached_property
     def permanent(self) -> SUE:
-        """The permanent step, taken once for each value."""
         return SUE(self.domain, self.permanent_epsilon)
 
     @cached_property
@@ -109,7 +107,6 @@ class LOSUE(MemoizedUnaryEncoding):
 
     @cached_property
     def permanent(self) -> OUE:
-        """The permanent step, taken once for each value."""
         return OUE(self.domain, self.permanent_epsilon)
 
     @cached_property

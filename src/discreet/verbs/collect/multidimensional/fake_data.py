@@ -41,7 +41,7 @@ from discreet.verbs.collect.multidimensional.questions import (
     QuestionsProtocol,
     split_reports,
 )
-from discreet.verbs.collect.numbers.channel import Channel, to_units
+from discreet.verbs.collect.numbers.mechanisms import Channel, to_units
 from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
 from discreet.verbs.collect.report_distribution import DENOMINATOR, require_epsilon
 
@@ -68,7 +68,6 @@ class HiddenQuestion:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return len(self.all_answers)
 
     def ratio(self, one: int, other: int) -> Fraction:
@@ -129,7 +128,6 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         priors = [[str(Fraction(part, DENOMINATOR)) for part in prior] for prior in self.priors]
         return {
             **super().parameters,
@@ -181,11 +179,9 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @property
     def counter_length(self) -> int:
-        """Number of reports of each value of each question, one after the other."""
         return sum(self.questions.sizes)
 
     def count(self, reports: Reports) -> Counts:
-        """Number of reports of each value of each question, one after the other."""
         columns = zip(split_reports(reports, self.report_type), self.questions.sizes, strict=True)
         return np.concatenate([count_integer_reports(column, size) for column, size in columns])
 

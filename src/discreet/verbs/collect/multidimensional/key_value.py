@@ -119,7 +119,6 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         bounds = {"low": str(self.grid.low), "high": str(self.grid.high)}
         return {"keys": list(self.keys.values), **bounds, "length": self.length}
 
@@ -134,7 +133,6 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
 
     @property
     def counter_length(self) -> int:
-        """Number of counts that a collector keeps."""
         return 1 + 2 * len(self.keys)
 
     @abstractmethod
@@ -146,7 +144,6 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         return self.draw(sample_pairs(people, self.keys, self.grid, self.length, entropy), entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> KeyValueEstimate:
-        """Estimate from counts, with error bars."""
         n, (minus, plus) = int(counts[0]), counts[1:].reshape(2, -1)
         require_reports(n, confidence)
         return KeyValueEstimate(self, n, plus / n, minus / n, confidence)
@@ -338,12 +335,10 @@ class KeyValueGRR(KeyValue):
         return ResponseRates(float(2 * self.q_other), gain, gain)
 
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
-        """Draw the pair, or another."""
         codes = randomized_response(2 * pairs.keys + pairs.high, self.p_own, self.pairs, entropy)
         return to_integer_reports(codes, self.pairs)
 
     def count(self, reports: Reports) -> Counts:
-        """Count reports: all, then those that name each key with a minus, then those with a plus."""
         report_codes = count_integer_reports(reports, self.pairs)
         signs = report_codes[: 2 * len(self.keys)]
         return np.concatenate([[report_codes.sum()], signs[::2], signs[1::2]])
@@ -360,7 +355,6 @@ class IndependentSymbols:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return len(self.rows)
 
     def ratio(self, one: int, other: int) -> Ratio:
@@ -435,7 +429,6 @@ class KeyValueUE(KeyValue):
         return rows_to_reports(np.hstack(planes))
 
     def count(self, reports: Reports) -> Counts:
-        """Count reports: all, then those that name each key with a minus, then those with a plus."""
         counts = np.zeros(1 + 2 * len(self.keys), dtype=np.int64)
         for chunk in chunks_of(reports, self.report_type, self.name):
             minus, plus = np.split(reports_to_rows(chunk), 2, axis=1)

@@ -115,7 +115,6 @@ class QuestionsProtocol(CountingProtocol[E_co]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         return {"questions": self.questions.parameters}
 
     @abstractmethod
@@ -218,22 +217,18 @@ class SplitBudget(QuestionsProtocol[dict[str, QuestionShares]]):
         return pa.struct(zip(self.questions.names, (oracle.report_type for oracle in self.oracles), strict=True))
 
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
-        """Draw a report for each question."""
         reports = [oracle.draw(codes, entropy) for oracle, codes in zip(self.oracles, columns, strict=True)]
         return pa.StructArray.from_arrays(reports, names=list(self.questions.names))
 
     @property
     def counter_length(self) -> int:
-        """Number of counts of all questions."""
         return sum(oracle.counter_length for oracle in self.oracles)
 
     def count(self, reports: Reports) -> Counts:
-        """Counts of each question, one after the other."""
         columns = zip(self.oracles, split_reports(reports, self.report_type), strict=True)
         return np.concatenate([oracle.tally().add(column).counts for oracle, column in columns])
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
-        """Estimate the shares of each question from all reports."""
         parts = np.split(counts, np.cumsum([oracle.counter_length for oracle in self.oracles])[:-1])
         return {
             name: question_shares(oracle, part, confidence)
@@ -249,7 +244,6 @@ class SampleQuestion(SamplingProtocol[dict[str, QuestionShares]], QuestionsProto
 
     @cached_property
     def sampling(self) -> QuestionSampling:
-        """An oracle for each question."""
         return QuestionSampling(tuple(compact_oracle(domain, self.epsilon) for _, domain in self.questions.domains))
 
     @cached_property
@@ -262,7 +256,6 @@ class SampleQuestion(SamplingProtocol[dict[str, QuestionShares]], QuestionsProto
         return self.sampling.draw(columns, entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
-        """Estimate the shares of each question from the reports about it."""
         parts = self.sampling.split_counts(counts)
         return {
             name: question_shares(oracle, part, confidence)

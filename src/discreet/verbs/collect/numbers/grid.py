@@ -17,7 +17,7 @@ import pyarrow as pa
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Floats, Values, set_fields
+from discreet.verbs.collect.domain import Codes, Floats, Values, plain_fields, set_fields
 
 MAX_STEPS = 4096
 _ROUNDING_BITS = 53
@@ -46,7 +46,7 @@ class NumberGrid:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters, as plain data."""
-        return {"low": str(self.low), "high": str(self.high), "steps": self.steps}
+        return plain_fields(self)
 
     def round_randomly(self, values: Values, entropy: Entropy) -> Codes:
         """Round each number at random to a point beside it, from 0 to ``steps`` (by 53 binary digits)."""

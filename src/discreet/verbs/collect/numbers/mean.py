@@ -81,16 +81,9 @@ class MeanProtocol(IntegerProtocol[MeanEstimate]):
 
     @property
     def outcomes(self) -> int:
-        """Number of possible reports."""
         return len(self.report_values)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return self.grid.parameters
-
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """Randomise numbers into reports, one a person."""
         numbers = self.grid.numbers(values)
         return in_batches(
             numbers.size,
@@ -100,7 +93,6 @@ class MeanProtocol(IntegerProtocol[MeanEstimate]):
         )
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
-        """Estimate the mean from counts, with its error bar."""
         n = int(counts.sum())
         require_reports(n, confidence)
         mean = float(counts @ self._report_values) / n

@@ -69,26 +69,18 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
 
     @cached_property
     def report_distribution(self) -> ReportDistribution:
-        """Probability of each report given each cell."""
         cells = range(self.grid.steps)
         return self.sampling.report_distribution([tuple(cell // length for cell in cells) for length in self.lengths])
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return {**self.grid.parameters, "fanout": self.fanout}
 
     def draw(self, cells: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw a report for each cell."""
         return self.sampling.draw([cells // length for length in self.lengths], entropy)
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """Randomise numbers into reports, one a person."""
         cells = self.grid.cells(values)
         return in_batches(cells.size, lambda part: self.draw(cells[part], entropy))
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> RangeEstimate:
-        """Estimate shares of cells from counts."""
         level_counts = self.sampling.split_counts(counts)
         require_reports(min(int(level.sum()) for level in level_counts), confidence)
         return RangeEstimate(self, tuple(level_counts), confidence)

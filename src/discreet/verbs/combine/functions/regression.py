@@ -57,7 +57,6 @@ class Regression(SingleSumFunction):
     example: ClassVar[str] = "regression y=income:0:100000 x=age:0:110,years:0:60"
 
     def bounds(self, terms: Terms) -> tuple[list[int], list[int]]:
-        """Bounds of sums of products."""
         pairs = list(combinations_with_replacement(self._grids(terms), 2))
         ends = [[a * b for a in (one.low, one.high) for b in (other.low, other.high)] for one, other in pairs]
         same = [one is other for one, other in pairs]
@@ -101,14 +100,12 @@ class Regression(SingleSumFunction):
         }
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """Every party sees the normal equations."""
         return (
             "Everybody learns the number of rows, and of every two columns the sum of their products: "
             "all means, variances and covariances of the pooled rows.",
         )
 
     def check(self, terms: Terms) -> None:
-        """Require bounds."""
         size = len(self._measures(terms)) + 1
         limit_figures(size * (size + 1) // 2)
         super().check(terms)
@@ -184,18 +181,15 @@ class Logistic(Function):
         return secure_sums.result(_coefficients(at, spread, inputs, converged, done), self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
-        """One sum a round."""
         return self.rounds
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """What every party sees in each round."""
         return (
             f"Everybody learns, in each of up to {self.rounds} rounds, the coefficients so far, and the gradient and "
             "the Hessian of the likelihood over all rows.",
         )
 
     def check(self, terms: Terms) -> None:
-        """Require bounds and categories."""
         self._fields(terms)
         if self.rounds < 1:
             raise BadInput("There is one round at least.")

@@ -58,12 +58,10 @@ class Sum(SingleSumFunction):
         return not self.of
 
     def bounds(self, terms: Terms) -> tuple[int | list[int], int | list[int]]:
-        """Bounds of the numbers, or of a column's sum."""
         encoding = self._grid(terms)
         return bounds_over_rows([encoding.low], [encoding.high]) if self.of else (encoding.low, encoding.high)
 
     def local(self, data: Data, terms: Terms) -> Units | list[int]:
-        """The party's numbers, or the sum of its column."""
         encoding = self._grid(terms)
         if self.of:
             return [exact_dot(*data.numbers(one_number_column(self.of, terms).name, encoding))]
@@ -76,7 +74,6 @@ class Sum(SingleSumFunction):
         return encoding.encode(values, "The input")
 
     def answer(self, totals: list[int], terms: Terms) -> Any:
-        """One number, or a list of them."""
         encoding = self._grid(terms)
         found = [encoding.decode(total) for total in totals] if encoding.decimals else totals
         return found[0] if self.length == 1 else found
@@ -90,7 +87,6 @@ class Sum(SingleSumFunction):
         return (FigureSensitivity(self.length, self.length * width, self.length * width**2),)
 
     def check(self, terms: Terms) -> None:
-        """Require bounds."""
         self._grid(terms)
         super().check(terms)
 
@@ -106,19 +102,15 @@ class Count(SingleSumFunction):
     example: ClassVar[str] = "count"
 
     def bounds(self, terms: Terms) -> tuple[int, int]:
-        """Bounds: up to the row limit."""
         return 0, MAX_PARTY_ROWS
 
     def local(self, data: Data, terms: Terms) -> list[int]:
-        """The number of rows."""
         return [data.rows]
 
     def answer(self, totals: list[int], terms: Terms) -> int:
-        """The number."""
         return totals[0]
 
     def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
-        """A row changes it by one."""
         return (FigureSensitivity(1, 1),)
 
 
@@ -131,7 +123,6 @@ class Parity(Function):
     example: ClassVar[str] = "parity; parity length=8"
 
     def play(self, secure_sums: SecureSums, data: Data) -> Play[Result]:
-        """One sum modulo two."""
         [values] = data.columns([VALUE])
         if values.size != self.length:
             raise DataError(f"Each party brings {self.length:,} zeros and ones, not {values.size:,}.")
@@ -145,7 +136,6 @@ class ColumnFunction(Function):
     of: str
 
     def check(self, terms: Terms) -> None:
-        """Require bounds."""
         self.measure(terms)
         super().check(terms)
 
@@ -181,17 +171,14 @@ class Mean(ColumnFunction, SingleSumFunction):
         return bounds_over_rows([0, -width, 0][:size], [1, width, width * width][:size])
 
     def local(self, data: Data, terms: Terms) -> list[int]:
-        """Number of rows, sum of distances, sum of squares."""
         measure = self.measure(terms)
         return moments(*data.numbers(measure.name, measure.encoding), measure, self.powers)
 
     def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
-        """One sensitivity for each moment."""
         width = max(self.measure(terms).encoding.width, 1)
         return tuple(FigureSensitivity(1, width**power) for power in range(self.powers + 1))
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
-        """Mean, number of rows, and (without noise) their sum."""
         measure = self.measure(terms)
         n, first = totals[:2]
         mean, _ = mean_and_variance(totals, measure, noisy=terms.epsilon is not None)
@@ -201,7 +188,6 @@ class Mean(ColumnFunction, SingleSumFunction):
         return told
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """Every party sees the moments."""
         also = ", and the sum of their squares" if self.powers > 1 else ""
         noisy = ", each with noise" if terms.epsilon is not None else ""
         return (f"Everybody learns how many rows there are in all, and their sum{also}{noisy}.",)
@@ -216,7 +202,6 @@ class Variance(Mean):
     powers: ClassVar[int] = 2
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
-        """Mean, variance and standard deviation."""
         told = super().answer(totals, terms)
         _, variance = mean_and_variance(totals, self.measure(terms), noisy=terms.epsilon is not None)
         deviation = None if variance is None else math.sqrt(variance)

@@ -102,7 +102,6 @@ class Masks(SumProtocol):
         return combinations(parties, max(min(least - 1, len(parties) - 2), 1))
 
     def adversary(self) -> str:
-        """Malicious parties learn nothing while they are few; what they can do to the total."""
         return (
             "Values stay secret from parties that follow the protocol and put together all they saw (semi-honest), "
             "and also from those that do not follow it (malicious), as long as these are fewer than twice the "
@@ -119,7 +118,6 @@ class Dining(Masks):
     title: ClassVar[str] = "an anonymous message: masks modulo two"
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
-        """Masks over bits."""
         if me.group.bits != 1:
             raise BadInput(f"The dining cryptographers add single bits, not {me.group}.", hint="Use masks for numbers.")
         return (yield from super().play(me, value))

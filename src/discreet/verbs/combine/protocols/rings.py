@@ -67,7 +67,6 @@ class Ring(SumProtocol):
         return [parties]
 
     def adversary(self) -> str:
-        """Semi-honest parties; neighbours can expose who is between them."""
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); "
             "those on both sides of others learn what those add up to, and nobody can check the total."
@@ -85,11 +84,9 @@ class Paths(Ring):
         check_parameters(self)
 
     def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Orders on ``count`` rings."""
         return rings(parties, self.count)
 
     def adversary(self) -> str:
-        """Semi-honest parties; who is surrounded on every ring is exposed."""
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); those "
             "who surround others on every ring learn what those add up to, and nobody can check the totals."

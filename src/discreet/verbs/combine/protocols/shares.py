@@ -4,6 +4,11 @@ Why nothing but the total is learnt: the pieces a party gives away are uniform a
 is the vector minus all others. A coalition of all but two parties or fewer lacks at least the piece that an honest
 party kept, and those that honest parties exchanged; given the total, every choice of honest inputs with that total is
 equally likely. All but one together learn the last one's value from the total itself, whatever the protocol.
+
+*trusted*: one trusted party adds up everybody's vectors. The baseline to compare with, not a protection.
+
+What is learnt: the trusted party sees everybody's vector. The others see the total only, so that a coalition without
+the trusted party learns nothing beyond it; all but the trusted one learn its value from the total itself.
 """
 
 from __future__ import annotations
@@ -12,9 +17,10 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import ClassVar
 
-from discreet.core.catalogue import declare
+from discreet.core.catalogue import declare, parameter
 from discreet.core.families import SUM_PROTOCOLS
-from discreet.verbs.combine.effects import Broadcast, Gather, Play, Send
+from discreet.errors import BadInput
+from discreet.verbs.combine.effects import Broadcast, Gather, Play, Receive, Send
 from discreet.verbs.combine.group import Vector
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
@@ -41,3 +47,35 @@ class Shares(SumProtocol):
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
         """All but two of them: with all but one the total itself gives the last value away."""
         return combinations(parties, max(len(parties) - 2, 1))
+
+
+@declare(SUM_PROTOCOLS, "trusted", rank=5)
+class Trusted(SumProtocol):
+    """A trusted party that sees every vector."""
+
+    title: ClassVar[str] = "one party is trusted with everybody's value: it sees all"
+    party: str = parameter("Party that is trusted; by default the first.", default="")
+
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        """Send the vector to the trusted party, and receive the total."""
+        trusted = self._trusted(me.parties)
+        if me.name != trusted:
+            yield Send(trusted, me.kind("value"), {"vector": value})
+            return Total(me.vector_from(trusted, (yield Receive(trusted, me.kind("total"), told=True))), me.parties)
+        values = yield Gather(me.others, me.kind("value"), len(me.others))
+        total = me.sum(value, (me.vector_from(other, body) for other, body in values.items()))
+        yield Broadcast(me.others, me.kind("total"), {"vector": total})
+        return Total(total, me.parties)
+
+    def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
+        """Those without the trusted party, all but one of them: with all of them the total gives its value away."""
+        others = [party for party in parties if party != self._trusted(parties)]
+        return combinations(others, max(len(others) - 1, 1))
+
+    def adversary(self) -> str:
+        return "The trusted party sees everybody's value, tells nobody, and tells the true total."
+
+    def _trusted(self, parties: tuple[str, ...]) -> str:
+        if self.party and self.party not in parties:
+            raise BadInput(f"{self.party} is trusted and is not one of the parties.")
+        return self.party or parties[0]

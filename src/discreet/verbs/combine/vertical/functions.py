@@ -167,11 +167,9 @@ class _PairwiseFunction(VerticalFunction):
 
     @property
     def text(self) -> str:
-        """All columns."""
         return self.of
 
     def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """A row for each column."""
         names, every = [str(column) for column in found.columns], range(len(found.columns))
         rows = [
             [
@@ -201,11 +199,9 @@ class Covariance(_PairwiseFunction):
     example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
 
     def pair_figure(self, found: Moments, i: int, j: int) -> float:
-        """The covariance."""
         return float(found.covariance(i, j))
 
     def reveals(self) -> tuple[str, ...]:
-        """Nothing else."""
         return ()
 
 
@@ -219,7 +215,6 @@ class Correlation(_PairwiseFunction):
     heads: ClassVar[tuple[str, ...]] = ("deviation",)
 
     def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
-        """The standard deviation."""
         return (sqrt(found.covariance(i, i)),)
 
     def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
@@ -241,17 +236,14 @@ class VerticalRegression(VerticalFunction):
 
     @property
     def text(self) -> str:
-        """All columns, the dependent one last."""
         return f"{self.x},{self.y}"
 
     def check(self, terms: Terms) -> None:
-        """Require one dependent column."""
         if "," in self.y:
             raise BadInput("A regression explains one column.", hint=f"Write: {self.example}")
         super().check(terms)
 
     def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """Regression of the pooled rows."""
         ones = [found.people, *found.sums]
         whole = [ones, *([total, *row] for total, row in zip(found.sums, found.products, strict=True))]
         pairs = combinations_with_replacement(range(len(whole)), 2)
@@ -268,15 +260,12 @@ class Overlap(VerticalFunction):
 
     @property
     def text(self) -> str:
-        """None."""
         return ""
 
     def columns(self, terms: Terms) -> tuple[HeldColumn, ...]:
-        """None."""
         return ()
 
     def holders(self, terms: Terms) -> tuple[str, ...]:
-        """The two."""
         return tuple(party for party in terms.parties if party in self.between.split(","))
 
     def min_people(self, terms: Terms) -> int:
@@ -284,7 +273,6 @@ class Overlap(VerticalFunction):
         return 2
 
     def check(self, terms: Terms) -> None:
-        """There are two."""
         named = self.between.split(",")
         if len(named) > 2:
             raise NoPromise(
@@ -296,9 +284,7 @@ class Overlap(VerticalFunction):
         super().check(terms)
 
     def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """How many."""
         return {"number of people": found.people}
 
     def reveals(self) -> tuple[str, ...]:
-        """Nothing else."""
         return ()
