@@ -1,17 +1,13 @@
 """Confidence intervals of counts and shares: score intervals, exact binomial tails and Chernoff bounds.
 
-Score intervals (Wilson 1927): error bars of figures whose variance depends on the true figure.
+**Score intervals (Wilson 1927).** A true figure that is x away from the estimate is refuted where x² > z²
+variance(estimate + x). To take the variance at the estimate instead is wrong where it is small: with a large ε, or few
+people, nobody may have reported a rare value, and its variance then seems to be 0 though people have it. Where few
+reports decide, the normal law itself is not near enough, and exact tails are taken.
 
-A true figure that is x away from the estimate is refuted where x² > z² variance(estimate + x). To take the variance at
-the estimate instead is wrong where it is small: with a large ε, or few people, nobody may have reported a rare value,
-and its variance then seems to be 0 though people have it. Where few reports decide, the normal law itself is not near
-enough, and exact tails are taken (``exact_tails``).
-
-Exact binomial tails: error bars where few reports decide, and the normal law is not near.
-
-A number of supporting reports is a sum of independent coins. Where its variance is small (a large ε, rare values) it
-takes a few whole numbers only, and the normal law is wrong by as much as the error that is allowed. Two tests are exact
-there, each with half of the error to either side (Clopper and Pearson 1934):
+**Exact binomial tails.** A number of supporting reports is a sum of independent coins. Where its variance is small (a
+large ε, rare values) it takes a few whole numbers only, and the normal law is wrong by as much as the error that is
+allowed. Two tests are exact there, each with half of the error to either side (Clopper and Pearson 1934):
 
 * ``exact_count_error_bound``: of n people, c flip a coin of probability p and the others one of probability q. The sum
   of two binomial numbers has a tail that is added up; it moves one way with c, so the c that are not refuted lie
@@ -24,10 +20,8 @@ there, each with half of the error to either side (Clopper and Pearson 1934):
 
 Bars are never narrower than by the normal law.
 
-Chernoff–Hoeffding bounds on the share of heads among independent coins (Hoeffding 1963, Theorem 1).
-
-n coins of mean probability p have a share of heads as far from p as s, on the same side, with probability at most
-e**-(n KL(s, p)).
+**Chernoff–Hoeffding bounds (Hoeffding 1963, Theorem 1).** n coins of mean probability p have a share of heads as far
+from p as s, on the same side, with probability at most e**-(n KL(s, p)).
 """
 
 from __future__ import annotations

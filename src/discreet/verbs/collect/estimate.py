@@ -1,20 +1,17 @@
 """Frequency estimates: unbiased counts of people with each value, their error bars and their post-processing.
 
-Frequency estimates: unbiased counts of people with each value, each with an error bar.
-
 Each count is a sum of independent reports whose exact mean and variance are known; error bars are by the normal law,
 which for the numbers of people that local privacy needs is close (the tests cover it by simulation), and by exact tails
-where few reports decide (``exact_tails``). The variance depends on the true count: a bar reaches to the farthest count
-c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score interval, Wilson 1927), not to z deviations
-at the estimate.
-``error_bars_together`` hold for all values at once: each is then wrong with a probability divided by their number
-(Bonferroni). Counts may be below 0 or above n: cutting them off would bias them. Post-processing is a step of its own.
+where few reports decide (``confidence_intervals``). The variance depends on the true count: a bar reaches to the
+farthest count c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score interval, Wilson 1927), not to
+z deviations at the estimate. ``error_bars_together`` hold for all values at once: each is then wrong with a probability
+divided by their number (Bonferroni). Counts may be below 0 or above n: cutting them off would bias them.
+Post-processing is a step of its own.
 
-Post-processing of frequency estimates: named steps that make them consistent, and may bias them.
-
-An unbiased count may be below 0, and all of them need not add up to the number of people. Each step here repairs that
-in its own way (Wang, Lopuhaä-Zwakenberg, Li, Skoric, Li 2020); none looks at a report, so none costs privacy. A step is
-written down in the estimate, whose error bars stay those of the unbiased figures.
+**Post-processing: named steps that make estimates consistent, and may bias them.** An unbiased count may be below 0,
+and all of them need not add up to the number of people. Each step here repairs that in its own way (Wang,
+Lopuhaä-Zwakenberg, Li, Skoric, Li 2020); none looks at a report, so none costs privacy. A step is written down in the
+estimate, whose error bars stay those of the unbiased figures.
 
 * *norm-sub*: the same amount is taken from every figure, so that those above 0 add up to n; the others become 0.
 * *norm-cut*: figures below 0 become 0, and then the smallest, as long as those left still add up to n.

@@ -1,40 +1,35 @@
 """Heavy hitters: the most frequent strings, without a list of all possible ones.
 
-Search for heavy hitters from their prefixes on: PEM and a pruned tree.
-
 There are far too many strings to ask about each. So people are split, evenly and by chance, into as many groups as
 there are levels. Those of the first report how their string begins, those of the next how it begins a step further,
 those of the last all of it. The collector goes through the levels: of the prefixes that it kept it tries every way to
 go on, estimates how many people have each, and keeps some.
 
 Why this is private. Everybody makes one report, of one level, that is drawn without regard to the string: so the loss
-is that of one report (``parity_hashing``), ε, whatever the collector does with it.
+is that of one report (by local hashing, below), ε, whatever the collector does with it.
 
 What error bars mean. Whoever is in the last group had no part in which prefixes were kept: so the figures of the last
 level are unbiased, and their bars hold, for whichever strings are left to try. ``error_bars_together`` holds for all
 that were tried there at once, and so for those that were chosen because they are large. So many at once need tails that
 are far out: bars are by the exact binomial distribution of m coins, which those who reported on a level flip, being
-drawn of all n (``exact_tails``). The variance is that of the reports and of drawing m of n people,
+drawn of all n (``confidence_intervals``). The variance is that of the reports and of drawing m of n people,
 
     n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
 
 A string that is not found may be rare, or may have lost on the way; it is not promised that nobody has it.
 
 *PEM*, the prefix extending method (Wang, Li, Jha 2018), finds the k most frequent strings. On every level the prefixes
-with the largest figures are kept, twice as many as are wanted in the end. Its privacy and the meaning of its error bars
-are those of the search.
+with the largest figures are kept, twice as many as are wanted in the end.
 
 *A pruned tree* (after Bassily, Nissim, Stemmer and Thakurta 2017) finds all strings that are surely there. On every
 level those prefixes are kept that would be so large by chance, if nobody had them, with less than the stated risk: it
 is shared out evenly over all levels and, on each, over all prefixes that are tried. If nobody has one, each report
 supports it by a coin of known probability, and Chernoff's bound holds for however few of them; the normal law would
-not, so far out. So with the stated confidence nothing is found that nobody has. Its privacy and the meaning of its
-error bars are those of the search.
+not, so far out. So with the stated confidence nothing is found that nobody has.
 
-Local hashing of bit strings of any length, by m parities of randomly chosen bits.
-
-A device draws a row t of random bits. The j-th parity of its string v is that of the bits of v at which t, moved by j
-places, has a 1; the m parities name one of 2**m buckets, and that or another is reported by randomised response.
+**Local hashing by parities.** A device draws a row t of random bits. The j-th parity of its string v is that of the
+bits of v at which t, moved by j places, has a 1; the m parities name one of 2**m buckets, and that or another is
+reported by randomised response.
 
 Why this is private. The row depends on nobody's string, and the bucket is reported by randomised response with a loss
 of ε, its probability rounded down: so the report loses ε.

@@ -1,13 +1,9 @@
 """Interface of local protocols, and the audit of their claimed loss.
 
-Interface of local protocols: a name, a claimed epsilon, an exact report distribution and a type of report.
-
-Loss audit: the exact privacy loss of a local protocol, computed from its report distribution.
-
-The largest quotient of two answers' probabilities of one report is a rational number, and is compared with e**ε as
-such: e**ε lies between two rationals that are a part in 2**150 from each other. Nothing is sampled and nothing is
-rounded, so that "holds" is a proof for the probabilities that the device draws by, and "does not hold" names the two
-answers that refute it.
+**Loss audit.** The largest quotient of two answers' probabilities of one report is a rational number, and is compared
+with e**ε as such: e**ε lies between two rationals that are a part in 2**150 from each other. Nothing is sampled and
+nothing is rounded, so that "holds" is a proof for the probabilities that the device draws by, and "does not hold" names
+the two answers that refute it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Report distributions: the exact probability of each report given each answer, so that a claim can be checked.
 
-Report distributions: the exact probability of each report given each answer, so that a claim can be checked.
-
 A distribution is given in the form that the device draws it in: a matrix, independent bits, or a public choice (a hash
 function, say) with a distribution for each outcome. Its *worst ratio* is the largest quotient of two answers'
 probabilities of one report; ε is its logarithm, and a report that one answer can give and another cannot makes it
@@ -12,11 +10,10 @@ stay what they are. Then the quotients of one pair of answers are those of every
 distribution over thousands of answers is audited as exactly, and in a moment. Reports whose probabilities have the same
 quotient for that pair may be taken together.
 
-Probabilities that a device can draw by: multiples of 2**-64, rounded so that the claimed epsilon holds.
-
-What theory asks for (e**ε / (e**ε + d - 1), say) is irrational. A device draws by a multiple of 2**-64 beside it, on
-the side that reveals less; the collector's estimate uses the probabilities that are really drawn by, so it is unbiased,
-and the audit finds a loss that is below the claim by next to nothing, never above.
+**Probabilities that a device can draw by.** What theory asks for (e**ε / (e**ε + d - 1), say) is irrational. A device
+draws by a multiple of 2**-64 beside it, on the side that reveals less; the collector's estimate uses the probabilities
+that are really drawn by, so it is unbiased, and the audit finds a loss that is below the claim by next to nothing,
+never above.
 """
 
 from __future__ import annotations

@@ -3,18 +3,17 @@
 ``NumericCrypto`` works on numbers. ``symbolic/`` has another class with the same methods that works on symbols, so that
 what a coalition learns is computed from the very code that runs.
 
-Why each is safe: see ``noise/stream.py`` for draws and masks; a seed that two parties agree on is X25519 of their
-keys, through HKDF together with the session's digest, so that nobody else can compute it and no other session repeats
-it; shares are Shamir's over a prime above 2**256.
+Why each is safe: see ``noise/stream.py`` for draws and masks; a seed that two parties agree on is X25519 of their keys,
+through HKDF together with the session's digest, so that nobody else can compute it and no other session repeats it;
+shares are Shamir's over a prime above 2**256.
 
-A digest is for comparing what several parties saw, not for hiding it: whoever can guess what it is of can tell
-whether the guess is right. Protocols only tell digests of what its hearers may know.
+A digest is for comparing what several parties saw, not for hiding it: whoever can guess what it is of can tell whether
+the guess is right. Protocols only tell digests of what its hearers may know.
 
-Shamir secret sharing of 32 bytes: any ``threshold`` shares give the secret, fewer give nothing (Shamir 1979).
-
-Why fewer give nothing: the secret is a polynomial's value at 0, its other coefficients are uniform modulo a prime;
-for any ``threshold - 1`` values elsewhere and any secret there is exactly one polynomial, so every secret is equally
-likely. A share carries the point it belongs to.
+**Shamir secret sharing (1979) of 32 bytes: any ``threshold`` shares give the secret, fewer give nothing.** Why fewer
+give nothing: the secret is a polynomial's value at 0, its other coefficients are uniform modulo a prime; for any
+``threshold - 1`` values elsewhere and any secret there is exactly one polynomial, so every secret is equally likely. A
+share carries the point it belongs to.
 """
 
 from __future__ import annotations

@@ -1,27 +1,22 @@
 """Randomised response: by two coins for yes and no (Warner 1965), and over any number of values (GRR).
 
-Generalised randomised response over any number of values (GRR).
+**GRR, generalised randomised response.** Why this is private. The own value is reported with probability p, every other
+with (1 - p) / (d - 1); the two differ by a factor of at most e**ε when p <= e**ε / (e**ε + d - 1), and p is that,
+rounded down. With p = 3/4 and two values it is two fair coins (Kairouz, Bonawitz and Ramage 2016).
 
-Why this is private. The own value is reported with probability p, every other with (1 - p) / (d - 1); the two differ by
-a factor of at most e**ε when p <= e**ε / (e**ε + d - 1), and p is that, rounded down. With p = 3/4 and two values it is
-the lecture's two fair coins: heads, tell the truth; tails, answer by the second coin; ε = ln 3 (Warner 1965, Kairouz,
-Bonawitz and Ramage 2016).
-
-Randomised response by two coins, the oldest local protocol (Warner 1965).
-
-The first coin says whether to tell the truth; if not, the second coin is the answer. A yes is reported with probability
-t + (1 - t) h by those who mean it and (1 - t) h by the others, where t is the first coin's probability of heads and h
-the second's. Why this is private: each answer can come from anybody, and the loss is the logarithm of the largest of
+**Two coins, the oldest local protocol (Warner 1965).** The first coin says whether to tell the truth; if not, the
+second coin is the answer. A yes is reported with probability t + (1 - t) h by those who mean it and (1 - t) h by the
+others, where t is the first coin's probability of heads and h the second's. Why this is private: each answer can come
+from anybody, and the loss is the logarithm of the largest of
 
     (t + (1 - t) h) / ((1 - t) h)     and     (t + (1 - t) (1 - h)) / ((1 - t) (1 - h)).
 
 With two fair coins both are 3: ε = ln 3. With a second coin that nearly always says yes, a yes tells next to nothing
 and a no tells much; yes and no then have probabilities of their own.
 
-Randomised response: keep a code, or replace it by one of the others, all equally likely.
-
-Which of the others it is, is an even number below d - 1, found exactly: 32 random bits times d - 1, of which the upper
-half counts, and which is drawn again where the lower half would favour somebody (Lemire 2019).
+**How it is drawn.** Which of the other values is reported, is an even number below d - 1, found exactly: 32 random bits
+times d - 1, of which the upper half counts, and which is drawn again where the lower half would favour somebody (Lemire
+2019).
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A declared rectangle of the map, as points on a grid.
-
-Planar Laplace mechanism on a grid, drawn exactly (geo-indistinguishability), and optimal remapping.
-
-Planar Laplace mechanism on a grid, drawn exactly (geo-indistinguishability).
+"""Planar Laplace mechanism on a grid, drawn exactly (geo-indistinguishability), and optimal remapping.
 
 Geo-indistinguishability (Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013) promises by the metre: a report is at
 most e**(ε r / R) times as likely from one place as from another r metres away, where ε is what is lost within R metres.
@@ -20,17 +16,15 @@ Why the draws are exact. Both coordinates are drawn by the discrete Laplace mech
 >= 64 |v| >= 45 (|a| + |b|) for v = (a, b), and kept with probability e**-(λ (N(v) - 45 (|a| + |b|))): whole multiples
 of λ, so that a geometric draw settles it. Three of four are kept.
 
-A place is first taken to the nearest point of the grid, and two places that are r metres apart to points that may be
-r + √2 steps apart (two on either side of a border are taken to points a whole step apart, however near they are). So it
+A place is first taken to the nearest point of the grid, and two places that are r metres apart to points that may be r
++ √2 steps apart (two on either side of a border are taken to points a whole step apart, however near they are). So it
 is within R metres and √2 steps that points lose ε: then the promise is about the places themselves.
 
-Optimal remapping of noisy places by a public prior.
-
-A *prior* is a public weight for every point of the region. Given a noisy point z, the probability that somebody at x
-made it is in proportion to e**-(λ N(z - x)), exactly and for every x alike, so the posterior is the prior times that.
-The device then reports, instead of z, the point whose expected distance from the true one is least under the posterior
-(Chatzikokolakis, Elsalamouny, Palamidessi 2017). Why this costs nothing: it looks at z and at what is public, not at
-the place. It must look at z before it is cut to the region, which tells more.
+**Remapping by a public prior.** A *prior* is a public weight for every point of the region. Given a noisy point z, the
+probability that somebody at x made it is in proportion to e**-(λ N(z - x)), exactly and for every x alike, so the
+posterior is the prior times that. The device then reports, instead of z, the point whose expected distance from the
+true one is least under the posterior (Chatzikokolakis, Elsalamouny, Palamidessi 2017). Why this costs nothing: it looks
+at z and at what is public, not at the place. It must look at z before it is cut to the region, which tells more.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """L-GRR and LOLOHA: memoized randomised response, over values or over hashed buckets.
 
-L-GRR: memoized randomised response, randomised again in each report (Arcolezi and others 2022).
-
-Why this is private. The permanent answer is a report of GRR with a loss of ``permanent_epsilon``. Each report tells it
-with a probability s, and any other value with (1 - s) / (d - 1). Both steps together are GRR again, with
+**L-GRR (Arcolezi and others 2022).** Why this is private. The permanent answer is a report of GRR with a loss of
+``permanent_epsilon``. Each report tells it with a probability s, and any other value with (1 - s) / (d - 1). Both steps
+together are GRR again, with
 
     own = a s + (1 - a) (1 - s) / (d - 1)         a: the probability that the permanent answer is the own value
 
@@ -12,10 +11,8 @@ them saying that value: whatever the permanent answer z, reports have a probabil
 s) for each that says z; so a sequence that says x every time has at once the largest share of its likelihood at z = x
 and the least at another.
 
-LOLOHA: longitudinal local hashing, with a memoized hash function (Arcolezi and others 2023).
-
-A device draws a function once that sends all values to a few buckets, and from then on answers by L-GRR over the
-buckets.
+**LOLOHA (Arcolezi and others 2023).** A device draws a function once that sends all values to a few buckets, and from
+then on answers by L-GRR over the buckets.
 
 Why this is private. The function depends on nobody's answer, and given it the reports are those of L-GRR on a bucket:
 so all losses about a value that stays are those of L-GRR over buckets. A round is as accurate as OLH.

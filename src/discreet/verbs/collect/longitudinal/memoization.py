@@ -16,11 +16,10 @@ The last does not hide *when* a value changed, nor that an earlier one came back
 different times are told apart the better the longer they are asked, and all that can be promised against that is the
 instantaneous step of every round: ``loss_of_changes``. The literature's "k times ε" is silent on this.
 
-One person's device: permanent answers derived from 32 secret bytes.
-
-That has to hold for years, over whatever versions of discreet the device sees: a device that remembered otherwise after
-an upgrade would give second permanent answers, and lose as much again. So the way from a secret to an answer is frozen.
-It has a number, ``VERSION``, which is in the label of every random stream, and is this:
+**The device** derives permanent answers from 32 secret bytes. That has to hold for years, over whatever versions of
+discreet the device sees: a device that remembered otherwise after an upgrade would give second permanent answers, and
+lose as much again. So the way from a secret to an answer is frozen. It has a number, ``VERSION``, which is in the label
+of every random stream, and is this:
 
 * the label has the version, the protocol (its name, its values and what it is made with, as JSON with sorted keys and
   no spaces), the question's name and what the stream is for, each behind its length;

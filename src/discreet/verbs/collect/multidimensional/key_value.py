@@ -1,27 +1,24 @@
 """Key-value data: how many people have a key, and the mean of its value (PCKV; Gu, Li, Xiong, Cao 2020).
 
-A person's keys are padded and sampled to one pair of a key and a sign (see below), which is then reported by GRR
-(``KeyValueGRR``) or by two bits a key (``KeyValueUE``).
+Keys with values, of which each person has some: films and how they are rated, illnesses and how bad they are. A
+person's keys are padded and sampled to one pair of a key and a sign which is then reported by GRR (``KeyValueGRR``) or
+by two bits a key (``KeyValueUE``).
 
 Of s+ and s-, the shares of reports that tell a key with either sign, both the sum and the difference come back by a
 straight line: the first to how many have the key, unbiased; the second to how many times what mean. The mean is their
 quotient; its interval is Fieller's (1954), which knows that the key's frequency is uncertain too.
 
-Keys with values, of which each person has some: films and how they are rated, illnesses and how bad they are.
-
 A device *pads and samples*: it draws one of its pairs, or, if it has fewer than ``length``, one of them or of as many
 made-up keys as are missing. A value becomes the highest or the lowest possible, the nearer the likelier, so that it is
 right on average. People with more than ``length`` pairs are counted too little: declare a length that most stay below.
 
-PCKV by randomised response (a pair of a key and a sign, or any other) and by unary encoding (two bits a key).
+*By randomised response:* a pair of a key and a sign, or any other. Why this is private. The d keys and ``length``
+made-up ones, each with either sign, are 2 (d + length) pairs. The truth is reported with odds of t' = 1 + length (e**ε
+- 1) to any other pair. A report is the truth of at most one of the at least ``length`` keys that are drawn from, so its
+probability is at most (t' + length - 1) / length = e**ε times what it has at least for everybody. Keys differ from each
+other, or this would not hold; so the sampling earns a larger loss inside.
 
-Why this is private. The d keys and ``length`` made-up ones, each with either sign, are 2 (d + length) pairs. The truth
-is reported with odds of t' = 1 + length (e**ε - 1) to any other pair. A report is the truth of at most one of the at
-least ``length`` keys that are drawn from, so its probability is at most (t' + length - 1) / length = e**ε times what it
-has at least for everybody. Keys differ from each other, or this would not hold; so the sampling earns a larger loss
-inside.
-
-By two bits a key: for each key nothing, minus or plus. Why this is private. The own key is reported with probability
+*By two bits a key:* for each key nothing, minus or plus. Why this is private. The own key is reported with probability
 1/2, and then with its true sign with p; any other is reported with b, and a fair sign. Two pairs of different keys
 differ in two positions, by at most 2 p (1 - b) / b; two signs of one key by p / (1 - p); a made-up key leaves all d
 positions alike. b is rounded up and p down such that all of these are at most e**ε. A person is a mixture of the pairs

@@ -1,13 +1,9 @@
 """Several questions that one person answers: all with a part of the budget (SPL), or one with all of it (SMP).
 
-Several questions that one person answers: their domains, a protocol for all of them, and shares with error bars.
-
 A share is computed from how many reports support a value, by a straight line. That is a number of heads out of n coins,
 whose probability is known to lie in a score interval (Wilson 1927; exact where few reports decide); the line sends its
 ends to a share's. It holds for all people of whom those who reported are a fair sample, as those are whom a device's
 coin chose.
-
-All questions, each with a part of the budget (SPL), or one question with all of it (SMP).
 
 * ``SplitBudget``. Why this is private: k independent reports, each of which loses at most ε / k, lose at most ε
   together.

@@ -1,16 +1,14 @@
 """Local mechanisms for the mean of a number: Duchi's, piecewise, square wave, hybrid and discrete Laplace.
 
-Duchi's mechanism: one of two extremes, the upper the likelier the larger the number (Duchi and others 2018).
-
-Why this is private. The upper outcome has probability 1/2 + (2 i - s) u at point i of s, the lower one the rest. These
-lie between 1/2 - s u and 1/2 + s u, whose quotient is at most e**ε when u <= (e**ε - 1) / (2 s (e**ε + 1)); u is that,
+**Duchi's mechanism (Duchi and others 2018): one of two extremes, the upper the likelier the larger the number.** Why
+this is private. The upper outcome has probability 1/2 + (2 i - s) u at point i of s, the lower one the rest. These lie
+between 1/2 - s u and 1/2 + s u, whose quotient is at most e**ε when u <= (e**ε - 1) / (2 s (e**ε + 1)); u is that,
 rounded down to a multiple of 2**-64. Probabilities go up evenly with i, so the estimate is unbiased without any
 rounding. It is the most accurate where ε is small, and the shortest: one bit.
 
-Piecewise and square-wave mechanisms: a window around the own number, or any other outcome.
-
-There are m points and m - 1 + w outcomes; the window of a point is the w outcomes from its own place on. A device
-reports an outcome of its window, all alike, with probability p, and otherwise one of the m - 1 others, all alike.
+**Piecewise and square wave: a window around the own number, or any other outcome.** There are m points and m - 1 + w
+outcomes; the window of a point is the w outcomes from its own place on. A device reports an outcome of its window, all
+alike, with probability p, and otherwise one of the m - 1 others, all alike.
 
 Why this is private. An outcome has probability p / w in the window and of (1 - p) / (m - 1) outside; these differ by at
 most e**ε when p <= w e**ε / (w e**ε + m - 1), and p is that, rounded down. Every window is as wide, so this holds for
@@ -21,29 +19,25 @@ The *piecewise* mechanism (Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019) tak
 means. The *square wave* (Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li 2020) takes the width at which an outcome says most
 about the number, which is best for its distribution.
 
-Hybrid mechanism: Duchi's or piecewise, by a coin that depends on no number (Wang and others 2019).
+**Hybrid (Wang and others 2019): Duchi's or piecewise, by a coin that depends on no number.** Why this is private: which
+of the two was used is reported, and has nothing to do with the number; each of them loses at most ε, and one of them is
+used. Why it is better: Duchi's error is largest in the middle of the grid and the window's at its ends, so that a
+mixture is less wrong at worst. Theory's best share of windows is 1 - e**-(ε/2), and none where ε is below 0.61.
 
-Why this is private: which of the two was used is reported, and has nothing to do with the number; each of them loses at
-most ε, and one of them is used. Why it is better: Duchi's error is largest in the middle of the grid and the window's
-at its ends, so that a mixture is less wrong at worst. Theory's best share of windows is 1 - e**-(ε/2), and none where ε
-is below 0.61.
-
-Discrete Laplace mechanism on a device: noise of whole steps, cut to the grid.
-
-Why this is private. Noise x has a probability in proportion to q**|x| with q = e**-(ε / s), so two points at most s
-steps apart differ by a factor of at most e**ε; cutting what comes out to the grid is done to what is private already.
-The table that is drawn from is checked as such (``channel``).
+**Discrete Laplace: noise of whole steps, cut to the grid.** Why this is private. Noise x has a probability in
+proportion to q**|x| with q = e**-(ε / s), so two points at most s steps apart differ by a factor of at most e**ε;
+cutting what comes out to the grid is done to what is private already. The table that is drawn from is checked as such
+(see channels).
 
 Why it is unbiased though it is cut. Beyond an end, noise goes on geometrically and without memory: whoever is cut to
 the end was on average q / (1 - q) steps beyond it, wherever they came from. So that is what an end says. Each report
 says the mean of what it stands for: cutting loses nothing but noise, and it takes no more than a code of the grid.
 
-Channels: tables of probabilities in whole 2**-64ths, from which a report is drawn by one look-up.
-
-A uniform word of 64 bits is compared with the running sums of the answer's row, so that each report has exactly its
-probability. Theory's probabilities are irrational: they are cut to whole parts, and what that leaves over goes to the
-likeliest report. Whether the promise still holds is not argued but checked, on every column of the table that is drawn
-from; where it does not, the table is made again for a slightly smaller loss, until it does.
+**Channels: tables of probabilities in whole 2**-64ths, from which a report is drawn by one look-up.** A uniform word of
+64 bits is compared with the running sums of the answer's row, so that each report has exactly its probability. Theory's
+probabilities are irrational: they are cut to whole parts, and what that leaves over goes to the likeliest report.
+Whether the promise still holds is not argued but checked, on every column of the table that is drawn from; where it
+does not, the table is made again for a slightly smaller loss, until it does.
 """
 
 from __future__ import annotations

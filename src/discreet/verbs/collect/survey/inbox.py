@@ -3,9 +3,7 @@
 A report that no device can have made, or that was made for another survey, is refused before it is written. A report
 that comes twice, since its receipt was lost, counts once by its random id. If there is a list of one-time codes, a code
 is marked as used, in a file of its own, before its report is written: a crash in between loses the report, and never
-lets one person count twice. Codes do not stand beside reports, nor in their order (``one_time_codes``).
-
-One-time codes, and a file that says which were used and not in which order.
+lets one person count twice. Codes do not stand beside reports, nor in their order.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Questions of a survey, their possible answers, and the protocols that a browser can run for them.
 
-A question of a survey, with its possible answers.
-
-Protocols that a browser can run: their choice, their parameters for the page, and their explanation.
-
-The page does the same as ``draw`` of the protocol, by the same exact probabilities; a test in a real browser compares
-it with the protocol's distribution. What is not in this list cannot be asked by a survey.
+The survey's page does the same as ``draw`` of the protocol, by the same exact probabilities; a test in a real browser
+compares it with the protocol's distribution. What is not in this list cannot be asked by a survey.
 """
 
 from __future__ import annotations

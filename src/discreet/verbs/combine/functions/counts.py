@@ -1,11 +1,10 @@
 """Histograms, contingency tables, and order statistics by counting: minimum, maximum, median and quantiles.
 
-Histograms and contingency tables: counts of rows in declared cells. A row is in one cell, so sensitivity is 1.
+A row is in one cell of a histogram or table, so the sensitivity is 1.
 
-Minimum, maximum, median and quantiles by a secure binary search over the declared range.
-
-Of each probe everybody learns how many rows lie at or below it, and nothing else; the probes follow from these
-counts. The result is an order statistic, one of the values there are, and exact.
+**Order statistics by a secure binary search over the declared range.** Of each probe everybody learns how many rows lie
+at or below it, and nothing else; the probes follow from these counts. The result is an order statistic, one of the
+values there are, and exact.
 """
 
 from __future__ import annotations

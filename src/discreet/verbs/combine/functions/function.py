@@ -1,10 +1,7 @@
 """Interface of the functions that parties compute, and the columns that a function's text declares.
 
-Interface of functions: figures of a party's own rows, secure sums of them, and the result.
-
-Columns declared in a function's text: ``age:0:110`` is a number with bounds, ``sex:f|m`` has categories.
-
-A number may say its decimals as well (``height:1.00:2.50:2``). One without bounds has those of the terms.
+``age:0:110`` is a number with bounds, ``sex:f|m`` has categories. A number may say its decimals as well
+(``height:1.00:2.50:2``). One without bounds has those of the terms.
 """
 
 from __future__ import annotations

@@ -1,20 +1,16 @@
 """Naive Bayes, decision trees and k-means on pooled rows, by secure sums.
 
-Naive Bayes by one secure sum: class counts, and by class the category counts or moments of each column.
+**Naive Bayes by one secure sum: class counts, and by class the category counts or moments of each column.** What one
+row can change: one count of the classes, one of each column of categories, and of each column of numbers the sum and
+the sum of squares of one class. These share the loss evenly.
 
-What one row can change: one count of the classes, one of each column of categories, and of each column of numbers
-the sum and the sum of squares of one class. These share the loss evenly.
+**Decision tree (ID3, Quinlan 1986): one secure sum for all open nodes of a level.** All parties choose the same splits,
+since they see the same counts and compare them in decimals, which are the same on every machine. A node is split by the
+column that leaves the least entropy of the classes.
 
-Decision tree by counts (ID3, Quinlan 1986): one secure sum for all open nodes of a level.
-
-All parties choose the same splits, since they see the same counts and compare them in decimals, which are the same
-on every machine. A node is split by the column that leaves the least entropy of the classes.
-
-k-means clustering: each round sums, for each centre, the number of nearest rows and their columns.
-
-Distances are taken with every column scaled by its declared bounds. The first centres are spread over the bounds
-(Halton's points), so that nothing is read off the data; rounds end when no total changes. It is Lloyd's method on
-the pooled rows.
+**k-means: each round sums, for each centre, the number of nearest rows and their columns.** Distances are taken with
+every column scaled by its declared bounds. The first centres are spread over the bounds (Halton's points), so that
+nothing is read off the data; rounds end when no total changes. It is Lloyd's method on the pooled rows.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Linear and logistic regression on pooled rows.
 
-Exact linear regression: the parties sum XᵀX, Xᵀy and yᵀy as integers and solve the normal equations in rationals.
+**Linear regression**, exactly: the parties sum XᵀX, Xᵀy and yᵀy as integers and solve the normal equations in
+rationals.
 
-Logistic regression by Newton's method: each round sums the gradient and the Hessian.
-
-Numbers are scaled to between -1 and 1 by the declared bounds, so that a row adds at most 1 to any figure; figures
-are added in units of 2**-40. All parties solve the same integers in rationals, so that they take the same step and
-stop in the same round, whatever their machines. The last step is below 2**-30; the estimate is then within 1e-6 of
-the pooled one (in standard errors), which the tests compare.
+**Logistic regression by Newton's method: each round sums the gradient and the Hessian.** Numbers are scaled to between
+-1 and 1 by the declared bounds, so that a row adds at most 1 to any figure; figures are added in units of 2**-40. All
+parties solve the same integers in rationals, so that they take the same step and stop in the same round, whatever their
+machines. The last step is below 2**-30; the estimate is then within 1e-6 of the pooled one (in standard errors), which
+the tests compare.
 """
 
 from __future__ import annotations

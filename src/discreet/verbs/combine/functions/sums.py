@@ -1,11 +1,8 @@
 """Sums, counts, parities, means and variances of numbers that parties or their rows have.
 
-Sums of one number a party, of several side by side, or of a column; counts of rows; parities.
-
-Exact mean and variance, from the number of rows, their sum and their sum of squares.
-
-What is summed is twice the distance from the middle of the bounds, a whole number of units. So one row changes the
-sum by at most the distance of the bounds, and the sum of squares by its square, which is less than without it.
+**Mean and variance, exactly.** What is summed is twice the distance from the middle of the bounds, a whole number of
+units. So one row changes the sum by at most the distance of the bounds, and the sum of squares by its square, which is
+less than without it.
 """
 
 from __future__ import annotations

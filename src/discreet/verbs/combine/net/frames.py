@@ -1,22 +1,18 @@
 """Messages between hosts: signed headers, sealed bodies, and their binary encoding.
 
-Message frames between hosts: a signed header, and a body whose digest the header has.
-
-The header says in which session, who, to whom, of which kind and the how-maniest of the sender's messages. It is
-signed once, and checked by every receiver before anything is made of it. A message is sealed for one party, or told to
-all others: nothing in between. What is told has its place among all that its sender told, so that whoever leaves
-something out, or tells two parties different things in the same place, is convicted by its own signatures.
+The header says in which session, who, to whom, of which kind and the how-maniest of the sender's messages. It is signed
+once, and checked by every receiver before anything is made of it. A message is sealed for one party, or told to all
+others: nothing in between. What is told has its place among all that its sender told, so that whoever leaves something
+out, or tells two parties different things in the same place, is convicted by its own signatures.
 
 A body for one party is sealed, so that nobody who sees the frame can read it and transcripts need no more than its
 digest. The key is X25519 of two keys made for this session, through HKDF; the nonce is a keyed digest of the message
 itself, so that a party that says the same again after a crash seals it to the same bytes, and one that would say
 something else under the same number does not use a nonce twice.
 
-Binary encoding of message bodies: typed, canonical, and never larger than the session allows.
-
-A body is a list of named parts: bytes, a text, a list of texts, or a vector with its width and length. Reading is
-strict: every size is checked before anything is made of it, and nothing may be left over. What the sender may not say
-for its size is what the receiver would refuse: a vector counts as it lies in memory.
+**Binary encoding of bodies.** A body is a list of named parts: bytes, a text, a list of texts, or a vector with its
+width and length. Reading is strict: every size is checked before anything is made of it, and nothing may be left over.
+What the sender may not say for its size is what the receiver would refuse: a vector counts as it lies in memory.
 
 The elements of a vector take the width of the group that the party computes in, or whole words of 64 bits where that is
 not known. So the size of a message says nothing about the values in it.

@@ -1,13 +1,9 @@
 """Connections to other parties, and the state of each of these parties.
 
-One connection to another party: turns bytes into messages and back.
-
 After the handshake of TLS each side says hello (a signed frame), and answers the other's by saying how many of its
 messages it has already; what is missing follows in order. Frames are numbered by their place among all for this
 receiver, so that a gap cannot pass unnoticed. Sizes are checked before memory is taken, and a body is read straight
 into its place.
-
-A peer as seen by one party: messages for it, messages from it, and its broadcasts.
 
 At the end parties *settle*: each signs how many broadcasts of every party it heard, with a digest of them, and compares
 what the others say with what it heard itself.

@@ -9,11 +9,10 @@ do not keep a party out.
 
 Of two parties the later one in the manifest calls the earlier one, again and again until it answers.
 
-TLS transport for asyncio that reads and writes its socket directly.
-
-asyncio's own TLS passes everything through buffers in memory and several objects in Python, which for short messages
-costs more than the cryptography. Here OpenSSL has the socket itself: bytes go straight into the place they are for.
-Connections end without TLS's farewell: a party knows from the messages, not from the connection, that all has come.
+**The transport reads and writes its socket directly.** asyncio's own TLS passes everything through buffers in memory
+and several objects in Python, which for short messages costs more than the cryptography. Here OpenSSL has the socket
+itself: bytes go straight into the place they are for. Connections end without TLS's farewell: a party knows from the
+messages, not from the connection, that all has come.
 """
 
 from __future__ import annotations

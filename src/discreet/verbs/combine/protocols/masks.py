@@ -1,35 +1,35 @@
 """*masks*: pairwise masks, one of two parties adds and the other subtracts, so that all masks cancel in the sum.
 
 **When all must stay** (the default), two rounds are enough: each party tells a public key, makes a mask of the seed
-that it agrees on with each other party, and tells its vector under all its masks. Why nothing but the total is
-learnt: a mask of two honest parties looks uniform to all others, and every two honest parties have one. Given what
-their vectors add up to, the masked vectors of the honest parties are therefore uniform, whatever the vectors. A
-coalition learns this sum, which it can compute from the total and its own vectors, and nothing else. All but one
-together learn the last one's value from the total itself, whatever the protocol. This needs nobody's good will:
-whatever keys or vectors the coalition tells, to whomever, the masks of the honest are not touched.
+that it agrees on with each other party, and tells its vector under all its masks. Why nothing but the total is learnt:
+a mask of two honest parties looks uniform to all others, and every two honest parties have one. Given what their
+vectors add up to, the masked vectors of the honest parties are therefore uniform, whatever the vectors. A coalition
+learns this sum, which it can compute from the total and its own vectors, and nothing else. All but one together learn
+the last one's value from the total itself, whatever the protocol. This needs nobody's good will: whatever keys or
+vectors the coalition tells, to whomever, the masks of the honest are not touched.
 
-**With dropouts**, masks with those who are gone have to be taken out (Bonawitz and others 2017, in the version
-against active adversaries, here without a server). Each party draws two secrets, a key for masks with others and the
-seed of a mask of its own, tells the public keys of both, and gives every other party a share of each; ``threshold``
-shares give a secret. Then all tell their masked vectors, agree on who stays, and for each party who stays give away
-the share of its seed, for each who is gone the share of its key. Why nothing but the total of those who stay is
-learnt:
+**With dropouts**, masks with those who are gone have to be taken out (Bonawitz and others 2017, in the version against
+active adversaries, here without a server). Each party draws two secrets, a key for masks with others and the seed of a
+mask of its own, tells the public keys of both, and gives every other party a share of each; ``threshold`` shares give a
+secret. Then all tell their masked vectors, agree on who stays, and for each party who stays give away the share of its
+seed, for each who is gone the share of its key. Why nothing but the total of those who stay is learnt:
 
-- *Never both.* With a party's key and seed together its masked vector is bare; with either alone it is uniform. A
-  party gives away one of the two for each, once, and only after ``threshold`` parties, itself included, signed the
-  same list of who stays. To get both of somebody, a coalition of c that also rules the network and tells two groups
-  two lists needs ``threshold`` - c honest parties in each; with n parties there are n - c honest ones, so this takes
-  2·threshold <= n + c. Hence the threshold must be more than half of the parties, or the network alone could do it,
-  and coalitions of fewer than 2·threshold - n are withstood even if they lie.
+- *Never both.* With a party's key and seed together its masked vector is bare; with either alone it is uniform. A party
+  gives away one of the two for each, once, and only after ``threshold`` parties, itself included, signed the same list
+  of who stays. To get both of somebody, a coalition of c that also rules the network and tells two groups two lists
+  needs ``threshold`` - c honest parties in each; with n parties there are n - c honest ones, so this takes 2·threshold
+  <= n + c. Hence the threshold must be more than half of the parties, or the network alone could do it, and coalitions
+  of fewer than 2·threshold - n are withstood even if they lie.
 - *Masks between all who stay.* A party gives nothing away unless it has masked its vector with everybody on the list.
   So every two honest parties who stay have their mask on, and the argument above holds among them.
 - *Fewer than the threshold* have too few shares of anything, if they follow the protocol. That many or more have all
   secrets.
 
-What a dropout reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that
-even a vector that arrives too late stays hidden. But the total is then of fewer parties: if so many leave that all
-who stay but one are in league, the total itself gives that one away. Below the threshold the session ends, and at
-most one of the two secrets of anybody is known.
+What a dropout reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that even a
+vector that arrives too late stays hidden. But the total is then of fewer parties: if so many leave that all who stay
+but one are in league, the total itself gives that one away. Below the threshold the session ends, and at most one of
+the two secrets of anybody is known. Even against malicious parties nothing is given away before this party itself has
+checked the list of survivors and ``threshold`` parties have signed the same one.
 
 **With an adder** vectors go to one party, which adds up and tells the total: that costs n vectors each way instead of
 n·n. It learns nothing more, since everybody may see masked vectors. Everybody compares a digest of the total with all
@@ -41,13 +41,6 @@ The parity of all broadcasts is the message, and nobody knows whose it is; if se
 their messages. Why the speaker stays hidden: the parity is the sum modulo two, so the argument above applies. Given the
 message, every other choice of honest speakers that gives it is equally likely. All but one together know whether the
 last one spoke, from the message itself.
-
-Pairwise masks, and the total that an adder broadcasts; for *masks* with and without dropouts.
-
-Dropout recovery of *masks*: Shamir shares of all secrets, agreement on the survivors, and unmasking.
-
-The argument for its secrecy is in ``masks.py``. Even against malicious parties nothing is given away before this party
-itself has checked the list of survivors and ``threshold`` parties have signed the same one.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""*shares*: additive secret sharing, a random piece of each vector for every party, and all add up what they got.
+"""Additive secret sharing (*shares*), and the baseline of a party trusted with everything (*trusted*).
 
-Why nothing but the total is learnt: the pieces a party gives away are uniform and independent, and the one it keeps
-is the vector minus all others. A coalition of all but two parties or fewer lacks at least the piece that an honest
-party kept, and those that honest parties exchanged; given the total, every choice of honest inputs with that total is
-equally likely. All but one together learn the last one's value from the total itself, whatever the protocol.
+**shares**: a random piece of each vector for every party, and all add up what they got. Why nothing but the total is
+learnt: the pieces a party gives away are uniform and independent, and the one it keeps is the vector minus all others.
+A coalition of all but two parties or fewer lacks at least the piece that an honest party kept, and those that honest
+parties exchanged; given the total, every choice of honest inputs with that total is equally likely. All but one
+together learn the last one's value from the total itself, whatever the protocol.
 
-*trusted*: one trusted party adds up everybody's vectors. The baseline to compare with, not a protection.
-
-What is learnt: the trusted party sees everybody's vector. The others see the total only, so that a coalition without
-the trusted party learns nothing beyond it; all but the trusted one learn its value from the total itself.
+**trusted**: one trusted party adds up everybody's vectors. The baseline to compare with, not a protection. What is
+learnt: the trusted party sees everybody's vector. The others see the total only, so that a coalition without the
+trusted party learns nothing beyond it; all but the trusted one learn its value from the total itself.
 """
 
 from __future__ import annotations

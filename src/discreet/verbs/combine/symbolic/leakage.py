@@ -1,20 +1,16 @@
 """Leakage to coalitions: what they learn beyond their own values and the result, computed on symbols.
 
-Leakage to coalitions, computed by running the protocol on symbols.
-
 A coalition's members follow the protocol and remember everything: their values, draws and messages (their view). The
 result counts as known to every coalition, and is no leak. Each sum is analysed alone: what several sums of one session
 tell together is for the function that asks for them to say.
 
-Why the answer is exact. To the coalition a view is A·x + B·r, apart from what it knows itself: x are the honest
-values, r the variables unknown to it, which are uniform and independent. So given x the view is uniform on a coset of
-B's image, and two choices of x give the same distribution or two without a common view. Which coset it is, is given by
-the forms u·A of all u with u·B = 0, since modulo 2**bits a submodule is the set on which all forms that vanish on it
-vanish. Those forms are what remains when the unknown is eliminated: the coalition learns their values and nothing
-else, whatever it knew before. Secrets count as known by their rules alone: keys, masks and sealed messages are taken
-to be unbreakable.
-
-Leakage: what a coalition learns beyond its own values and the result, in words.
+Why the answer is exact. To the coalition a view is A·x + B·r, apart from what it knows itself: x are the honest values,
+r the variables unknown to it, which are uniform and independent. So given x the view is uniform on a coset of B's
+image, and two choices of x give the same distribution or two without a common view. Which coset it is, is given by the
+forms u·A of all u with u·B = 0, since modulo 2**bits a submodule is the set on which all forms that vanish on it
+vanish. Those forms are what remains when the unknown is eliminated: the coalition learns their values and nothing else,
+whatever it knew before. Secrets count as known by their rules alone: keys, masks and sealed messages are taken to be
+unbreakable.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Private set intersection: the people several holders share, by keys that are blinded twice.
 
-Private set intersection: the people several holders share, by keys that are blinded twice.
-
-The protocol is Meadows's (1986) and Huberman, Franklin and Hogg's (1999).
-
-The *hub* is one of the holders. With every other holder it does the same, under secrets of its own for each:
+The protocol is Meadows's (1986) and Huberman, Franklin and Hogg's (1999). The *hub* is one of the holders. With every
+other holder it does the same, under secrets of its own for each:
 
 1. the hub blinds its keys and sends them, in the order of the blinded bytes, which has nothing to do with its rows;
 2. the other blinds these a second time and sends them back, and with them its own keys, blinded once, in the order of
@@ -17,18 +14,16 @@ for two holders: the other sends the list back in the order of the new bytes, so
 and cannot say whose it is.
 
 Why nothing else is learnt: every list that leaves a holder is blinded by a secret that its reader lacks, and cannot be
-told from random points, so it tells how many keys there are. Of the twice blinded lists the hub
-sees which points are in both; the rest are random to it. The last message names people whom its reader has, and whom
-all have.
+told from random points, so it tells how many keys there are. Of the twice blinded lists the hub sees which points are
+in both; the rest are random to it. The last message names people whom its reader has, and whom all have.
 
 Semi-honest: a holder who follows the steps but puts in keys of people it only guesses learns whether the others have
 them. No protocol prevents that. So the session says how many keys a holder may bring, and each counts the others'. A
 bare hash protects no key, since all possible keys can be tried out. Nothing that leaves a holder here is one.
 
-Blinded keys: people's keys as points of Curve25519, multiplied by secrets, to be compared and not read.
-
-Two holders blind the same point one after the other, in either order, and get the same bytes: X25519(a, X25519(b, P)) =
-X25519(b, X25519(a, P)). Why a blinded key tells nothing to whoever does not know the secret:
+**Blinded keys: people's keys as points of Curve25519, multiplied by secrets, to be compared and not read.** Two holders
+blind the same point one after the other, in either order, and get the same bytes: X25519(a, X25519(b, P)) = X25519(b,
+X25519(a, P)). Why a blinded key tells nothing to whoever does not know the secret:
 
 - A key's point is found by hashing and trying again until the number is the coordinate of a point *on the curve*. A
   number that is none lies on the curve's twist, multiplication keeps it there, and whoever saw it could rule out half
