@@ -42,6 +42,7 @@ from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
 from discreet.verbs.collect.confidence_intervals import count_error_bound
 from discreet.verbs.collect.domain import Counts, Floats
+from discreet.verbs.collect.report_arrays import require_confidence
 
 if TYPE_CHECKING:
     from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
@@ -71,8 +72,7 @@ class FrequencyEstimate:
     @classmethod
     def of(cls, tally: ReportTally, confidence: float) -> FrequencyEstimate:
         """The unbiased estimate from a tally."""
-        if not 0 < confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        require_confidence(confidence)
         if tally.reports == 0:
             raise BadInput("There are no reports to estimate from.")
         oracle, n, supports = tally.oracle, tally.reports, tally.supports

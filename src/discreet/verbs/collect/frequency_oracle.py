@@ -32,7 +32,7 @@ from discreet.noise.expand import BULK
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values, set_fields
 from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.protocol import LocalProtocol
-from discreet.verbs.collect.report_arrays import Reports, chunks_of
+from discreet.verbs.collect.report_arrays import Reports, chunks_of, in_batches
 from discreet.verbs.collect.report_distribution import require_epsilon
 
 
@@ -91,9 +91,8 @@ class FrequencyOracle(LocalProtocol[FrequencyEstimate]):
         return {"epsilon": str(self.epsilon), **self.parameters}
 
     def randomize(self, values: Values, /, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        codes, step = self.domain.codes(values), self.batch_size
-        parts = [self.draw(codes[start : start + step], entropy) for start in range(0, max(codes.size, 1), step)]
-        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        codes = self.domain.codes(values)
+        return in_batches(codes.size, lambda part: self.draw(codes[part], entropy), self.batch_size)
 
     def supports(self, reports: pa.Array[Any]) -> Counts:
         """Number of reports that support each value."""

@@ -64,7 +64,7 @@ from discreet.verbs.collect.confidence_intervals import chernoff_threshold, exac
 from discreet.verbs.collect.domain import Codes, Counts, Floats, set_fields
 from discreet.verbs.collect.frequency.randomized_response import randomized_response
 from discreet.verbs.collect.protocol import LocalProtocol
-from discreet.verbs.collect.report_arrays import read_only, reports_to_rows, rows_to_reports
+from discreet.verbs.collect.report_arrays import read_only, reports_to_rows, require_confidence, rows_to_reports
 from discreet.verbs.collect.report_distribution import (
     PublicChoice,
     randomized_response_distribution,
@@ -169,8 +169,7 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
 
     def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> HeavyHitters:
         """Find the frequent strings, with error bars."""
-        if not 0 < confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        require_confidence(confidence)
         records = self._reported(reports)
         groups = np.bincount(records["level"], minlength=self.levels)
         if not groups.all():
@@ -329,7 +328,6 @@ class ParityHashing:
 
     @property
     def buckets(self) -> int:
-        """Number of buckets."""
         return 1 << self.parities
 
     @cached_property

@@ -57,13 +57,12 @@ class ProtocolChoice:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """An oracle, and the figures that it is chosen by."""
+
     oracle: FrequencyOracle
     deviation: float
     bytes: int
-
-    @property
-    def operations(self) -> int:
-        return self.oracle.operations
+    operations: int
 
 
 def choose(
@@ -84,18 +83,22 @@ def choose(
     if n < 1:
         raise BadInput(f"A choice is for one person or more, got {n}.")
     values = domain if isinstance(domain, Domain) else Domain(domain)
-    claim, candidates = require_epsilon(epsilon), []
+    claim, candidates = require_epsilon(epsilon), list[_Candidate]()
     for name in among:
         oracle_class = frequency_oracle(name)
         with suppress(BadInput):  # not made for so many values
-            candidates.append(_candidate(oracle_class(values, claim), n))
+            oracle = oracle_class(values, claim)
+            deviation = math.sqrt(oracle.variance(n, 1 / len(values)))
+            candidates.append(_Candidate(oracle, deviation, oracle.report_type.bit_width // 8, oracle.operations))
     if not candidates:
         raise BadInput("There is no protocol to choose from.")
     least = min(candidate.deviation for candidate in candidates)
     bound, order = _ORDERS[priority]
     best = min((candidate for candidate in candidates if candidate.deviation <= least * bound), key=order)
     others = sorted((each for each in candidates if each is not best), key=lambda candidate: candidate.deviation)
-    return ProtocolChoice(best.oracle, _reason(best, others, least, n, priority), _table([best, *others]))
+    figures = ("deviation", "bytes", "operations")
+    rows = [{"protocol": one.oracle.name} | {name: getattr(one, name) for name in figures} for one in (best, *others)]
+    return ProtocolChoice(best.oracle, _reason(best, others, least, n, priority), pa.Table.from_pylist(rows))
 
 
 def choose_mean_protocol(grid: NumberGrid, epsilon: Number) -> MeanProtocol:
@@ -119,11 +122,6 @@ _ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]]
 }
 
 
-def _candidate(oracle: FrequencyOracle, n: int) -> _Candidate:
-    deviation = math.sqrt(oracle.variance(n, 1 / len(oracle.domain)))
-    return _Candidate(oracle, deviation, oracle.report_type.bit_width // 8)
-
-
 def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, priority: Priority) -> str:
     oracle = best.oracle
     summary = (
@@ -143,13 +141,3 @@ def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, pr
 
 def _bytes(candidate: _Candidate) -> str:
     return f"{candidate.bytes:,} byte{'s' * (candidate.bytes != 1)}"
-
-
-def _table(rows: list[_Candidate]) -> pa.Table:
-    columns: dict[str, list[Any]] = {
-        "protocol": [candidate.oracle.name for candidate in rows],
-        "deviation": [candidate.deviation for candidate in rows],
-        "bytes": [candidate.bytes for candidate in rows],
-        "operations": [candidate.operations for candidate in rows],
-    }
-    return pa.table(columns)

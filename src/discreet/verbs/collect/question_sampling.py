@@ -56,7 +56,6 @@ class QuestionSampling:
 
     @property
     def outcomes(self) -> int:
-        """Number of possible reports."""
         return self._starts[-1]
 
     def report_distribution(self, maps: Sequence[tuple[int, ...]]) -> ReportDistribution:

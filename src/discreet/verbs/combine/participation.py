@@ -92,7 +92,6 @@ class Participant:
 
     @property
     def name(self) -> str:
-        """Name of the party."""
         return self.identity.name
 
 

@@ -253,7 +253,6 @@ class _Curve:
 
     @property
     def path(self) -> str:
-        """SVG path."""
         (ax, ay), (bx, by), (cx, cy) = self.start, self.middle, self.end
         return f"M{ax:.1f} {ay:.1f}Q{bx:.1f} {by:.1f} {cx:.1f} {cy:.1f}"
 

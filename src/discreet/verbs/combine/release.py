@@ -73,18 +73,14 @@ class _PlayedSession(Method[Any]):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Combine, and the protocol."""
         return f"combine {self.terms.protocol}"
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The session's terms."""
         return {key: value for key, value in self.terms.to_dict().items() if value not in (None, "")}
 
     def promise(self, card: Card) -> Statement:
-        """What the session promises."""
         return self.statement
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
-        """The result."""
         return self.made

@@ -11,7 +11,7 @@ Nothing here is secret: whoever holds all values in one process may look at all 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Unpack
@@ -153,11 +153,16 @@ def simulate_terms(
         name: session.play(terms, name, NumericCrypto(_secret(name, seed), digest), held[name])
         for name in terms.parties
     }
-    played = bus.play(plays, leaves=_dropout_rule(drops or {}))
-    if never := [name for name in drops or {} if name in played.results]:
+    dropouts = dict(drops or {})
+
+    def leaves(party: str, effect: Effect) -> bool:
+        return isinstance(effect, Send | Broadcast) and effect.kind.rpartition("/")[2] == dropouts.get(party)
+
+    played = bus.play(plays, leaves=leaves)
+    if never := [name for name in dropouts if name in played.results]:
         kinds = dict.fromkeys(one.kind.rpartition("/")[2] for one in played.messages if one.of == never[0])
         raise BadInput(
-            f"{never[0]} sends nothing called {(drops or {})[never[0]]!r}, before which it could drop out.",
+            f"{never[0]} sends nothing called {dropouts[never[0]]!r}, before which it could drop out.",
             hint=f"It sends {', '.join(kinds)}.",
         )
     if not played.results:
@@ -170,7 +175,7 @@ def simulate_terms(
         transcript_entries(played.messages),
         {name: _describe_data(values[name]) for name in terms.parties},
         tuple(name for name in terms.parties if name not in played.results),
-        dict(drops or {}),
+        dropouts,
     )
 
 
@@ -178,15 +183,6 @@ def _secret(name: str, seed: int | None) -> bytes:
     if seed is None:
         return SYSTEM.bytes(32)
     return Stream(hashlib.sha256(str(seed).encode()).digest(), (b"simulation", name.encode())).bytes(32)
-
-
-def _dropout_rule(drops: Mapping[str, str]) -> Callable[[str, Effect], bool]:
-    def leaves(party: str, effect: Effect) -> bool:
-        return (
-            party in drops and isinstance(effect, Send | Broadcast) and effect.kind.rpartition("/")[2] == drops[party]
-        )
-
-    return leaves
 
 
 def _uses_bounds(terms: Terms) -> bool:

@@ -54,7 +54,6 @@ class Terms:
             raise BadInput(f"{self.adder} adds up and is not one of the parties.")
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

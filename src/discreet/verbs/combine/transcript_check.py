@@ -91,7 +91,6 @@ class _PartyTranscript:
 
     @property
     def settled(self) -> bool:
-        """Whether it settled."""
         return any(signed.header.kind == SETTLED for signed in self.sent.values())
 
 

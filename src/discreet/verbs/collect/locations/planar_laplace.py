@@ -48,7 +48,7 @@ from discreet.noise.expand import BULK
 from discreet.noise.geometric import geometrics
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.collect.domain import Codes, Floats, plain_fields, set_fields
-from discreet.verbs.collect.report_arrays import in_batches, integer_type, to_integer_reports
+from discreet.verbs.collect.report_arrays import in_batches, integer_type, require_confidence, to_integer_reports
 
 Points = NDArray[np.int64]
 """A row for each point: steps east and north of the corner."""
@@ -114,7 +114,6 @@ class Region:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
         return plain_fields(self)
 
     def nearest(self, metres: ArrayLike) -> Points:
@@ -193,7 +192,6 @@ class PlanarLaplace:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
         return {**self.region.parameters, "epsilon": str(self.epsilon_within), "within": str(self.within)}
 
     @cached_property
@@ -230,8 +228,7 @@ class PlanarLaplace:
 
     def radius(self, confidence: float = 0.95) -> float:
         """Radius, metres, that contains the noise with a confidence, before the cut to the region."""
-        if not 0 < confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        require_confidence(confidence)
         low, high, left = 0.0, 1.0, 1 - confidence
         while (1 + high) * math.exp(-high) > left:
             low, high = high, 2 * high

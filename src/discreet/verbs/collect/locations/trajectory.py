@@ -73,7 +73,6 @@ class Trajectory:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
         return plain_fields(self)
 
     @cached_property

@@ -124,7 +124,6 @@ class DBitFlip(FrequencyOracle):
         return self._row(np.array([code]), self._spoken(1, stream("spoken")), stream("value", code))
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """The permanent answer itself."""
         return kept
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:

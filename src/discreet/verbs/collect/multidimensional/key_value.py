@@ -55,6 +55,7 @@ from discreet.verbs.collect.report_arrays import (
     chunks_of,
     count_bits,
     count_integer_reports,
+    in_batches,
     integer_type,
     reports_to_rows,
     require_reports,
@@ -405,9 +406,7 @@ class KeyValueUE(KeyValue):
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
         """Draw a report for each drawn pair, in batches of bounded memory."""
         step = max(1, _WORDS_PER_BATCH // word_count(len(self.keys)))
-        starts = range(0, max(pairs.keys.size, 1), step)
-        parts = [self._drawn(pairs.keys[at : at + step], pairs.high[at : at + step], entropy) for at in starts]
-        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        return in_batches(pairs.keys.size, lambda part: self._drawn(pairs.keys[part], pairs.high[part], entropy), step)
 
     def _drawn(self, keys: Any, high: Any, entropy: Entropy) -> pa.Array[Any]:
         """Draw all keys as others, and then the own one again."""

@@ -50,7 +50,6 @@ class NumberDistribution:
 
     @property
     def mean(self) -> float:
-        """Mean of the distribution."""
         return float(self.shares @ self.points)
 
     def table(self) -> pa.Table:

@@ -45,7 +45,6 @@ class NumberGrid:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
         return plain_fields(self)
 
     def round_randomly(self, values: Values, entropy: Entropy) -> Codes:

@@ -181,12 +181,10 @@ class Hybrid(MeanProtocol):
 
     @cached_property
     def duchi(self) -> Duchi:
-        """Duchi's mechanism."""
         return Duchi(self.grid, self.epsilon)
 
     @cached_property
     def piecewise(self) -> Piecewise:
-        """The piecewise mechanism."""
         return Piecewise(self.grid, self.epsilon)
 
     @cached_property
@@ -277,7 +275,6 @@ class Channel:
 
     @property
     def reports(self) -> int:
-        """Number of possible reports."""
         return len(self.parts[0])
 
     def keeps_to(self, epsilon: Fraction) -> bool:

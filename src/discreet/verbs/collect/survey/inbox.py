@@ -86,17 +86,14 @@ class Inbox:
         with self._lock:
             if bytes.fromhex(document["id"]) in self._ids:
                 return
-            self._use(document["code"], document["id"])
+            if self._codes is not None:
+                self._codes.use(document["code"] or "", document["id"])
+            elif document["code"] is not None:
+                raise BadInput("This survey has no codes.")
             self._reports.append(line)
             self._ids.add(bytes.fromhex(document["id"]))
             if self._codes is not None:
                 self._codes.forget_report(document["id"])
-
-    def _use(self, code: str | None, report: str) -> None:
-        if self._codes is not None:
-            self._codes.use(code or "", report)
-        elif code is not None:
-            raise BadInput("This survey has no codes.")
 
 
 def require_survey_reports(survey: Survey, reports: Mapping[str, Any]) -> None:
@@ -206,7 +203,6 @@ class _Lines:
             raise
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         self._file.close()
 
     def _truncate(self) -> None:
@@ -272,7 +268,6 @@ class OneTimeCodes:
         self._owed.pop(report, None)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

@@ -52,6 +52,7 @@ from discreet.verbs.collect.poisoning import (
     poisoning_tolerance,
 )
 from discreet.verbs.collect.release import make_release
+from discreet.verbs.collect.report_arrays import require_confidence
 from discreet.verbs.collect.survey.report_files import had_codes, read_reports
 from discreet.verbs.collect.survey.survey import QuestionTally, Survey
 
@@ -91,8 +92,7 @@ class SurveyResults:
     """Post-processing step of shares, if any; they may be biased then."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {self.confidence}.")
+        require_confidence(self.confidence)
         if self.postprocess is not None and self.postprocess not in STEPS:
             raise BadInput(f"There is no step {self.postprocess!r}.", hint=f"Known are {', '.join(STEPS)}.")
         for question in self.tallies:

@@ -137,7 +137,6 @@ class ColumnFunction(Function):
         super().check(terms)
 
     def measure(self, terms: Terms) -> NumberColumn:
-        """The column."""
         return one_number_column(self.of, terms)
 
 

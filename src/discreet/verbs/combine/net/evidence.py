@@ -40,7 +40,6 @@ class Evidence:
     second: Signed
 
     def dump(self) -> str:
-        """Evidence as JSON."""
         return document.dumps(
             {
                 name: {"header": _text(signed.raw), "signature": _text(signed.signature)}

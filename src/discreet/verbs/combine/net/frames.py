@@ -114,7 +114,6 @@ class Signed:
 
     @cached_property
     def header(self) -> Header:
-        """The header."""
         return Header.unpack(self.raw)
 
     def check(self, manifest: Manifest) -> None:
@@ -136,7 +135,6 @@ class Frame:
 
     @property
     def header(self) -> Header:
-        """The header."""
         return self.signed.header
 
     def check_body(self) -> None:
@@ -231,12 +229,12 @@ def _written(part: Any, most: int, widths: Mapping[int, int]) -> list[bytes]:
     if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.uint64, object):
         group = ModularGroup(_width(part, widths.get(len(part), 0)))
         _require_room(len(part), group.bits, most)
-        return [bytes([_tag(part)]), _SHAPE.pack(group.bits, len(part)), group.pack(part)]
+        return [
+            bytes([_WIDE if part.dtype == object else _WORDS]),
+            _SHAPE.pack(group.bits, len(part)),
+            group.pack(part),
+        ]
     raise BadInput(f"A message cannot say a {type(part).__name__}.")
-
-
-def _tag(vector: Vector) -> int:
-    return _WIDE if vector.dtype == object else _WORDS
 
 
 def _width(vector: Vector, known: int) -> int:

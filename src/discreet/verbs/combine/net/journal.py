@@ -72,7 +72,6 @@ class Journal:
         """Seed of all its draws: another for another input."""
 
     def record_message(self, frame: Frame) -> None:
-        """Record a received message."""
         signed = frame.signed
         self._add(_GOT, _FRAME.pack(len(signed.raw)), signed.raw, signed.signature, frame.body)
 
@@ -104,7 +103,6 @@ class Journal:
             os.fdatasync(self._handle)
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._handle)
 
     def _write_pending(self) -> None:

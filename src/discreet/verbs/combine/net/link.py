@@ -65,18 +65,15 @@ class Link(asyncio.BufferedProtocol):
         self._owner.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
         self._transport = None
         if not self.gone.done():
             self.gone.set_result(None)
         self._owner.closed(self)
 
     def pause_writing(self) -> None:
-        """The other side is slow."""
         self.full = True
 
     def resume_writing(self) -> None:
-        """The other side has caught up."""
         self.full = False
         self._owner.writable(self)
 
@@ -95,7 +92,6 @@ class Link(asyncio.BufferedProtocol):
         return memoryview(self._buffer)[self._end :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Handle received bytes."""
         try:
             if self._head:
                 self._filled += nbytes

@@ -179,7 +179,6 @@ class Mesh:
         return sum(peer.link.sent for peer in self.peers.values() if peer.link)
 
     def close(self) -> None:
-        """Close files and connections."""
         for peer in self.peers.values():
             if peer.link:
                 peer.link.leave()
@@ -201,7 +200,6 @@ class Mesh:
         return self.manifest.most_bytes if link.greeted else _MAX_HELLO_BYTES
 
     def arrived(self, link: Link, place: int, came: frames.Frame) -> None:
-        """Handle a received message."""
         peer = self.peers[link.peer]
         if peer.link is not link:
             return
@@ -263,7 +261,6 @@ class Mesh:
             self._stop(Aborted(said, culprits=(link.peer,)))
 
     def closed(self, link: Link) -> None:
-        """Handle a lost connection."""
         peer = self.peers.get(link.peer)
         if peer and peer.link is link:
             peer.link = None

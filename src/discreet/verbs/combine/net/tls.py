@@ -164,7 +164,6 @@ class TlsConnector:
 
 
 async def _connect(host: str, port: int) -> socket.socket:
-    """Open a connected socket."""
     loop = asyncio.get_running_loop()
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -278,11 +277,9 @@ class TlsTransport(asyncio.Transport):
             self._loop.call_soon(self._read)  # what came with the handshake
 
     def is_closing(self) -> bool:
-        """Whether nothing more can be sent."""
         return self._closing
 
     def get_write_buffer_size(self) -> int:
-        """Number of pending bytes."""
         return self._size
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -306,7 +303,6 @@ class TlsTransport(asyncio.Transport):
             self.abort()
 
     def abort(self) -> None:
-        """Close now."""
         if not self._gone:
             self._gone = self._closing = True
             self._loop.remove_reader(self._handle)

@@ -127,7 +127,6 @@ class TranscriptLog:
             os.fdatasync(self._files[0])
 
     def close(self) -> None:
-        """Close the files."""
         for handle in self._files:
             os.close(handle)
         self._files = []

@@ -91,7 +91,6 @@ class Moments:
         )
 
     def mean(self, i: int) -> Fraction:
-        """Mean of a column."""
         return self.columns[i].encoding.fraction(Fraction(self.sums[i], self.people))
 
     def covariance(self, i: int, j: int) -> Fraction:
@@ -157,13 +156,13 @@ class VerticalFunction(ABC):
         return ("Everybody learns the mean of every column and the covariance of every two, of the people shared.",)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PairwiseFunction(VerticalFunction):
-    """Means, and a figure for every two columns."""
+@declare(VERTICAL_FUNCTIONS, "covariance", rank=0, kw_only=True)
+class Covariance(VerticalFunction):
+    """Means, and the sample covariance of every two columns."""
 
     of: str = parameter("Columns of parties, with bounds: north/age:0:120.")
-    heads: ClassVar[tuple[str, ...]] = ()
-    """Names of further figures of each column."""
+    title: ClassVar[str] = "covariances of columns that different parties hold"
+    example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
 
     @property
     def text(self) -> str:
@@ -171,58 +170,30 @@ class _PairwiseFunction(VerticalFunction):
 
     def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
         names, every = [str(column) for column in found.columns], range(len(found.columns))
-        rows = [
-            [
-                names[i],
-                float(found.mean(i)),
-                *self.column_figures(found, i),
-                *(self.pair_figure(found, i, j) for j in every),
-            ]
-            for i in every
-        ]
-        return {**as_rows(["column", "mean", *self.heads, *names], rows), "number of people": found.people}
-
-    def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
-        """Figures of a column besides its mean."""
-        return ()
-
-    @abstractmethod
-    def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
-        """Figure of two columns."""
-
-
-@declare(VERTICAL_FUNCTIONS, "covariance", rank=0, kw_only=True)
-class Covariance(_PairwiseFunction):
-    """Means, and the sample covariance of every two columns."""
-
-    title: ClassVar[str] = "covariances of columns that different parties hold"
-    example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
-
-    def pair_figure(self, found: Moments, i: int, j: int) -> float:
-        return float(found.covariance(i, j))
+        rows = [[names[i], float(found.mean(i)), *(float(found.covariance(i, j)) for j in every)] for i in every]
+        return {**as_rows(["column", "mean", *names], rows), "number of people": found.people}
 
     def reveals(self) -> tuple[str, ...]:
         return ()
 
 
 @declare(VERTICAL_FUNCTIONS, "correlation", rank=1, kw_only=True)
-class Correlation(_PairwiseFunction):
-    """Means, standard deviations, and Pearson's correlation of every two columns."""
+class Correlation(Covariance):
+    """Means, standard deviations, and Pearson's correlation of every two columns; None with a constant column."""
 
     title: ClassVar[str] = "correlations of columns that different parties hold"
     example: ClassVar[str] = "correlation key=id of=north/age:0:120,south/visits:0:50"
 
-    heads: ClassVar[tuple[str, ...]] = ("deviation",)
+    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
+        names, every = [str(column) for column in found.columns], range(len(found.columns))
+        deviations = [sqrt(found.covariance(i, i)) for i in every]
+        rows = [
+            [names[i], float(found.mean(i)), deviations[i], *(_correlation(found, i, j) for j in every)] for i in every
+        ]
+        return {**as_rows(["column", "mean", "deviation", *names], rows), "number of people": found.people}
 
-    def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
-        return (sqrt(found.covariance(i, i)),)
-
-    def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
-        """Pearson's correlation; None with a constant column."""
-        both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
-        if not product:
-            return None
-        return sqrt(both * both / product) * (-1 if both < 0 else 1)
+    def reveals(self) -> tuple[str, ...]:
+        return VerticalFunction.reveals(self)
 
 
 @declare(VERTICAL_FUNCTIONS, "regression", rank=2, kw_only=True)
@@ -248,6 +219,11 @@ class VerticalRegression(VerticalFunction):
         whole = [ones, *([total, *row] for total, row in zip(found.sums, found.products, strict=True))]
         pairs = combinations_with_replacement(range(len(whole)), 2)
         return Pooled(self.y, self.x).answer([whole[i][j] for i, j in pairs], terms)
+
+
+def _correlation(found: Moments, i: int, j: int) -> float | None:
+    both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
+    return sqrt(both * both / product) * (-1 if both < 0 else 1) if product else None
 
 
 @declare(VERTICAL_FUNCTIONS, "overlap", rank=3, kw_only=True)

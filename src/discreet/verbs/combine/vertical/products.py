@@ -67,16 +67,13 @@ class ProductParty:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs of holders."""
         return tuple(combinations(self.holders, 2))
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The other parties."""
         return tuple(party for party in self.parties if party != self.name)
 
     def dealer(self, pair: Pair) -> str:
-        """Dealer of a pair."""
         return dealer(self.parties, self.holders, pair)
 
 
