@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import OUE
-from discreet.verbs.collect.frequency_oracle import ReportTally
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, ReportTally
 
 
 def estimated(supports: list[int], n: int, confidence: float = 0.95) -> FrequencyEstimate:

@@ -12,9 +12,9 @@ from scipy.optimize import minimize
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.estimate import STEPS, FrequencyEstimate
 from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import OUE
+from discreet.verbs.collect.frequency_oracle import STEPS, FrequencyEstimate
 
 N = 1000
 

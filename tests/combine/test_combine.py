@@ -8,7 +8,7 @@ from tests.combine.parties import PAY, prepared, together
 import discreet as dc
 from discreet.core.holder_copy import read_holder_copy
 from discreet.errors import BadInput
-from discreet.verbs.combine.simulation import Simulation
+from discreet.verbs.combine.combine import Simulation
 
 
 def test_all_parties_data_are_simulated_and_the_statement_promises_nothing():

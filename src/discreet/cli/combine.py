@@ -365,7 +365,7 @@ def functions(*, as_json: Json = False) -> None:
 
 
 def _show(release: Release[Any], participant: Participant, *, whole: bool) -> None:
-    from discreet.verbs.combine.result import Result
+    from discreet.verbs.combine.terms import Result
 
     included = release.recipe.parameters["included"]
     console().print(bold(str(Result(release.payload, tuple(included)))))

@@ -1,5 +1,4 @@
 from discreet.verbs.collect.domain import Domain as Domain
-from discreet.verbs.collect.estimate import FrequencyEstimate as FrequencyEstimate
 from discreet.verbs.collect.frequency.count_mean_sketch import CMS as CMS
 from discreet.verbs.collect.frequency.count_mean_sketch import HCMS as HCMS
 from discreet.verbs.collect.frequency.hadamard import Hadamard as Hadamard
@@ -11,6 +10,7 @@ from discreet.verbs.collect.frequency.randomized_response import Coins as Coins
 from discreet.verbs.collect.frequency.subset_selection import SubsetSelection as SubsetSelection
 from discreet.verbs.collect.frequency.unary_encoding import OUE as OUE
 from discreet.verbs.collect.frequency.unary_encoding import SUE as SUE
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate as FrequencyEstimate
 from discreet.verbs.collect.frequency_oracle import ReportTally as ReportTally
 from discreet.verbs.collect.heavy_hitters import PEM as PEM
 from discreet.verbs.collect.heavy_hitters import PrefixTree as PrefixTree

@@ -14,8 +14,7 @@ from discreet.core.statement import Statement
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Made
 from discreet.verbs.collect.domain import Domain
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate
 from discreet.verbs.collect.numbers.grid import NumberGrid

@@ -33,12 +33,11 @@ import pyarrow as pa
 from discreet.errors import BadInput
 from discreet.verbs.collect.confidence_intervals import log_tail_bounds
 from discreet.verbs.collect.domain import Counts, Floats
-from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.frequency.count_mean_sketch import CountMeanSketch
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import LocalHashing, bucket_edges
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle, ReportTally
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.report_arrays import Reports, reports_to_rows

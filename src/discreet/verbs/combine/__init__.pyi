@@ -1,6 +1,6 @@
+from discreet.verbs.combine.combine import Simulation as Simulation
+from discreet.verbs.combine.combine import simulate as simulate
 from discreet.verbs.combine.participation import LedgerCharge as LedgerCharge
-from discreet.verbs.combine.simulation import Simulation as Simulation
-from discreet.verbs.combine.simulation import simulate as simulate
 from discreet.verbs.combine.symbolic.leakage import Leakage as Leakage
 from discreet.verbs.combine.symbolic.leakage import leakage as leakage
 from discreet.verbs.combine.symbolic.leakage import leakages as leakages

@@ -37,9 +37,8 @@ from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.manifest import Manifest, dump, load
 from discreet.verbs.combine.net.transcript_log import SEEN, read_view
 from discreet.verbs.combine.picture import MessageDiagram, draw_messages
-from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.session import Charge
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 from discreet.verbs.combine.transcript import printable
 
 if TYPE_CHECKING:

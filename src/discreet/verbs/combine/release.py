@@ -17,8 +17,7 @@ from discreet.core.table import Table
 from discreet.releases.method import Bench, Made, Method
 from discreet.releases.pipeline import release
 from discreet.verbs.combine.picture import MessageDiagram
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 from discreet.verbs.combine.transcript import TranscriptEntry
 
 _COLUMN_TYPES: dict[str, pa.DataType] = {

@@ -21,8 +21,7 @@ from discreet.verbs.combine.distributed_noise import FigureSensitivity, noise_sh
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.protocols.protocol import Party
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 _WORD_BITS = 64
 

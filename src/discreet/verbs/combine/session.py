@@ -28,9 +28,8 @@ from discreet.verbs.combine.functions.sums import Parity
 from discreet.verbs.combine.protocols.masks import Dining
 from discreet.verbs.combine.protocols.protocol import SumProtocol
 from discreet.verbs.combine.protocols.rings import Paths
-from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
-from discreet.verbs.combine.terms import TermOptions, Terms, checked_name
+from discreet.verbs.combine.terms import Result, TermOptions, Terms, checked_name
 from discreet.verbs.combine.vertical import session as vertical
 
 if TYPE_CHECKING:

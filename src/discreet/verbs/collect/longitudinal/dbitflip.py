@@ -41,8 +41,7 @@ from discreet.verbs.collect.confidence_intervals import (
     share_error_bound,
 )
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle, ReportTally
 from discreet.verbs.collect.report_arrays import WORDS_PER_BATCH, count_bits, reports_to_rows, rows_to_reports
 from discreet.verbs.collect.report_distribution import IndependentBits, PublicChoice, SymmetricAnswers, round_down
 

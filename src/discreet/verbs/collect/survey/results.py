@@ -41,9 +41,8 @@ from discreet.verbs.collect.confidence_intervals import (
     share_error_bound,
 )
 from discreet.verbs.collect.domain import Floats
-from discreet.verbs.collect.estimate import STEPS, FrequencyEstimate
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.frequency_oracle import STEPS, FrequencyEstimate, FrequencyOracle, ReportTally
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.poisoning import (
     PoisoningAlarm,

@@ -34,9 +34,8 @@ from discreet.verbs.combine.functions.function import (
     limit_figures,
 )
 from discreet.verbs.combine.functions.sums import ColumnFunction
-from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 
 class _CellCounts(SingleSumFunction):

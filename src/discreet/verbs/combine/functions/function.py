@@ -20,9 +20,8 @@ from discreet.verbs.combine.data import Data, as_text
 from discreet.verbs.combine.distributed_noise import FigureSensitivity, require_drawable
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, FixedPoint, Units
-from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 MAX_SUM_FIGURES = 1 << 24
 """Maximum number of figures in one sum: checked before any list is made."""

@@ -48,9 +48,8 @@ from discreet.verbs.combine.functions.function import (
     target_column,
 )
 from discreet.verbs.combine.functions.sums import mean_and_variance, moments
-from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 _ENTROPY_DIGITS = 40
 _ENTROPY_STEP = Decimal(10) ** -20

@@ -38,9 +38,8 @@ from discreet.verbs.combine.functions.function import (
     limit_figures,
     number_columns,
 )
-from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.secure_sums import SecureSums
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 _FRACTION_BITS = 40
 _CONVERGED_STEP = Fraction(1, 2**30)

@@ -14,8 +14,7 @@ from discreet.verbs.combine.crypto import Crypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Body, Broadcast, Play, Receive
 from discreet.verbs.combine.group import ModularGroup, Vector
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 from discreet.verbs.combine.vertical import products, psi
 from discreet.verbs.combine.vertical.functions import HeldColumn, Moments, Overlap, VerticalFunction
 
