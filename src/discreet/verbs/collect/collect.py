@@ -106,8 +106,8 @@ def _protocol(
     if isinstance(values, NumberGrid):
         known = {entry.name: entry.kind for entry in MEAN_PROTOCOLS.entries()}
         if protocol not in known:
-            told = f"A mean cannot be collected by the protocol {protocol!r}."
-            raise BadInput(told, hint=f"Known are {', '.join(known)}.")
+            message = f"A mean cannot be collected by the protocol {protocol!r}."
+            raise BadInput(message, hint=f"Known are {', '.join(known)}.")
         return known[protocol](values, epsilon), reason
     if protocol == "coins":
         raise BadInput("Two coins have an epsilon of their own.", hint="Give protocol=collect.Coins() and no epsilon.")

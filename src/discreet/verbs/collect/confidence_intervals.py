@@ -125,8 +125,8 @@ def _coins(heads: int, n: int, error: float) -> float:
     for _ in range(40):
         middle = (low + high) / 2
         here = exp(ways + seen * log(middle) + (n - seen) * log1p(-middle))
-        held = here * float(terms @ ((1 - middle) / middle) ** steps) > error
-        low, high = (middle, high) if held else (low, middle)
+        plausible = here * float(terms @ ((1 - middle) / middle) ** steps) > error
+        low, high = (middle, high) if plausible else (low, middle)
     return high - seen / n
 
 

@@ -30,15 +30,15 @@ class Domain:
 
     def __init__(self, values: int | Iterable[Any]) -> None:
         """Values, or a number that stands for 0, 1, 2, … below it."""
-        given = tuple(range(values)) if isinstance(values, int) else tuple(values)
-        if len(given) < 2:
+        listed = tuple(range(values)) if isinstance(values, int) else tuple(values)
+        if len(listed) < 2:
             raise BadInput("A question needs at least two values to choose between.")
-        object.__setattr__(self, "values", given)
+        object.__setattr__(self, "values", listed)
         try:
             differ = pc.count_distinct(self._known).as_py()
         except (pa.ArrowException, OverflowError) as error:
             raise BadInput(f"The values of a question must be of one plain kind: {error}.") from None
-        if self._known.null_count or differ < len(given):
+        if self._known.null_count or differ < len(listed):
             raise BadInput("The values of a question must differ, and none may be missing.")
 
     def __len__(self) -> int:
@@ -64,8 +64,8 @@ class Domain:
                 raise DataError(_UNKNOWN_ANSWER, hint=f"Values are 0 to {len(self) - 1}.")
             return codes
         try:
-            given = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
-            result = pc.index_in(given.cast(self._known.type), value_set=self._known)
+            array = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
+            result = pc.index_in(array.cast(self._known.type), value_set=self._known)
         except (pa.ArrowException, OverflowError):  # what it says may quote an answer
             raise DataError(_UNKNOWN_ANSWER, hint=self._hint) from None
         if result.null_count:

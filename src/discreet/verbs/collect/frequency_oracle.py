@@ -321,9 +321,9 @@ def norm_cut(estimate: FrequencyEstimate) -> Floats:
     """Keep the largest counts that add up to n, and set the others to 0."""
     order = np.argsort(-estimate.counts, kind="stable")
     largest = np.maximum(estimate.counts[order], 0)
-    kept = np.cumsum(largest) - largest < estimate.n
+    large = np.cumsum(largest) - largest < estimate.n
     counts = np.zeros_like(estimate.counts)
-    counts[order[kept]] = largest[kept]
+    counts[order[large]] = largest[large]
     return counts
 
 

@@ -174,27 +174,27 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         groups = np.bincount(records["level"], minlength=self.levels)
         if not groups.all():
             raise BadInput(f"Of {self.levels} groups, some have no reports.", hint="Shorter strings need fewer groups.")
-        kept = np.zeros((1, self._words), dtype=np.uint64)
+        prefixes = np.zeros((1, self._words), dtype=np.uint64)
         for level in range(self.levels):
-            if not len(kept):
+            if not len(prefixes):
                 break
             start = level * self.step
             width = min(self.step, 8 * self.length - start)
             group = records[records["level"] == level]
-            result = self.reports.supports(group["row"], group["bucket"], kept, start, width)
+            result = self.reports.supports(group["row"], group["bucket"], prefixes, start, width)
             figures = self._level(result, records.size, group.size, level + 1 == self.levels, confidence)
             chosen = self.keep(figures)
             prefix, end = np.divmod(chosen, 1 << width)
-            kept = kept[prefix]
+            prefixes = prefixes[prefix]
             for bit in range(width):
                 word, shift = divmod(start + bit, 64)
-                kept[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
+                prefixes[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
         else:
             counts, deviations = figures.counts.reshape(-1)[chosen], figures.deviations.reshape(-1)[chosen]
             rise = float(self.reports.p_own - self.reports.q_other)
             reached = exact_share_error_bound(result.reshape(-1)[chosen], group.size, (1 - confidence) / result.size)
             return HeavyHitters(
-                self._strings(kept),
+                self._strings(prefixes),
                 counts,
                 deviations,
                 records.size,
@@ -238,14 +238,14 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
 
     def _bits(self, strings: list[bytes]) -> Bits:
         """Convert strings to rows of bits, the first bit of the first byte first."""
-        held = np.zeros((len(strings), 8 * self._words), dtype=np.uint8)
+        rows = np.zeros((len(strings), 8 * self._words), dtype=np.uint8)
         cut = np.array(strings, dtype=f"S{self.length}")
-        held[:, : self.length] = _REVERSED_BITS[cut.view(np.uint8).reshape(len(strings), self.length)]
-        return held.view("<u8").astype(np.uint64, copy=False)
+        rows[:, : self.length] = _REVERSED_BITS[cut.view(np.uint8).reshape(len(strings), self.length)]
+        return rows.view("<u8").astype(np.uint64, copy=False)
 
     def _strings(self, bits: Bits) -> tuple[bytes, ...]:
-        held = _REVERSED_BITS[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
-        return tuple(row.tobytes()[: self.length].rstrip(b"\0") for row in held)
+        rows = _REVERSED_BITS[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
+        return tuple(row.tobytes()[: self.length].rstrip(b"\0") for row in rows)
 
 
 @dataclass(frozen=True, init=False)

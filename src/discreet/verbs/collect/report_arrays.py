@@ -98,8 +98,8 @@ def rows_to_reports(rows: NDArray[Any]) -> pa.Array[Any]:
 
 def reports_to_rows(reports: pa.Array[Any]) -> NDArray[np.uint8]:
     """Convert reports of a fixed width to rows of bytes, without a copy."""
-    width, held = reports.type.bit_width // 8, reports.buffers()[1]
-    whole = np.frombuffer(memoryview(held) if held is not None else b"", np.uint8).reshape(-1, width)
+    width, buffer = reports.type.bit_width // 8, reports.buffers()[1]
+    whole = np.frombuffer(memoryview(buffer) if buffer is not None else b"", np.uint8).reshape(-1, width)
     return whole[reports.offset : reports.offset + len(reports)]
 
 

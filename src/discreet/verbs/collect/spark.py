@@ -56,10 +56,10 @@ def tally(oracle: FrequencyOracle, reports: DataFrame, column: str) -> ReportTal
     problems = result.column("problem").drop_null()
     if len(problems):
         raise DataError(problems[0].as_py(), hint="Read them with the survey that they were made by.")
-    kept = np.zeros(oracle.counter_length + 1, dtype=np.int64)
-    kept[result.column("place").to_numpy()] = result.column("number").to_numpy()  # -1 is the last place
+    sums = np.zeros(oracle.counter_length + 1, dtype=np.int64)
+    sums[result.column("place").to_numpy()] = result.column("number").to_numpy()  # -1 is the last place
     counted = oracle.tally()
-    counted.reports, counted.counts = int(kept[_REPORTS_INDEX]), kept[:_REPORTS_INDEX]
+    counted.reports, counted.counts = int(sums[_REPORTS_INDEX]), sums[:_REPORTS_INDEX]
     return counted
 
 

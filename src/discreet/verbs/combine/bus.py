@@ -94,12 +94,12 @@ class _Scheduler(Generic[T]):
             return
         of = waited.of if isinstance(waited, Gather) else (waited.of,)
         places = ((party, other, waited.kind) for other in of)
-        found = {place[1]: self.box.pop(place) for place in places if place in self.box}
-        if waited.told and (alone := [other for other, message in found.items() if message.sealed]):
-            said = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
-            self._end(party, Aborted(said, culprits=alone))
+        messages = {place[1]: self.box.pop(place) for place in places if place in self.box}
+        if waited.broadcast and (alone := [other for other, message in messages.items() if message.sealed]):
+            reason = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
+            self._end(party, Aborted(reason, culprits=alone))
             return
-        bodies = {other: message.body for other, message in found.items()}
+        bodies = {other: message.body for other, message in messages.items()}
         self._step(party, bodies if isinstance(waited, Gather) else bodies[waited.of])
 
     def _give_up(self, party: str) -> None:
@@ -115,9 +115,9 @@ class _Scheduler(Generic[T]):
         of = waited.of if isinstance(waited, Gather) else (waited.of,)
         return tuple(other for other in of if (party, other, waited.kind) not in self.box)
 
-    def _step(self, party: str, given: Any) -> None:
+    def _step(self, party: str, received: Any) -> None:
         try:
-            effect = self.playing[party].send(given)
+            effect = self.playing[party].send(received)
         except StopIteration as ended:
             self.results[party] = ended.value
             del self.playing[party]

@@ -94,8 +94,8 @@ def combine(
     of_a_party = {"data": data, "name": name, "keys": keys, "unit_column": unit_column, "charge": charge}
     if isinstance(source, str | Path):
         defaults = signature(combine).parameters
-        given = {"protocol": protocol, **terms}
-        if wrong := [option for option, value in given.items() if value != defaults[option].default]:
+        options = {"protocol": protocol, **terms}
+        if wrong := [option for option, value in options.items() if value != defaults[option].default]:
             raise BadInput(
                 f"{', '.join(wrong)}: the manifest says what is computed.", hint="Leave it out, or make a new manifest."
             )
@@ -149,9 +149,8 @@ class Simulation:
     def show(self, party: str = "") -> MessageDiagram:
         """All messages as a picture and a list; of a party, only what that party saw."""
         if not party:
-            return draw_messages(
-                self.title, self.terms.parties, self.messages, values=self.values, caption=self._caption
-            )
+            caption = " ".join((self.result.caption, *self.notes))
+            return draw_messages(self.title, self.terms.parties, self.messages, values=self.values, caption=caption)
         lines, own = self.view(party), {party: self.values[party]}
         return draw_messages(f"{self.title}: what {party} saw", self.terms.parties, lines, values=own, me=party)
 
@@ -177,10 +176,6 @@ class Simulation:
         """Function, protocol and number of parties."""
         among = number(len(self.terms.parties), "party", "parties")
         return f"{self.terms.function} by {self.terms.protocol} among {among}"
-
-    @property
-    def _caption(self) -> str:
-        return " ".join((f"The result is {told}." if "\n" not in (told := str(self.result)) else told, *self.notes))
 
     @property
     def notes(self) -> list[str]:
@@ -230,9 +225,9 @@ def simulate_terms(
 ) -> Simulation:
     """Run a session with these terms in this process."""
     digest = hashlib.sha256(dumps(terms.to_dict()).encode()).digest()
-    held = {name: Data.from_value(values[name]) for name in terms.parties}
+    data = {name: Data.from_value(values[name]) for name in terms.parties}
     plays = {
-        name: session.play(terms, name, NumericCrypto(_secret(name, seed), digest), held[name])
+        name: session.play(terms, name, NumericCrypto(_secret(name, seed), digest), data[name])
         for name in terms.parties
     }
     dropouts = dict(drops or {})

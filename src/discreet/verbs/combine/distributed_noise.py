@@ -115,13 +115,13 @@ def honest_count(terms: Terms) -> int:
     That one is whoever looks at the result: a party knows its own share and can subtract it.
     """
     least = terms.threshold or len(terms.parties)
-    found = terms.honest or max(least - 1, 1)
-    if not 1 <= found <= least:
+    honest = terms.honest or max(least - 1, 1)
+    if not 1 <= honest <= least:
         raise BadInput(
-            f"{found} parties cannot be counted on when {least} may be all that stay.",
+            f"{honest} parties cannot be counted on when {least} may be all that stay.",
             hint=f"Declare at most {least} honest ones, or a higher threshold.",
         )
-    return found
+    return honest
 
 
 def loss(terms: Terms) -> Loss | None:
@@ -194,9 +194,9 @@ def _rate(epsilon: Fraction, delta: Fraction, l1: int, l2_squared: int, among: i
 
 def _float_epsilon(variance: float, l1: int, l2_squared: int, delta: float) -> float:
     """The epsilon of the same bound, in floats."""
-    found = math.inf
+    epsilon = math.inf
     for order in _RENYI_ORDERS:
         more = min(((2 * order - 1) * l2_squared + 6 * l1) / (4 * variance**2), 1.5 * l1 / variance)
         excess = math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
-        found = min(found, order * l2_squared / (2 * variance) + more + excess)
-    return found
+        epsilon = min(epsilon, order * l2_squared / (2 * variance) + more + excess)
+    return epsilon

@@ -102,9 +102,9 @@ def find_participant(file: str | Path, name: str | None = None, keys: str | Path
     here = [party for party in manifest.terms.parties if (key_folder / f"{party}.key").is_file()]
     if name is None:
         if len(here) != 1:
-            found = f"are the keys of {', '.join(here)}" if here else "is no party's key"
+            present = f"are the keys of {', '.join(here)}" if here else "is no party's key"
             raise BadInput(
-                f"Which party is this? In {key_folder.resolve()} there {found}.",
+                f"Which party is this? In {key_folder.resolve()} there {present}.",
                 hint="Say --as NAME, and --keys FOLDER if NAME.key is elsewhere.",
             )
         [name] = here
@@ -212,10 +212,10 @@ def _load_data(terms: Terms, name: str, data: Any, unit_column: str | None) -> D
 
 def _describe_charge(file: Path, receipts: list[Receipt], charge: Charge | None) -> str:
     """Describe what an aborted session has cost this party."""
-    found = receipts[0] if receipts else None
-    if found is None and isinstance(charge, LedgerCharge) and file.is_file():
-        found = charge.ledger.find(file.read_text())
-    return f"What was charged stays charged: {found}." if found is not None else "Nothing was charged."
+    receipt = receipts[0] if receipts else None
+    if receipt is None and isinstance(charge, LedgerCharge) and file.is_file():
+        receipt = charge.ledger.find(file.read_text())
+    return f"What was charged stays charged: {receipt}." if receipt is not None else "Nothing was charged."
 
 
 def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
@@ -246,8 +246,7 @@ def _draw_folder(folder: Path, name: str) -> MessageDiagram:
     lines = [replace(one, number=number) for number, one in enumerate(read_view(folder, terms.parties), 1)]
     caption = "It has no result."
     if is_release(folder / RELEASE):
-        shown = str(Result(Release.load(folder / RELEASE).payload, ()))
-        caption = shown if "\n" in shown else f"The result is {shown}."
+        caption = Result(Release.load(folder / RELEASE).payload, ()).caption
     drawn = [one for one in lines if one.kind not in OWN_KINDS]  # how parties meet and part is listed, and not drawn
     diagram = draw_messages(f"What {name} saw of {session}", terms.parties, drawn, me=name, caption=caption)
     return replace(diagram, lines=tuple(lines))
@@ -306,13 +305,13 @@ class _ProgressPrinter:
         match progress.step:
             case "parties":
                 here = ", ".join((self._name, *progress.there))
-                said = f"There: {here}. Waiting for {waiting}."
+                message = f"There: {here}. Waiting for {waiting}."
             case "settled":
-                said = "All compare what they heard."
+                message = "All compare what they heard."
             case "end":
-                said = "Staying until the others have what they still need of this party."
+                message = "Staying until the others have what they still need of this party."
             case step:
-                said = f"Step {step}"
-        if said != self._last:
-            self._last = said
-            self._tell(said)
+                message = f"Step {step}"
+        if message != self._last:
+            self._last = message
+            self._tell(message)

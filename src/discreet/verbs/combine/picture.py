@@ -84,8 +84,8 @@ class MessageDiagram(Picture):
 
     def _repr_html_(self) -> str:
         """Inline SVG rather than an image, so that pointing at an arrow shows its contents."""
-        told = tag("pre" if "\n" in self.caption else "p", self.caption)
-        return markup(tag("h4", self.title), Markup(self.svg), told, style(_TABLE), entries_table(self.lines))
+        caption = tag("pre" if "\n" in self.caption else "p", self.caption)
+        return markup(tag("h4", self.title), Markup(self.svg), caption, style(_TABLE), entries_table(self.lines))
 
     def __repr__(self) -> str:
         return f"<MessageDiagram: {self.title}, {number(len(self.lines), 'message')}>"
@@ -197,9 +197,9 @@ class _Circle:
         return 10 if len(self.parties) > _LABELLED_PARTIES else 22 + 7.0 * longest
 
     def _message(self, one: TranscriptEntry, *, wordy: bool) -> Markup:
-        told = not one.sealed
+        is_broadcast = not one.sealed
         curves = [self._curve(one.of, other) for other in one.to] if self.arrows(one) else []
-        look, head = ("w t", "b") if told else ("w", "a")
+        look, head = ("w t", "b") if is_broadcast else ("w", "a")
         lines = (tag("path", class_=look, d=curve.path, marker_end=f"url(#dcc-{head})") for curve in curves)
         hover = f"{one.number}. {one.of} to {', '.join(one.to)} ({one.kind}): {one.what}"
         word = one.short if wordy else ""
@@ -285,10 +285,10 @@ def _describe_kind(kind: str, *, alone: bool) -> str:
     head, slash, word = kind.rpartition("/")
     base, _, ring = word.rpartition(" ")
     if ring.isdecimal() and base in _PLAIN:
-        said = f"{_PLAIN[base]}{f' (ring {ring})' if ring != '1' else ''}"
+        words = f"{_PLAIN[base]}{f' (ring {ring})' if ring != '1' else ''}"
     else:
-        said = _PLAIN.get(word, word)
-    return said if alone or not slash else f"{head}: {said}"
+        words = _PLAIN.get(word, word)
+    return words if alone or not slash else f"{head}: {words}"
 
 
 def _shorten(text: str) -> str:

@@ -121,8 +121,8 @@ def _signed_totals(total: Vector, group: ModularGroup, reach: int, lows: int | l
     if isinstance(lows, int) and group.bits < _WORD_BITS and abs(lows) * parties < 2 ** (_WORD_BITS - 2):
         return group.reduce(total + np.uint64(reach)).astype(np.int64) + (lows * parties - reach)
     each = [lows] * len(total) if isinstance(lows, int) else lows
-    found = ((int(value) + reach) % group.modulus - reach for value in total.tolist())
-    return np.array([value + parties * low for value, low in zip(found, each, strict=True)], dtype=object)
+    signed = ((int(value) + reach) % group.modulus - reach for value in total.tolist())
+    return np.array([value + parties * low for value, low in zip(signed, each, strict=True)], dtype=object)
 
 
 def _require_possible(total: Vector, group: ModularGroup, reach: int, most: int) -> None:

@@ -134,9 +134,9 @@ def _play_sums(terms: Terms, name: str, crypto: NumericCrypto, data: Data, *, ch
     if loss is not None and charge is not None:
         charge(loss, f"combine {crypto.stream('charge').bytes(16).hex()}")
     while True:
-        given = yield effect
+        received = yield effect
         try:
-            effect = playing.send(given)
+            effect = playing.send(received)
         except StopIteration as ended:
             result: Result = ended.value
             return result
@@ -171,7 +171,13 @@ def _sums_statement(terms: Terms) -> Statement:
         )
     loss = distributed_noise.loss(terms)
     if loss is not None:
-        assumes += _noise_assumes(terms, function.replaces)
+        honest = distributed_noise.honest_count(terms)
+        assumes += [
+            f"At least {honest} of the parties that stay to the end add their noise and tell it nobody.",
+            "Only coalitions that are named above put together what they saw: in a single value there is little noise.",
+        ]
+        if not function.replaces:
+            assumes.append(f"No {terms.unit} has more than one row in all parties' data together.")
         caveats += _noise_caveats(terms)
     return Statement(
         "party" if function.replaces and terms.unit == "person" else terms.unit,
@@ -182,15 +188,6 @@ def _sums_statement(terms: Terms) -> Statement:
         caveats=tuple(caveats),
         replaces=function.replaces and loss is not None,
     )
-
-
-def _noise_assumes(terms: Terms, replaces: bool) -> list[str]:
-    among = distributed_noise.honest_count(terms)
-    said = [
-        f"At least {among} of the parties that stay to the end add their noise and tell it nobody.",
-        "Only coalitions that are named above put together what they saw: in a single value there is little noise.",
-    ]
-    return said if replaces else [*said, f"No {terms.unit} has more than one row in all parties' data together."]
 
 
 def _noise_caveats(terms: Terms) -> list[str]:

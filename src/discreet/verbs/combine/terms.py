@@ -94,6 +94,11 @@ class Result:
         return "\n".join(_lines(self.value))
 
     @property
+    def caption(self) -> str:
+        """The result as a sentence, or as several lines."""
+        return text if "\n" in (text := str(self)) else f"The result is {text}."
+
+    @property
     def picture(self) -> Picture | None:
         """Bar chart of counts; None for other results."""
         counts = self.value.get("counts") if isinstance(self.value, dict) else None
@@ -106,16 +111,16 @@ def _lines(value: Any, indent: str = "") -> list[str]:
     """Plain data as lines of text."""
     if not isinstance(value, dict):
         return [indent + _shown(value)]
-    found = []
+    lines = []
     if "columns" in value and "rows" in value and isinstance(value["rows"], list):
-        found += _table(value["columns"], value["rows"], indent)
+        lines += _table(value["columns"], value["rows"], indent)
         value = {key: item for key, item in value.items() if key not in ("columns", "rows")}
     for key, item in value.items():
         if isinstance(item, dict):
-            found += [f"{indent}{key}", *_lines(item, indent + "  ")]
+            lines += [f"{indent}{key}", *_lines(item, indent + "  ")]
         else:
-            found.append(f"{indent}{key}: {_shown(item)}")
-    return found
+            lines.append(f"{indent}{key}: {_shown(item)}")
+    return lines
 
 
 def _table(columns: list[str], rows: list[list[Any]], indent: str) -> list[str]:

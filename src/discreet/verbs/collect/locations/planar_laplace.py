@@ -118,10 +118,10 @@ class Region:
 
     def nearest(self, metres: ArrayLike) -> Points:
         """Nearest point to each place, given by metres east and north of the corner."""
-        given = np.asarray(metres, dtype=np.float64)
-        if given.shape[-1:] != (2,) or np.isnan(given).any():
+        places = np.asarray(metres, dtype=np.float64)
+        if places.shape[-1:] != (2,) or np.isnan(places).any():
             raise DataError("A place is metres east and metres north.", hint="Leave out places that are not known.")
-        return self.cut(np.rint(np.clip(given / float(self.step), -(2.0**52), 2.0**52)).astype(np.int64))
+        return self.cut(np.rint(np.clip(places / float(self.step), -(2.0**52), 2.0**52)).astype(np.int64))
 
     def cut(self, points: Points) -> Points:
         """Nearest point of the region to each point."""
@@ -290,9 +290,9 @@ def offsets(rate: Fraction, count: int, entropy: Entropy) -> Points:
         tries = min(_DRAWS_PER_BATCH, (count - have) * 3 // 2 + 16)
         steps = axis.draws(2 * tries, entropy).reshape(tries, 2)
         spare = lengths(steps) - _AXIS_WEIGHT * np.minimum(np.abs(steps), _MAX_LENGTH // UNIT // 2).sum(axis=1)
-        kept = steps[geometrics(1 / rate, tries, entropy) >= spare][: count - have]
-        made[have : have + len(kept)] = kept
-        have += len(kept)
+        accepted = steps[geometrics(1 / rate, tries, entropy) >= spare][: count - have]
+        made[have : have + len(accepted)] = accepted
+        have += len(accepted)
     return made
 
 

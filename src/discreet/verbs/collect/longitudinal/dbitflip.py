@@ -122,8 +122,8 @@ class DBitFlip(FrequencyOracle):
         """The values that the device speaks of, and the permanent bits of its value."""
         return self._row(np.array([code]), self._spoken(1, stream("spoken")), stream("value", code))
 
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        return kept
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+        return permanent
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw the first reports of devices."""

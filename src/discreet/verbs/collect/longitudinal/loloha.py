@@ -82,9 +82,10 @@ class LGRR(MemoizedOracle, GRR):
         fade = power_lower(1 / self.instantaneous_ratio, rounds)
         return (a + (d - 1) * b * fade) / (b + (a + (d - 2) * b) * fade)
 
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw the permanent answer, or another value."""
-        codes = randomized_response(kept.to_numpy().astype(np.int64), self.p_instantaneous, len(self.domain), entropy)
+        answers = permanent.to_numpy().astype(np.int64)
+        codes = randomized_response(answers, self.p_instantaneous, len(self.domain), entropy)
         return pa.array(codes.astype(self.report_type.to_pandas_dtype()))
 
 
@@ -142,13 +143,13 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         function = stream("function")
         a, b = (int(function.many_below(self.field, 1)[0]) for _ in range(2))
         bucket = bucket_of(np.array([(a * code + b) % self.field]), self.field, self.buckets)
-        kept = randomized_response(bucket, self.permanent.p_own, self.buckets, stream("bucket", bucket[0]))
+        answer = randomized_response(bucket, self.permanent.p_own, self.buckets, stream("bucket", bucket[0]))
         row = np.empty((1, self.report_type.byte_width), dtype=np.uint8)
-        row[0, :-1], row[0, -1] = np.array([a, b], dtype="<u4").view(np.uint8), kept[0]
+        row[0, :-1], row[0, -1] = np.array([a, b], dtype="<u4").view(np.uint8), answer[0]
         return rows_to_reports(row)
 
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw the function, and the permanent bucket or another."""
-        rows = reports_to_rows(kept).copy()
+        rows = reports_to_rows(permanent).copy()
         rows[:, -1] = randomized_response(rows[:, -1].astype(int), self.inner.p_instantaneous, self.buckets, entropy)
         return rows_to_reports(rows)

@@ -96,7 +96,7 @@ class MemoizedOracle(FrequencyOracle):
         """The permanent step, taken once for each value."""
 
     @abstractmethod
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw a report of each permanent answer: the instantaneous step."""
 
     @abstractmethod

@@ -74,11 +74,11 @@ class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
         one = (a + (1 - a) * fade) / (b + (1 - b) * fade)
         return one * (1 - b + b * fade) / (1 - a + a * fade)
 
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         d, words = len(self.domain), word_count(len(self.domain))
-        rows = np.zeros((len(kept), 8 * words), dtype=np.uint8)
-        rows[:, : kept.type.byte_width] = reports_to_rows(kept)
-        turned = packed_flips(1 - self.p_instantaneous, len(kept) * words, entropy).reshape(-1, words)
+        rows = np.zeros((len(permanent), 8 * words), dtype=np.uint8)
+        rows[:, : permanent.type.byte_width] = reports_to_rows(permanent)
+        turned = packed_flips(1 - self.p_instantaneous, len(permanent) * words, entropy).reshape(-1, words)
         return bits_to_reports(rows.view("<u8") ^ turned, d)
 
     def _p_in_report(self, probability: Fraction) -> Fraction:

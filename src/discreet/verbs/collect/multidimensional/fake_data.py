@@ -212,11 +212,11 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
 def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
     """Convert weights of values to probabilities in whole 2**-64ths."""
-    given = [Fraction(1)] * len(domain) if weights is None else [exact(weight, "a weight") for weight in weights]
-    if len(given) != len(domain) or min(given) == 0:
+    exact_weights = [exact(weight, "a weight") for weight in ([1] * len(domain) if weights is None else weights)]
+    if len(exact_weights) != len(domain) or min(exact_weights) == 0:
         raise BadInput("A prior has a weight above 0 for every value.", hint="Else a value would be known to be true.")
-    common = prod({weight.denominator for weight in given})
-    parts = to_units([int(weight * common) for weight in given])
+    common = prod({weight.denominator for weight in exact_weights})
+    parts = to_units([int(weight * common) for weight in exact_weights])
     if min(parts) == 0:
         raise BadInput("A weight of a prior is too small to be drawn by.")
     return parts

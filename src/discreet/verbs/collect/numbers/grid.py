@@ -65,8 +65,8 @@ class NumberGrid:
     def numbers(self, values: Values) -> Floats:
         """Convert answers to floating-point numbers; a missing one is an error."""
         try:
-            given = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
-            numbers = np.asarray(given, dtype=np.float64)
+            array = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
+            numbers = np.asarray(array, dtype=np.float64)
         except (pa.ArrowException, TypeError, ValueError):  # what it says may quote an answer
             raise DataError("An answer is no number.") from None
         if np.isnan(numbers).any():

@@ -123,19 +123,19 @@ def as_array(protocol: QuestionProtocol, reports: list[Any]) -> pa.Array[Any]:
 
 def read_batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
     """Read the reports in a file in batches: the number of people, and the reports on each question."""
-    held: list[dict[str, Any]] = []
+    batch: list[dict[str, Any]] = []
     for line in _read(path, survey):
-        held.append(line["reports"])
-        if len(held) == _LINES_PER_BATCH:
-            yield len(held), _columns(survey, held)
-            held = []
-    if held:
-        yield len(held), _columns(survey, held)
+        batch.append(line["reports"])
+        if len(batch) == _LINES_PER_BATCH:
+            yield len(batch), _columns(survey, batch)
+            batch = []
+    if batch:
+        yield len(batch), _columns(survey, batch)
 
 
-def _columns(survey: Survey, held: list[dict[str, Any]]) -> dict[str, pa.Array[Any]]:
+def _columns(survey: Survey, batch: list[dict[str, Any]]) -> dict[str, pa.Array[Any]]:
     return {
-        protocol.name: as_array(protocol, [one[protocol.name] for one in held if protocol.name in one])
+        protocol.name: as_array(protocol, [one[protocol.name] for one in batch if protocol.name in one])
         for protocol in survey.protocols
     }
 

@@ -184,10 +184,10 @@ def estimate_survey(
         PoisoningDetector(question.mechanism) if isinstance(question.mechanism, FrequencyOracle) else None
         for question in tallies
     ]
-    given: dict[bytes, Path] = {}
+    digests: dict[bytes, Path] = {}
     for path in paths:
         codes = had_codes(survey, path) and codes
-        digest, before = _digest(path, given), people
+        digest, before = _digest(path, digests), people
         for number, columns in read_reports(survey, path):
             people += number
             for question, detector in zip(tallies, detectors, strict=True):
@@ -195,7 +195,7 @@ def estimate_survey(
                 if detector is not None:
                     detector.add(columns[question.protocol.name])
         if people > before:
-            given[digest] = path
+            digests[digest] = path
     if people == 0:
         raise BadInput("There are no reports yet.")
     raised = [
@@ -214,12 +214,12 @@ def _alarms(question: QuestionTally, detector: PoisoningDetector | None) -> tupl
     return detect_poisoning_of_numbers(question.mechanism, question.tally)
 
 
-def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
+def _digest(path: Path, digests: dict[bytes, Path]) -> bytes:
     """Digest of a file; an error if another file has the same."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
-    if digest in given:
-        raise BadInput(f"The same reports are in {given[digest]} and {path}.", hint="Give them once.")
+    if digest in digests:
+        raise BadInput(f"The same reports are in {digests[digest]} and {path}.", hint="Give them once.")
     return digest
 
 

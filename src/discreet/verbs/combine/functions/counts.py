@@ -68,8 +68,8 @@ class Histogram(_CellCounts):
     def local(self, data: Data, terms: Terms) -> list[int]:
         if self._choice(terms) is not None:
             [choice] = category_columns(self.of, terms)
-            found = count_categories(data, (choice,))
-            return [found[value,] for value in choice.values]
+            counts = count_categories(data, (choice,))
+            return [counts[value,] for value in choice.values]
         edges = self._edges(terms)
         units, times = data.numbers(self.of, FixedPoint(edges[0], edges[-1], terms.decimals))
         places = np.minimum(np.searchsorted(edges, units, side="right") - 1, len(edges) - 2)
@@ -116,8 +116,8 @@ class ContingencyTable(_CellCounts):
 
     def local(self, data: Data, terms: Terms) -> list[int]:
         of = category_columns(self.of, terms)
-        found = count_categories(data, of)
-        return [found[values] for values in product(*(choice.values for choice in of))]
+        counts = count_categories(data, of)
+        return [counts[values] for values in product(*(choice.values for choice in of))]
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
         of = category_columns(self.of, terms)

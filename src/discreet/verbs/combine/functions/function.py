@@ -146,10 +146,10 @@ DeclaredColumn: TypeAlias = NumberColumn | CategoryColumn
 
 def parse_columns(text: str, terms: Terms) -> tuple[DeclaredColumn, ...]:
     """Parse columns, separated by commas."""
-    found = tuple(_parse_column(part.strip(), terms) for part in text.split(","))
-    if len({field.name for field in found}) < len(found):
+    columns = tuple(_parse_column(part.strip(), terms) for part in text.split(","))
+    if len({field.name for field in columns}) < len(columns):
         raise BadInput(f"A column comes twice in {text!r}.")
-    return found
+    return columns
 
 
 def number_columns(text: str, terms: Terms) -> tuple[NumberColumn, ...]:
@@ -162,15 +162,15 @@ def number_columns(text: str, terms: Terms) -> tuple[NumberColumn, ...]:
 
 def category_columns(text: str, terms: Terms) -> tuple[CategoryColumn, ...]:
     """Parse columns of categories."""
-    found = []
+    columns = []
     for part in text.split(","):
         if "|" not in part:
             name = part.partition(":")[0]
             raise BadInput(f"The categories of {name!r} are not declared.", hint=f"Write {name}:yes|no")
         field = _parse_column(part.strip(), terms)
         assert isinstance(field, CategoryColumn)  # noqa: S101  # there is a bar in it
-        found.append(field)
-    return tuple(found)
+        columns.append(field)
+    return tuple(columns)
 
 
 def target_column(y: str, inputs: Sequence[DeclaredColumn], terms: Terms, example: str) -> CategoryColumn:
@@ -183,11 +183,11 @@ def target_column(y: str, inputs: Sequence[DeclaredColumn], terms: Terms, exampl
 
 def count_categories(data: Data, of: tuple[CategoryColumn, ...]) -> Counter[tuple[str, ...]]:
     """Number of rows with each combination of categories; DataError for one that was not declared."""
-    found = data.counts([choice.name for choice in of])
-    for values in found:
+    counts = data.counts([choice.name for choice in of])
+    for values in counts:
         for value, choice in zip(values, of, strict=True):
             require_declared(value, choice)
-    return found
+    return counts
 
 
 def require_declared(value: str, choice: CategoryColumn) -> str:

@@ -110,7 +110,7 @@ class Bayes(SingleSumFunction):
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
         target, inputs = self._fields(terms)
-        given: dict[str, Any] = {}
+        tables: dict[str, Any] = {}
         left = iter(totals)
         classes = {value: next(left) for value in target.values}
         for column in inputs:
@@ -120,17 +120,17 @@ class Bayes(SingleSumFunction):
                     n = next(left)
                     among = max(classes[one], 0) + len(column.values)
                     rows.append((one, value, n, min((max(n, 0) + 1) / among, 1.0)))
-                given[column.name] = as_rows([target.name, column.name, "rows", "chance"], rows)
+                tables[column.name] = as_rows([target.name, column.name, "rows", "chance"], rows)
                 continue
             first = [next(left) for _ in target.values]
             second = [next(left) for _ in target.values]
             noisy = terms.epsilon is not None
-            told = (
+            summaries = (
                 (one, *mean_and_variance([classes[one], a, b], column, noisy=noisy))
                 for one, a, b in zip(target.values, first, second, strict=True)
             )
-            given[column.name] = as_rows([target.name, "mean", "variance"], told)
-        return {"classes": classes, "given": given}
+            tables[column.name] = as_rows([target.name, "mean", "variance"], summaries)
+        return {"classes": classes, "given": tables}
 
     def check(self, terms: Terms) -> None:
         target, inputs = self._fields(terms)
@@ -177,12 +177,12 @@ class Id3Tree(Function):
             limit_figures(sum(len(choice.values) for _, choice in wanted) * len(target.values))
             own = [n for node, choice in wanted for n in _cells(rows, node, choice, target, inputs)]
             totals = iter((yield from secure_sums.total(own, 0, MAX_PARTY_ROWS)).values)
-            found: dict[int, list[tuple[CategoryColumn, list[tuple[int, ...]]]]] = {}
+            options: dict[int, list[tuple[CategoryColumn, list[tuple[int, ...]]]]] = {}
             for node, choice in wanted:
                 cells = [tuple(next(totals) for _ in target.values) for _ in choice.values]
-                found.setdefault(id(node), []).append((choice, cells))
+                options.setdefault(id(node), []).append((choice, cells))
             root = root or level[0]
-            level = [child for node in level for child in _split(node, found[id(node)], target)]
+            level = [child for node in level for child in _split(node, options[id(node)], target)]
         assert root is not None  # noqa: S101  # a depth of one at least, and a column
         return secure_sums.result(_as_data(root, target), self.reveals(secure_sums.terms))
 
@@ -215,11 +215,11 @@ def _cells(
 ) -> list[int]:
     """Number of a node's rows with each category of a column and each class."""
     places = {one.name: place for place, one in enumerate(inputs, 1)}
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for values, n in rows.items():
         if all(values[places[name]] == value for name, value in node.path.items()):
-            found[values[places[choice.name]], values[0]] += n
-    return [found[value, one] for value in choice.values for one in target.values]
+            counts[values[places[choice.name]], values[0]] += n
+    return [counts[value, one] for value in choice.values for one in target.values]
 
 
 def _split(
@@ -259,14 +259,14 @@ def _majority(node: _Node, target: CategoryColumn) -> str:
 
 
 def _as_data(node: _Node, target: CategoryColumn) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    document: dict[str, Any] = {
         "says": _majority(node, target),
         "rows": dict(zip(target.values, node.classes, strict=True)),
     }
     if node.split:
-        said["asks"] = node.split
-        said["answers"] = {value: _as_data(child, target) for value, child in node.children.items()}
-    return said
+        document["asks"] = node.split
+        document["answers"] = {value: _as_data(child, target) for value, child in node.children.items()}
+    return document
 
 
 @declare(COMBINE_FUNCTIONS, "kmeans", rank=14)
@@ -321,8 +321,8 @@ class KMeans(Function):
             (*(float(one.encoding.fraction(at)) for at, one in zip(centre, of, strict=True)), n)
             for centre, n in zip(centres, sizes, strict=True)
         )
-        told = as_rows([*(one.name for one in of), "rows"], rows)
-        return secure_sums.result({**told, "converged": converged, "rounds": done}, self.reveals(secure_sums.terms))
+        table = as_rows([*(one.name for one in of), "rows"], rows)
+        return secure_sums.result({**table, "converged": converged, "rounds": done}, self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
         return self.rounds
@@ -343,8 +343,8 @@ class KMeans(Function):
 
 def _halton(place: int, base: int) -> Fraction:
     """Halton sequence: the digits of a number in some base, mirrored at the point."""
-    found, part = Fraction(0), Fraction(1, base)
+    point, part = Fraction(0), Fraction(1, base)
     while place:
         place, digit = divmod(place, base)
-        found, part = found + digit * part, part / base
-    return found
+        point, part = point + digit * part, part / base
+    return point

@@ -167,10 +167,10 @@ class Logistic(Function):
         while done < self.rounds and not converged and max(map(abs, at)) < _MAX_COEFFICIENT:
             done += 1
             totals = (yield from secure_sums.total(_derivatives(x, y, at), -most, most)).values
-            found = iter(totals[size:])
+            entries = iter(totals[size:])
             bends = [[0] * size for _ in range(size)]
             for row, column in combinations_with_replacement(range(size), 2):
-                bends[row][column] = bends[column][row] = next(found)
+                bends[row][column] = bends[column][row] = next(entries)
             if done > 1 and not any(map(any, bends)):
                 break  # every row is told apart, and the coefficients grow without end
             spread = inverse(bends)
@@ -233,5 +233,5 @@ def _coefficients(
         )
         estimate = sum((a * b for a, b in zip(row, at, strict=True)), Fraction(0))
         rows.append((name, float(estimate), math.sqrt(max(variance, 0))))
-    told = as_rows(["coefficient", "estimate", "standard error"], rows)
-    return {**told, "converged": converged, "rounds": rounds}
+    table = as_rows(["coefficient", "estimate", "standard error"], rows)
+    return {**table, "converged": converged, "rounds": rounds}

@@ -71,8 +71,8 @@ class Sum(SingleSumFunction):
 
     def answer(self, totals: list[int], terms: Terms) -> Any:
         encoding = self._grid(terms)
-        found = [encoding.decode(total) for total in totals] if encoding.decimals else totals
-        return found[0] if self.length == 1 else found
+        values = [encoding.decode(total) for total in totals] if encoding.decimals else totals
+        return values[0] if self.length == 1 else values
 
     def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
         """Sensitivity of all places together."""
@@ -141,10 +141,10 @@ class ColumnFunction(Function):
 
 def one_number_column(text: str, terms: Terms) -> NumberColumn:
     """Parse the one column of numbers that a text declares."""
-    found = number_columns(text, terms)
-    if len(found) > 1:
+    columns = number_columns(text, terms)
+    if len(columns) > 1:
         raise BadInput(f"{text!r} is more than one column.", hint="Name one.")
-    return found[0]
+    return columns[0]
 
 
 @declare(COMBINE_FUNCTIONS, "mean", rank=2)
@@ -177,10 +177,10 @@ class Mean(ColumnFunction, SingleSumFunction):
         measure = self.measure(terms)
         n, first = totals[:2]
         mean, _ = mean_and_variance(totals, measure, noisy=terms.epsilon is not None)
-        told: dict[str, Any] = {"mean": mean, "rows": n}
+        figures: dict[str, Any] = {"mean": mean, "rows": n}
         if terms.epsilon is None:
-            told["sum"] = measure.encoding.decode((first + n * measure.middle) // 2)
-        return told
+            figures["sum"] = measure.encoding.decode((first + n * measure.middle) // 2)
+        return figures
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         also = ", and the sum of their squares" if self.powers > 1 else ""
@@ -197,10 +197,10 @@ class Variance(Mean):
     powers: ClassVar[int] = 2
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
-        told = super().answer(totals, terms)
+        figures = super().answer(totals, terms)
         _, variance = mean_and_variance(totals, self.measure(terms), noisy=terms.epsilon is not None)
         deviation = None if variance is None else math.sqrt(variance)
-        return {"mean": told.pop("mean"), "variance": variance, "deviation": deviation, **told}
+        return {"mean": figures.pop("mean"), "variance": variance, "deviation": deviation, **figures}
 
 
 def moments(units: Units, times: Units, measure: NumberColumn, powers: int) -> list[int]:
@@ -209,8 +209,8 @@ def moments(units: Units, times: Units, measure: NumberColumn, powers: int) -> l
         2 * units - measure.middle if measure.encoding.magnitude < 2**60 else 2 * units.astype(object) - measure.middle
     )
     weighted = off * times if measure.encoding.width < 2**30 else off.astype(object) * times
-    found = [exact_sum(times), int(weighted.sum()) if weighted.dtype == object else exact_sum(weighted)]
-    return [*found, exact_dot(off, weighted)][: powers + 1]
+    sums = [exact_sum(times), int(weighted.sum()) if weighted.dtype == object else exact_sum(weighted)]
+    return [*sums, exact_dot(off, weighted)][: powers + 1]
 
 
 def mean_and_variance(totals: list[int], measure: NumberColumn, *, noisy: bool) -> tuple[float | None, float | None]:

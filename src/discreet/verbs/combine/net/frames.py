@@ -302,10 +302,10 @@ class _WireReader:
         packed = self.take(group.size(length))
         if (tag == _WIDE) != (bits > _WORD_BITS):
             raise BadInput("A vector has another type than its width says.")
-        found = group.unpack(bytes(packed), length)
-        if bits == 1 and group.pack(found) != packed:
+        vector = group.unpack(bytes(packed), length)
+        if bits == 1 and group.pack(vector) != packed:
             raise BadInput("A vector has bits after its end.")
-        return found
+        return vector
 
     def end(self) -> None:
         if self._at != len(self._data):

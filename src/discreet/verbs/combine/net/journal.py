@@ -81,8 +81,8 @@ class Journal:
 
     def record_abort(self, error: Aborted) -> None:
         """Record that the session ended without a result."""
-        told = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
-        self._add(_ENDED, document.dumps(told).encode())
+        ending = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
+        self._add(_ENDED, document.dumps(ending).encode())
         self.flush()
 
     def record_settled(self, heard: bytes, head: bytes) -> None:
@@ -135,8 +135,8 @@ class Journal:
             (folder / _NEW).rename(folder / SECRET)
         if not (folder / SECRET).is_file():
             raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
-        held = FORMAT.read(document.loads(records[0][1].decode()), folder)
-        if len(records) == 1 and held != begun and {**held, "brought": brought} == begun:  # nobody was met yet
+        first = FORMAT.read(document.loads(records[0][1].decode()), folder)
+        if len(records) == 1 and first != begun and {**first, "brought": brought} == begun:  # nobody was met yet
             os.ftruncate(self._handle, 0)
             self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
             self.flush()
@@ -147,7 +147,7 @@ class Journal:
             ("brought", "input"),
             ("version", "version of discreet"),
         ):
-            if held.get(part) != begun[part]:
+            if first.get(part) != begun[part]:
                 raise BadInput(
                     f"{folder} was begun with another {what}, and a session goes on only with the same.",
                     hint="Take that again, or agree on a new session (discreet combine new).",
@@ -177,11 +177,11 @@ class Journal:
                 signed = Signed(data[_FRAME.size : at], data[at : at + SIGNATURE_BYTES])
                 self.frames.append(Frame(signed, data[at + SIGNATURE_BYTES :]))
             case 3:
-                found = document.loads(data.decode())
-                self.late[found["place"]] = tuple(found["late"])
+                record = document.loads(data.decode())
+                self.late[record["place"]] = tuple(record["late"])
             case 4:
-                told = document.loads(data.decode())
-                self.ended = Aborted(told["message"], culprits=told["culprits"], hint=told["hint"])
+                ending = document.loads(data.decode())
+                self.ended = Aborted(ending["message"], culprits=ending["culprits"], hint=ending["hint"])
             case 5:
                 self.over = True
             case 6:

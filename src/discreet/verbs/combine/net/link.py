@@ -148,7 +148,7 @@ class Link(asyncio.BufferedProtocol):
         word, count, size = _HEAD.unpack_from(self._buffer, self._start)
         if word in (HAVE, DONE, ASK, BUSY):
             self._start += _HEAD.size
-            self._owner.told(self, word, count)
+            self._owner.control(self, word, count)
             return True
         if word != _FRAME or size > MAX_HEADER_BYTES:
             raise BadInput("What came is no message.")
@@ -198,7 +198,7 @@ class Peer:
     """Messages received from it, in their order."""
     known: dict[str | int, Signed] = field(default_factory=dict)
     """The same by kind, and by number."""
-    told: list[Signed] = field(default_factory=list)
+    broadcasts: list[Signed] = field(default_factory=list)
     """Its broadcasts, by place."""
     chain: list[bytes] = field(default_factory=list)
     """Digests of its broadcasts, up to each of them."""
@@ -223,10 +223,10 @@ class Peer:
         """Record a broadcast; BadInput if it left one out."""
         if signed.header.sealed or signed.header.kind == ABORT:
             return
-        if signed.header.place != len(self.told):
+        if signed.header.place != len(self.broadcasts):
             raise BadInput("It left out something that it told others.")
         before = self.chain[-1] if self.chain else b""
-        self.told.append(signed)
+        self.broadcasts.append(signed)
         self.chain.append(hashlib.sha256(before + signed.raw).digest())
 
 

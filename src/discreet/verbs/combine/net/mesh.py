@@ -118,13 +118,15 @@ class Mesh:
 
         It shows what it was told by those whom it is ``about``: others may have been told something else.
         """
-        proof = evidence.pack_proof(signed for name in about if name in self.peers for signed in self.peers[name].told)
-        said = {"culprits": error.culprits, "why": evidence.printable_excerpt(error.message), "proof": proof}
-        self._to_all(self._framed(_LAST_NUMBER, frames.ABORT, said))
+        proof = evidence.pack_proof(
+            signed for name in about if name in self.peers for signed in self.peers[name].broadcasts
+        )
+        body = {"culprits": error.culprits, "why": evidence.printable_excerpt(error.message), "proof": proof}
+        self._to_all(self._framed(_LAST_NUMBER, frames.ABORT, body))
 
-    def take(self, of: str, kind: str, *, told: bool) -> Body:
-        """Take a received message; aborts if it had to be broadcast (``told``) and was sent to this party alone."""
-        if told and self.peers[of].known[kind].header.sealed:
+    def take(self, of: str, kind: str, *, broadcast: bool) -> Body:
+        """Take a received message; aborts if it had to be a ``broadcast`` and was sent to this party alone."""
+        if broadcast and self.peers[of].known[kind].header.sealed:
             raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be told to all.", culprits=(of,))
         body = self.inbox.pop((of, kind))
         self.peers[of].unread -= _weight(body)
@@ -217,7 +219,7 @@ class Mesh:
             self._take(peer, came, new=True)
         self._wake()
 
-    def told(self, link: Link, word: int, count: int) -> None:
+    def control(self, link: Link, word: int, count: int) -> None:
         """Handle a control word: how much the peer has, that it has finished, a question or an answer."""
         peer = self.peers[link.peer]
         if peer.link is not link:
@@ -255,10 +257,10 @@ class Mesh:
         """Handle a violation of the wire format."""
         link.drop()
         if self.peers[link.peer].link is link:
-            said = (
+            message = (
                 error.message if isinstance(error, _OtherManifest) else f"{link.peer} broke the rules: {error.message}"
             )
-            self._stop(Aborted(said, culprits=(link.peer,)))
+            self._stop(Aborted(message, culprits=(link.peer,)))
 
     def closed(self, link: Link) -> None:
         peer = self.peers.get(link.peer)
@@ -289,7 +291,7 @@ class Mesh:
             data = frames.encode_body(body, most, self.widths)
             data = self._sealer(to).seal(self.name, number, kind, data)
         else:
-            place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.told)
+            place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.broadcasts)
             salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_BYTES]
             data = frames.encode_body({**body, _SALT: salt}, most, self.widths)
         if len(data) > most:
@@ -434,10 +436,10 @@ class Mesh:
                 twice.add(peer.name)
                 self._began_twice(peer.name)
                 continue
-            here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
-            for held in here:
-                if held and evidence.contradict(self.manifest, held.header, header):
-                    self._stop(self.convict(held, one))
+            here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.broadcasts[header.place :][:1]]
+            for earlier in here:
+                if earlier and evidence.contradict(self.manifest, earlier.header, header):
+                    self._stop(self.convict(earlier, one))
 
     def _stop(self, error: Aborted) -> None:
         self.aborted = self.aborted or error

@@ -166,11 +166,11 @@ class TlsConnector:
 async def _connect(host: str, port: int) -> socket.socket:
     loop = asyncio.get_running_loop()
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:  # a name, which is asked for without making others wait
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     problem = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in found:
+    for family, kind, protocol, _, address in addresses:
         raw = socket.socket(family, kind, protocol)
         try:
             raw.setblocking(False)

@@ -76,15 +76,15 @@ class Masks(SumProtocol):
             return (yield from play_with_dropout(me, value))
         key = me.crypto.secret(me.kind("mask key"))
         yield Broadcast(me.others, me.kind("key"), {"key": me.crypto.public(key)})
-        told = yield Gather(me.others, me.kind("key"), len(me.others), told=True)
-        mine = mask_vector(me, value, key, {other: body.get("key") for other, body in told.items()})
+        key_messages = yield Gather(me.others, me.kind("key"), len(me.others), broadcast=True)
+        mine = mask_vector(me, value, key, {other: body.get("key") for other, body in key_messages.items()})
         total = None
         if not me.adder:
             yield Broadcast(me.others, me.kind("masked"), {"vector": mine})
         elif me.name != me.adder:
             yield Send(me.adder, me.kind("masked"), {"vector": mine})
         if me.adder in ("", me.name):
-            vectors = yield Gather(me.others, me.kind("masked"), len(me.others), told=not me.adder)
+            vectors = yield Gather(me.others, me.kind("masked"), len(me.others), broadcast=not me.adder)
             total = me.sum(mine, (me.vector_from(other, body) for other, body in vectors.items()))
         return Total((yield from agree_on_total(me, total, me.parties)), me.parties)
 
@@ -153,23 +153,23 @@ def agree_on_total(me: Party, total: Vector | None, parties: tuple[str, ...]) ->
     """Agree on the total: with an adder, it broadcasts the total, and all compare a digest before they accept it."""
     others = tuple(party for party in parties if party != me.name)
     if total is None:
-        total = me.vector_from(me.adder, (yield Receive(me.adder, me.kind("total"), told=True)))
+        total = me.vector_from(me.adder, (yield Receive(me.adder, me.kind("total"), broadcast=True)))
     elif me.adder:
         yield Broadcast(me.others, me.kind("total"), {"vector": total})
     if me.adder:
         mine = me.crypto.digest(me.group, total)
         yield Broadcast(me.others, me.kind("heard"), {"digest": mine})
-        heard = yield Gather(others, me.kind("heard"), me.least - 1, told=True)
+        heard = yield Gather(others, me.kind("heard"), me.least - 1, broadcast=True)
         require_same(me, (mine,), {other: (body.get("digest"),) for other, body in heard.items()}, "another total")
     return total
 
 
 def require_same(me: Party, mine: tuple[Any, ...], heard: Mapping[str, tuple[Any, ...]], what: str) -> None:
     """Abort unless all say the same; names those who differ from most, or, of two halves, from this party."""
-    said = {party: answer for party, answer in heard.items() if _types(answer) == _types(mine)} | {me.name: mine}
-    counts = Counter(said.values())
+    answers = {party: answer for party, answer in heard.items() if _types(answer) == _types(mine)} | {me.name: mine}
+    counts = Counter(answers.values())
     usual = max(counts, key=lambda answer: (counts[answer], answer == mine))
-    if odd := [party for party in (me.name, *heard) if said.get(party) != usual]:
+    if odd := [party for party in (me.name, *heard) if answers.get(party) != usual]:
         raise Aborted(
             f"{', '.join(odd)} had {what} than most of the parties.",
             culprits=odd,
@@ -192,8 +192,8 @@ class _Survivors:
 
 def play_with_dropout(me: Party, value: Vector) -> Play[Total]:
     """Run masks with dropouts: keys, shares, masked vectors, survivors, unmasking."""
-    keys, held, secrets = yield from _share_secrets(me)
-    peers = _in_order(me, held)
+    keys, shares, secrets = yield from _share_secrets(me)
+    peers = _in_order(me, shares)
     own = me.mask(secrets["seed"], "own mask")
     mine = mask_vector(me, value, secrets["key"], {peer: keys[peer]["key"] for peer in peers}, (own,))
     others = tuple(peer for peer in peers if peer != me.name)
@@ -201,7 +201,7 @@ def play_with_dropout(me: Party, value: Vector) -> Play[Total]:
     survivors = yield from _find_survivors(me, came, peers, tuple(keys))
     whole = _sum_masked(me, came, survivors) if came else None
     yield from _agree(me, survivors, keys, [] if me.adder else [*_mask_lists(survivors, came), whole])
-    answers = yield from _reveal_shares(me, survivors, held)
+    answers = yield from _reveal_shares(me, survivors, shares)
     total = None if whole is None else _unmask(me, whole, survivors, keys, came=came, answers=answers)
     return Total((yield from agree_on_total(me, total, survivors.stay)), survivors.stay)
 
@@ -210,24 +210,24 @@ def _share_secrets(me: Party) -> Play[tuple[dict[str, Body], dict[str, Body], di
     """Exchange keys and shares: public keys of all, shares that this party holds, and its own secrets."""
     crypto = me.crypto
     secrets = {word: crypto.secret(me.kind(f"{word} of masks")) for word in ("seed", "key")}
-    told = {word: crypto.public(secret) for word, secret in secrets.items()}
-    yield Broadcast(me.others, me.kind("keys"), told)
-    keys = yield Gather(me.others, me.kind("keys"), me.least - 1, told=True)
+    public_keys = {word: crypto.public(secret) for word, secret in secrets.items()}
+    yield Broadcast(me.others, me.kind("keys"), public_keys)
+    keys = yield Gather(me.others, me.kind("keys"), me.least - 1, broadcast=True)
     shares = {
         word: crypto.split(secret, me.kind(f"shares of {word}"), me.parties, me.least)
         for word, secret in secrets.items()
     }
-    given = {party: {word: shares[word][party] for word in shares} for party in me.parties}
+    own_shares = {party: {word: shares[word][party] for word in shares} for party in me.parties}
     for other in keys:
-        yield Send(other, me.kind("shares"), given[other])
-    held = yield Gather(tuple(keys), me.kind("shares"), me.least - 1)
+        yield Send(other, me.kind("shares"), own_shares[other])
+    received_shares = yield Gather(tuple(keys), me.kind("shares"), me.least - 1)
     for of, body in keys.items():
         if not all(crypto.is_public(body.get(word)) for word in secrets):
             raise Aborted(f"What {of} told as its public keys are none.", culprits=(of,))
-    for of, body in held.items():
+    for of, body in received_shares.items():
         if not all(crypto.is_share(body.get(word)) for word in secrets):
             raise Aborted(f"What {of} gave as shares of its secrets are none.", culprits=(of,))
-    return {me.name: told, **keys}, {me.name: given[me.name], **held}, secrets
+    return {me.name: public_keys, **keys}, {me.name: own_shares[me.name], **received_shares}, secrets
 
 
 def _collect(me: Party, word: str, mine: Body, others: tuple[str, ...]) -> Play[dict[str, Body]]:
@@ -237,7 +237,7 @@ def _collect(me: Party, word: str, mine: Body, others: tuple[str, ...]) -> Play[
     elif me.name != me.adder:
         yield Send(me.adder, me.kind(word), mine)
         return {}
-    came = yield Gather(others, me.kind(word), me.least - 1, told=not me.adder)
+    came = yield Gather(others, me.kind(word), me.least - 1, broadcast=not me.adder)
     return {me.name: mine, **came}
 
 
@@ -260,7 +260,7 @@ def _find_survivors(
         if me.adder:
             yield Broadcast(me.others, me.kind("arrived"), {"stay": survivors.stay, "gone": survivors.gone})
     else:
-        body = yield Receive(me.adder, me.kind("arrived"), told=True)
+        body = yield Receive(me.adder, me.kind("arrived"), broadcast=True)
         survivors = _Survivors(*(_party_list(me, me.adder, body.get(word)) for word in ("stay", "gone")))
         _require_keyed(me, me.adder, survivors.stay + survivors.gone, keyed)
     require_safe_survivors(me, survivors.stay, survivors.gone, peers)
@@ -287,10 +287,10 @@ def _require_keyed(me: Party, of: str, named: Iterable[str], keyed: tuple[str, .
     Nobody is accused: either the list is a lie, or those on it reached one party and not the other.
     """
     if strangers := set(named) - set(keyed):
-        said = ", ".join(_in_order(me, strangers))
+        names = ", ".join(_in_order(me, strangers))
         raise Aborted(
-            f"{of} lists {said}, whose keys never reached {me.name}.",
-            hint=f"Either {of} lies, or {said} told it and not {me.name}: the messages {of} kept show which.",
+            f"{of} lists {names}, whose keys never reached {me.name}.",
+            hint=f"Either {of} lies, or {names} told it and not {me.name}: the messages {of} kept show which.",
         )
 
 
@@ -314,15 +314,15 @@ def _agree(me: Party, survivors: _Survivors, keys: Mapping[str, Body], seen: Ite
     parts += seen
     mine = {"stay": survivors.stay, "gone": survivors.gone, "digest": me.crypto.digest(me.group, *parts)}
     yield Broadcast(me.others, me.kind("survivors"), mine)
-    heard = yield Gather(_others(me, survivors), me.kind("survivors"), me.least - 1, told=True)
-    said = {other: tuple(body.get(word) for word in mine) for other, body in heard.items()}
-    require_same(me, tuple(mine.values()), said, "other parties who stay, or other keys or vectors,")
+    heard = yield Gather(_others(me, survivors), me.kind("survivors"), me.least - 1, broadcast=True)
+    lists = {other: tuple(body.get(word) for word in mine) for other, body in heard.items()}
+    require_same(me, tuple(mine.values()), lists, "other parties who stay, or other keys or vectors,")
 
 
-def _reveal_shares(me: Party, survivors: _Survivors, held: Mapping[str, Body]) -> Play[dict[str, Body]]:
+def _reveal_shares(me: Party, survivors: _Survivors, shares: Mapping[str, Body]) -> Play[dict[str, Body]]:
     """Reveal one share each: of a survivor's seed, of a dropout's key. Nothing else reveals any."""
-    mine = {f"seed {party}": held[party]["seed"] for party in survivors.stay}
-    mine |= {f"key {party}": held[party]["key"] for party in survivors.gone if party in held}
+    mine = {f"seed {party}": shares[party]["seed"] for party in survivors.stay}
+    mine |= {f"key {party}": shares[party]["key"] for party in survivors.gone if party in shares}
     return (yield from _collect(me, "unmask", mine, _others(me, survivors)))
 
 
@@ -398,11 +398,13 @@ def _choices(holders: tuple[str, ...], count: int) -> Iterator[tuple[str, ...]]:
     return chain((turn[:count] for turn in turns), islice(combinations(holders, count), _MAX_SHARE_CHOICES))
 
 
-def _party_list(me: Party, of: str, said: MessagePart) -> tuple[str, ...]:
+def _party_list(me: Party, of: str, names: MessagePart) -> tuple[str, ...]:
     """A list of parties in a message; aborts unless it is one, in the manifest's order."""
-    if not isinstance(said, tuple) or not all(isinstance(name, str) for name in said) or _in_order(me, said) != said:
+    texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    if not texts or _in_order(me, names) != names:
         raise Aborted(f"{of} told something else than a list of parties.", culprits=(of,))
-    return said
+    parties: tuple[str, ...] = names
+    return parties
 
 
 def _in_order(me: Party, parties: Iterable[str]) -> tuple[str, ...]:

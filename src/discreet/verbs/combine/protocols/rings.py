@@ -151,7 +151,7 @@ def pass_around(me: Party, orders: Sequence[tuple[str, ...]], pieces: Sequence[V
             yield Send(following, _word(me, "so far", at), {"vector": me.sum(so_far, [piece])})
     for at, order in enumerate(orders, 1):
         if order[0] != me.name:
-            totals.append(me.vector_from(order[0], (yield Receive(order[0], _word(me, "total", at), told=True))))
+            totals.append(me.vector_from(order[0], (yield Receive(order[0], _word(me, "total", at), broadcast=True))))
     return me.sum(totals[0], totals[1:])
 
 
@@ -161,7 +161,7 @@ def safe_coalitions(orders: Iterable[tuple[str, ...]], parties: tuple[str, ...])
     They are grown by one member at a time. Where there would be thousands, growing ends: larger ones are not promised.
     """
     near = {frozenset((order[at - 1], party)) for order in orders for at, party in enumerate(order)}
-    safe = found = {frozenset((party,)) for party in parties}
+    safe = largest = {frozenset((party,)) for party in parties}
     for _ in range(2, len(parties) - 1):
         tried = {some | {party} for some in safe for party in parties if party not in some}
         if len(tried) > _MAX_COALITIONS:
@@ -169,9 +169,9 @@ def safe_coalitions(orders: Iterable[tuple[str, ...]], parties: tuple[str, ...])
         grown = {
             some for some in tried if all(some - {one} in safe for one in some) and _connected(parties, some, near)
         }
-        found = {some for some in found if not any(some < larger for larger in grown)} | grown
+        largest = {some for some in largest if not any(some < larger for larger in grown)} | grown
         safe = grown
-    ordered = (tuple(party for party in parties if party in some) for some in found)
+    ordered = (tuple(party for party in parties if party in some) for some in largest)
     return tuple(sorted(ordered, key=lambda coalition: [parties.index(party) for party in coalition]))
 
 
@@ -180,9 +180,9 @@ def _connected(parties: tuple[str, ...], some: frozenset[str], near: set[frozens
     waiting = {party for party in parties if party not in some}
     reached = [waiting.pop()]
     for party in reached:
-        found = {other for other in waiting if frozenset((party, other)) in near}
-        waiting -= found
-        reached += found
+        neighbours = {other for other in waiting if frozenset((party, other)) in near}
+        waiting -= neighbours
+        reached += neighbours
     return not waiting
 
 

@@ -33,15 +33,15 @@ class Shares(SumProtocol):
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
         """Send pieces to all others, then broadcast the sum of the pieces received."""
-        kept = value
+        own_piece = value
         for other in me.others:
             piece = me.draw(f"piece for {other}")
-            kept = kept - piece
+            own_piece = own_piece - piece
             yield Send(other, me.kind("piece"), {"vector": piece})
         pieces = yield Gather(me.others, me.kind("piece"), len(me.others))
-        mine = me.sum(kept, (me.vector_from(other, piece) for other, piece in pieces.items()))
+        mine = me.sum(own_piece, (me.vector_from(other, piece) for other, piece in pieces.items()))
         yield Broadcast(me.others, me.kind("part"), {"vector": mine})
-        parts = yield Gather(me.others, me.kind("part"), len(me.others), told=True)
+        parts = yield Gather(me.others, me.kind("part"), len(me.others), broadcast=True)
         return Total(me.sum(mine, (me.vector_from(other, part) for other, part in parts.items())), me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
@@ -61,7 +61,9 @@ class Trusted(SumProtocol):
         trusted = self._trusted(me.parties)
         if me.name != trusted:
             yield Send(trusted, me.kind("value"), {"vector": value})
-            return Total(me.vector_from(trusted, (yield Receive(trusted, me.kind("total"), told=True))), me.parties)
+            return Total(
+                me.vector_from(trusted, (yield Receive(trusted, me.kind("total"), broadcast=True))), me.parties
+            )
         values = yield Gather(me.others, me.kind("value"), len(me.others))
         total = me.sum(value, (me.vector_from(other, body) for other, body in values.items()))
         yield Broadcast(me.others, me.kind("total"), {"vector": total})

@@ -92,10 +92,10 @@ def withstands(
 
     All but one are left out where there are more than two: to them the result itself gives the last value away.
     """
-    found = leakages(what, parties, **scenario)
+    leaks = leakages(what, parties, **scenario)
     most = max(len(parties) - 2, 1)
     safe: list[tuple[str, ...]] = []
-    for some, saw in found.items():
+    for some, saw in leaks.items():
         parts = combinations(some, len(some) - 1) if len(some) > 1 else ()
         if len(some) <= most and saw.nothing and all(part in safe for part in parts):
             safe.append(some)
@@ -120,8 +120,8 @@ class SymbolicRun:
                 f"A coalition is some of {listed(self.parties)}, not all; got {listed(sorted(members) or ['nobody'])}."
             )
         of = tuple(party for party in self.parties if party in members)
-        told = [symbols.LinearForm.sum(map(symbols.Value, self.result)), *self.totals]
-        view = chain(told, *(self.seen[party] for party in of))
+        results = [symbols.LinearForm.sum(map(symbols.Value, self.result)), *self.totals]
+        view = chain(results, *(self.seen[party] for party in of))
         honest = tuple(party for party in self.parties if party not in members)
         return Leakage.from_module(of, known_sums(view, members, honest, self.bits), self.result)
 
@@ -239,13 +239,13 @@ class Leakage:
     """What it knows, it knows modulo 2**bits."""
 
     @classmethod
-    def from_module(cls, coalition: tuple[str, ...], found: HowellForm, result: tuple[str, ...]) -> Leakage:
+    def from_module(cls, coalition: tuple[str, ...], span: HowellForm, result: tuple[str, ...]) -> Leakage:
         """Leakage in a readable basis: values first, then sums of few values, then the rest."""
-        total: Row = {value: 1 for value in found.columns if value.party in result}
-        allowed = HowellForm.spanning([total], found.columns, found.bits)
-        values = tuple(value.party for value in found.columns if {value: 1} in found)
-        beyond = () if found == allowed else tuple(form for form in _readable(found) if dict(form) not in allowed)
-        return cls(coalition, beyond, values, result, found.bits)
+        total: Row = {value: 1 for value in span.columns if value.party in result}
+        allowed = HowellForm.spanning([total], span.columns, span.bits)
+        values = tuple(value.party for value in span.columns if {value: 1} in span)
+        beyond = () if span == allowed else tuple(form for form in _readable(span) if dict(form) not in allowed)
+        return cls(coalition, beyond, values, result, span.bits)
 
     @property
     def nothing(self) -> bool:
@@ -262,8 +262,8 @@ class Leakage:
         if not self.result:
             return f"{together} {learn} nothing, and there is no result."
         if self.values:
-            given = listed(f"{party}'s value" for party in self.values)
-            return f"To {together} the sum itself gives {given} away; no protocol can prevent that."
+            exposed = listed(f"{party}'s value" for party in self.values)
+            return f"To {together} the sum itself gives {exposed} away; no protocol can prevent that."
         return f"{together} {learn} nothing beyond the sum."
 
     def _repr_html_(self) -> str:
@@ -286,15 +286,15 @@ def _describe_form(form: LinearForm, bits: int) -> str:
     return f"the last {which} of {LinearForm({variable: factor >> twos for variable, factor in form})}"
 
 
-def _readable(found: HowellForm) -> Iterator[LinearForm]:
+def _readable(span: HowellForm) -> Iterator[LinearForm]:
     """Independent forms that span ``found``."""
-    got = HowellForm.spanning([], found.columns, found.bits)
-    for row in chain(_sums(found.columns), map(found.named, found.rows)):
-        if got == found:
+    got = HowellForm.spanning([], span.columns, span.bits)
+    for row in chain(_sums(span.columns), map(span.named, span.rows)):
+        if got == span:
             return
-        if row in found and row not in got:
-            got = HowellForm.spanning([*map(got.named, got.rows), row], found.columns, found.bits)
-            yield LinearForm({value: _signed(factor, found.bits) for value, factor in row.items()})
+        if row in span and row not in got:
+            got = HowellForm.spanning([*map(got.named, got.rows), row], span.columns, span.bits)
+            yield LinearForm({value: _signed(factor, span.bits) for value, factor in row.items()})
 
 
 def _sums(values: Sequence[Value]) -> Iterator[Row]:

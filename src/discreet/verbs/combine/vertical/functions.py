@@ -52,7 +52,7 @@ class HeldColumn:
 
 def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
     """Parse columns, separated by commas; each belongs to a party of the session."""
-    found = []
+    columns = []
     for measure in number_columns(text, terms):
         party, _, name = measure.name.partition("/")
         if party not in terms.parties or not name:
@@ -60,8 +60,8 @@ def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
                 f"{measure.name!r} is not a column of a party.",
                 hint=f"Write {terms.parties[0]}/age:0:110: who has it, and its name.",
             )
-        found.append(HeldColumn(party, name, measure.encoding))
-    return tuple(found)
+        columns.append(HeldColumn(party, name, measure.encoding))
+    return tuple(columns)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class VerticalFunction(ABC):
             raise BadInput(f"least= is {len(named) + 2} or more for {len(named)} columns, not {self.least}.")
 
     @abstractmethod
-    def answer(self, found: Moments, terms: Terms) -> Any:
+    def answer(self, moments: Moments, terms: Terms) -> Any:
         """The result, as plain data."""
 
     def reveals(self) -> tuple[str, ...]:
@@ -168,10 +168,10 @@ class Covariance(VerticalFunction):
     def text(self) -> str:
         return self.of
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        names, every = [str(column) for column in found.columns], range(len(found.columns))
-        rows = [[names[i], float(found.mean(i)), *(float(found.covariance(i, j)) for j in every)] for i in every]
-        return {**as_rows(["column", "mean", *names], rows), "number of people": found.people}
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        names, every = [str(column) for column in moments.columns], range(len(moments.columns))
+        rows = [[names[i], float(moments.mean(i)), *(float(moments.covariance(i, j)) for j in every)] for i in every]
+        return {**as_rows(["column", "mean", *names], rows), "number of people": moments.people}
 
     def reveals(self) -> tuple[str, ...]:
         return ()
@@ -184,13 +184,14 @@ class Correlation(Covariance):
     title: ClassVar[str] = "correlations of columns that different parties hold"
     example: ClassVar[str] = "correlation key=id of=north/age:0:120,south/visits:0:50"
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        names, every = [str(column) for column in found.columns], range(len(found.columns))
-        deviations = [sqrt(found.covariance(i, i)) for i in every]
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        names, every = [str(column) for column in moments.columns], range(len(moments.columns))
+        deviations = [sqrt(moments.covariance(i, i)) for i in every]
         rows = [
-            [names[i], float(found.mean(i)), deviations[i], *(_correlation(found, i, j) for j in every)] for i in every
+            [names[i], float(moments.mean(i)), deviations[i], *(_correlation(moments, i, j) for j in every)]
+            for i in every
         ]
-        return {**as_rows(["column", "mean", "deviation", *names], rows), "number of people": found.people}
+        return {**as_rows(["column", "mean", "deviation", *names], rows), "number of people": moments.people}
 
     def reveals(self) -> tuple[str, ...]:
         return VerticalFunction.reveals(self)
@@ -214,15 +215,15 @@ class VerticalRegression(VerticalFunction):
             raise BadInput("A regression explains one column.", hint=f"Write: {self.example}")
         super().check(terms)
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        ones = [found.people, *found.sums]
-        whole = [ones, *([total, *row] for total, row in zip(found.sums, found.products, strict=True))]
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        ones = [moments.people, *moments.sums]
+        whole = [ones, *([total, *row] for total, row in zip(moments.sums, moments.products, strict=True))]
         pairs = combinations_with_replacement(range(len(whole)), 2)
         return Pooled(self.y, self.x).answer([whole[i][j] for i, j in pairs], terms)
 
 
-def _correlation(found: Moments, i: int, j: int) -> float | None:
-    both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
+def _correlation(moments: Moments, i: int, j: int) -> float | None:
+    both, product = moments.covariance(i, j), moments.covariance(i, i) * moments.covariance(j, j)
     return sqrt(both * both / product) * (-1 if both < 0 else 1) if product else None
 
 
@@ -259,8 +260,8 @@ class Overlap(VerticalFunction):
             raise BadInput(f"{unknown[0]!r} is no party of the session.", hint=f"Write: {self.example}")
         super().check(terms)
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        return {"number of people": found.people}
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        return {"number of people": moments.people}
 
     def reveals(self) -> tuple[str, ...]:
         return ()

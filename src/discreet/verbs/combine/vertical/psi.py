@@ -85,7 +85,7 @@ def intersect(party: IntersectionParty, hashed: Sequence[bytes]) -> Play[list[in
     """Rows of this holder's keys (by ``key_digests``) that all holders have, in an order common to all."""
     if party.name != party.hub:
         return (yield from _answer_members(party, hashed))
-    sent, found = key_points(hashed), {}
+    sent, places_by_holder = key_points(hashed), {}
     rows = {}
     for other in party.others:
         mine = _sorted_points(blind(_secret(party, other), sent))
@@ -94,12 +94,14 @@ def intersect(party: IntersectionParty, hashed: Sequence[bytes]) -> Play[list[in
     for other in party.others:
         again, theirs = yield from _receive_answer(party, other, len(hashed))
         place = {point: number for number, point in enumerate(theirs)}
-        found[other] = {row: place[point] for row, point in zip(rows[other], again, strict=True) if point in place}
-    common = [row for row in range(len(hashed)) if all(row in places for places in found.values())]
+        places_by_holder[other] = {
+            row: place[point] for row, point in zip(rows[other], again, strict=True) if point in place
+        }
+    common = [row for row in range(len(hashed)) if all(row in places for places in places_by_holder.values())]
     common.sort(key=lambda row: hashed[row])
-    for other, places in found.items():
-        told = np.array([places[row] for row in common], _PLACE_TYPE).tobytes()
-        yield Send(other, "people", {"places": told})
+    for other, places in places_by_holder.items():
+        shared_places = np.array([places[row] for row in common], _PLACE_TYPE).tobytes()
+        yield Send(other, "people", {"places": shared_places})
     if party.listeners:
         yield Broadcast((*party.others, *party.listeners), "count", {"count": str(len(common))})
     return common
@@ -116,15 +118,15 @@ def intersection_size(party: IntersectionParty, hashed: Sequence[bytes]) -> Play
     mine = blind(_secret(party, other), key_points(hashed))
     yield Send(other, "keys", {"points": b"".join(sorted(mine))})
     again, theirs = yield from _receive_answer(party, other, len(hashed))
-    found = len(set(again) & set(theirs))
-    yield Broadcast((other, *party.listeners), "count", {"count": str(found)})
-    return found
+    size = len(set(again) & set(theirs))
+    yield Broadcast((other, *party.listeners), "count", {"count": str(size)})
+    return size
 
 
 def receive_size(party: IntersectionParty) -> Play[int]:
     """Number of people shared, as the hub broadcasts it."""
-    told: Body = yield Receive(party.hub, "count", told=True)
-    text = told.get("count")
+    message: Body = yield Receive(party.hub, "count", broadcast=True)
+    text = message.get("count")
     if not isinstance(text, str) or not (text.isascii() and text.isdigit()) or len(text) > len(str(party.most)):
         raise _malformed(party.hub)
     _require(int(text) <= party.most, party.hub)
@@ -177,8 +179,8 @@ def _answer(party: IntersectionParty, hashed: Sequence[bytes], *, in_order: bool
 
 def _answer_members(party: IntersectionParty, hashed: Sequence[bytes]) -> Play[list[int]]:
     rows = yield from _answer(party, hashed, in_order=True)
-    told: Body = yield Receive(party.hub, "people")
-    data = told.get("places")
+    message: Body = yield Receive(party.hub, "people")
+    data = message.get("places")
     if not isinstance(data, bytes) or len(data) % _PLACE_TYPE.itemsize:
         raise _malformed(party.hub)
     places = np.frombuffer(data, _PLACE_TYPE)
