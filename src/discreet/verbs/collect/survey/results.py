@@ -256,7 +256,7 @@ def _bounds(question: QuestionTally, people: int, confidence: float) -> Iterator
 def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) -> Floats:
     """Largest error of each share, by devices' coins and by which people were drawn.
 
-    Those who were drawn are a fair sample, so that few coins are taken as they are (``exact_tails``).
+    Those who were drawn are a fair sample, so that few coins are taken as they are (``confidence_intervals``).
     """
     if left <= 0:
         return shares.error_bars_at(error) / shares.n

@@ -179,7 +179,7 @@ class Covariance(VerticalFunction):
 
 @declare(VERTICAL_FUNCTIONS, "correlation", rank=1, kw_only=True)
 class Correlation(Covariance):
-    """Means, standard deviations, and Pearson's correlation of every two columns; None with a constant column."""
+    """Means, standard deviations, and Pearson's correlation of every two columns."""
 
     title: ClassVar[str] = "correlations of columns that different parties hold"
     example: ClassVar[str] = "correlation key=id of=north/age:0:120,south/visits:0:50"
@@ -223,6 +223,7 @@ class VerticalRegression(VerticalFunction):
 
 
 def _correlation(moments: Moments, i: int, j: int) -> float | None:
+    """Pearson's correlation; None with a constant column."""
     both, product = moments.covariance(i, j), moments.covariance(i, i) * moments.covariance(j, j)
     return sqrt(both * both / product) * (-1 if both < 0 else 1) if product else None
 

@@ -25,7 +25,6 @@ from discreet.verbs.collect.report_distribution import Matrix, PublicChoice
 
 FALSE_POSITIVE = 1e-6
 SMALL = NumberGrid(-3, 5, 8)
-
 protocols = pytest.mark.parametrize("name", MEAN_PROTOCOLS.names())
 
 
