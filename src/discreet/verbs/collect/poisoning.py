@@ -29,6 +29,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.confidence_intervals import log_tail_bounds
@@ -157,6 +158,13 @@ class InvariantPart:
     count: Callable[[pa.Array[Any]], Counts]
 
 
+def _categorical(name: str, probabilities: Floats, codes: Callable[[NDArray[np.uint8]], NDArray[Any]]) -> InvariantPart:
+    """An invariant part that is one of several categories, by the rows of bytes of reports."""
+    return InvariantPart(
+        name, probabilities, lambda reports: np.bincount(codes(reports_to_rows(reports)), minlength=probabilities.size)
+    )
+
+
 @singledispatch
 def invariant_part(oracle: FrequencyOracle) -> InvariantPart | None:
     """The part of an oracle's reports that depends on no answer; ``None`` if there is none."""
@@ -170,18 +178,13 @@ def _ones(oracle: UnaryEncoding) -> InvariantPart:
     distribution = np.ones(1)
     for probability in [p] + [q] * (d - 1):
         distribution = np.convolve(distribution, [1 - probability, probability])
-    return InvariantPart(
-        "bits that are 1",
-        distribution,
-        lambda reports: np.bincount(
-            np.bitwise_count(reports_to_rows(reports)).sum(axis=1, dtype=np.int64), minlength=d + 1
-        ),
+    return _categorical(
+        "bits that are 1", distribution, lambda rows: np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
     )
 
 
 @invariant_part.register(Hadamard)
 def _positions(oracle: Hadamard) -> InvariantPart:
-    """Position of the sign."""
     positions = oracle.positions
     return InvariantPart(
         "the position",
@@ -194,23 +197,17 @@ def _positions(oracle: Hadamard) -> InvariantPart:
 def _functions(oracle: LocalHashing) -> InvariantPart:
     """Hash function, by the part of the field in which its a lies."""
     edges = bucket_edges(oracle.field, min(_FIELD_PARTS, oracle.field))
-
-    def count(reports: pa.Array[Any]) -> Counts:
-        a = np.ascontiguousarray(reports_to_rows(reports)[:, :4]).view("<u4")[:, 0].astype(np.int64)
-        return np.bincount(np.searchsorted(edges, a, side="right") - 1, minlength=edges.size - 1)
-
-    return InvariantPart("the function", np.diff(edges) / oracle.field, count)
+    return _categorical(
+        "the function",
+        np.diff(edges) / oracle.field,
+        lambda rows: np.searchsorted(edges, rows[:, :4].copy().view("<u4")[:, 0].astype(np.int64), side="right") - 1,
+    )
 
 
 @invariant_part.register(CountMeanSketch)
 def _sketch_functions(oracle: CountMeanSketch) -> InvariantPart:
-    """Index of the hash function."""
-    many = oracle.functions
-
-    def count(reports: pa.Array[Any]) -> Counts:
-        return np.bincount(np.ascontiguousarray(reports_to_rows(reports)[:, :2]).view("<u2")[:, 0], minlength=many)
-
-    return InvariantPart("the function", np.full(many, 1 / many), count)
+    even = np.full(oracle.functions, 1 / oracle.functions)
+    return _categorical("the function", even, lambda rows: rows[:, :2].copy().view("<u2")[:, 0])
 
 
 @invariant_part.register(DBitFlip)

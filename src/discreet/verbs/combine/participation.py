@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 MANIFEST, RELEASE, CHARGED = "manifest.toml", "release", "charged"
 EACH_ROW = "-"
 """In place of a unit column: each row is another person's."""
+_STEP_MESSAGES = {
+    "settled": "All compare what they heard.",
+    "end": "Staying until the others have what they still need of this party.",
+}
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ def take_part(
     def part(crypto: NumericCrypto) -> Any:
         return sessions.play(terms, participant.name, crypto, own_data, charge=charging if charge else None)
 
-    printer = _ProgressPrinter(progress or (lambda _: None), participant.name)
+    printer = _progress_printer(progress or (lambda _: None), participant.name)
     try:
         result: Result = _run_to_end(
             drive(
@@ -238,15 +242,19 @@ def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
     return _draw_folder(folder, name)
 
 
-def _draw_folder(folder: Path, name: str) -> MessageDiagram:
+def _saved_release(folder: Path) -> Release[Any] | None:
+    """The release in a party's folder, if there is one."""
     from discreet.core.release import Release
     from discreet.core.release_folder import is_release
 
+    return Release.load(folder / RELEASE) if is_release(folder / RELEASE) else None
+
+
+def _draw_folder(folder: Path, name: str) -> MessageDiagram:
     terms, session = load(folder / MANIFEST).terms, folder.name.removesuffix(f".{name}")
     lines = [replace(one, number=number) for number, one in enumerate(read_view(folder, terms.parties), 1)]
-    caption = "It has no result."
-    if is_release(folder / RELEASE):
-        caption = Result(Release.load(folder / RELEASE).payload, ()).caption
+    release = _saved_release(folder)
+    caption = "It has no result." if release is None else Result(release.payload, ()).caption
     drawn = [one for one in lines if one.kind not in OWN_KINDS]  # how parties meet and part is listed, and not drawn
     diagram = draw_messages(f"What {name} saw of {session}", terms.parties, drawn, me=name, caption=caption)
     return replace(diagram, lines=tuple(lines))
@@ -254,13 +262,10 @@ def _draw_folder(folder: Path, name: str) -> MessageDiagram:
 
 def included_parties(session: str | Path) -> tuple[str, ...]:
     """Parties whose values are in the result of a session that was run here; empty without a result."""
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
-
     session = Path(session).with_suffix("")
-    for folder in sorted(session.parent.glob(f"{session.name}.*/{RELEASE}")):
-        if is_release(folder):
-            return tuple(Release.load(folder).recipe.parameters["included"])
+    for folder in sorted(session.parent.glob(f"{session.name}.*")):
+        if release := _saved_release(folder):
+            return tuple(release.recipe.parameters["included"])
     return ()
 
 
@@ -273,15 +278,13 @@ def _require_playable(participant: Participant, own_data: Data) -> None:
 
 def _keep_release(participant: Participant, result: Result, receipt: Receipt | None) -> Release[Any]:
     """Release the result in the party's folder, or load it if it was made before, with the party's transcript."""
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
     from discreet.verbs.combine.release import release_session, transcript_copy
 
-    folder, manifest = participant.folder / RELEASE, participant.manifest
+    manifest = participant.manifest
     entries = read_view(participant.folder, manifest.terms.parties)
     transcript = transcript_copy(entries, lambda: _draw_folder(participant.folder, participant.name))
-    if is_release(folder):
-        return replace(Release.load(folder), holder=transcript)
+    if before := _saved_release(participant.folder):
+        return replace(before, holder=transcript)
     return release_session(
         manifest.terms,
         result,
@@ -290,28 +293,21 @@ def _keep_release(participant: Participant, result: Result, receipt: Receipt | N
         title=f"{manifest.name}: {manifest.terms.function}",
         session=manifest.digest.hex(),
         receipt=receipt,
-        to=folder,
+        to=participant.folder / RELEASE,
     )
 
 
-class _ProgressPrinter:
-    """Prints the progress of a session, once for each step."""
+def _progress_printer(tell: Callable[[str], None], name: str) -> Callable[[Progress], None]:
+    """Print the progress of a session, once for each step."""
+    last = ""
 
-    def __init__(self, tell: Callable[[str], None], name: str) -> None:
-        self._tell, self._name, self._last = tell, name, ""
+    def report(progress: Progress) -> None:
+        nonlocal last
+        message = _STEP_MESSAGES.get(progress.step, f"Step {progress.step}")
+        if progress.step == "parties":
+            message = f"There: {', '.join((name, *progress.there))}. Waiting for {', '.join(progress.waiting)}."
+        if message != last:
+            last = message
+            tell(message)
 
-    def __call__(self, progress: Progress) -> None:
-        waiting = ", ".join(progress.waiting)
-        match progress.step:
-            case "parties":
-                here = ", ".join((self._name, *progress.there))
-                message = f"There: {here}. Waiting for {waiting}."
-            case "settled":
-                message = "All compare what they heard."
-            case "end":
-                message = "Staying until the others have what they still need of this party."
-            case step:
-                message = f"Step {step}"
-        if message != self._last:
-            self._last = message
-            self._tell(message)
+    return report

@@ -34,10 +34,7 @@ def brief(terms: Terms, included: Sequence[str] = ()) -> tuple[str, str]:
     statement = session.statement(terms)
     assert statement.secrecy is not None  # noqa: S101  # every session has it
     sentences = [f"Who learns what: {_secrecy(statement.secrecy)}"]
-    stay, brought = (
-        len(included),
-        [party for party in terms.parties if not session.brings_nothing(terms, party)],
-    )
+    stay, brought = (len(included), [party for party in terms.parties if not session.brings_nothing(terms, party)])
     if 0 < stay < len(brought):
         sentences.append(
             f"But some left: to any {stay - 1} of the {stay} in the result it gives the last one's value away."

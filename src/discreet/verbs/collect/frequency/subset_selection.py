@@ -34,12 +34,7 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.unary_encoding import BitOracle
-from discreet.verbs.collect.report_arrays import (
-    bits_to_reports,
-    count_bits,
-    reports_to_rows,
-    word_count,
-)
+from discreet.verbs.collect.report_arrays import bits_to_reports, count_bits, reports_to_rows, word_count
 from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers, round_down
 
 _COIN_DENOMINATOR = 1 << 6

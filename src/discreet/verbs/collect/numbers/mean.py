@@ -31,11 +31,7 @@ from discreet.verbs.collect.confidence_intervals import NORMAL_LAW_VARIANCE, nor
 from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.protocol import IntegerProtocol
-from discreet.verbs.collect.report_arrays import (
-    in_batches,
-    require_reports,
-    to_integer_reports,
-)
+from discreet.verbs.collect.report_arrays import in_batches, require_reports, to_integer_reports
 from discreet.verbs.collect.report_distribution import Matrix, require_epsilon
 
 

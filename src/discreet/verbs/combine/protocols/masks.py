@@ -350,9 +350,7 @@ def _unmask(
         key = _recover(me, "key", party, keys[party]["key"], answers)
         those = {other: keys[other]["key"] for other in survivors.stay if party in came[other]["with"]}
         whole = me.sum(
-            whole,
-            masks_with(me, party, key, those, later=True),
-            masks_with(me, party, key, those, later=False),
+            whole, masks_with(me, party, key, those, later=True), masks_with(me, party, key, those, later=False)
         )
     return whole
 

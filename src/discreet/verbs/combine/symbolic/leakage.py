@@ -57,19 +57,14 @@ class Scenario(TypedDict, total=False):
 
 
 def leakage(
-    what: SumProtocol | Terms | str,
-    parties: Sequence[str],
-    coalition: Iterable[str],
-    **scenario: Unpack[Scenario],
+    what: SumProtocol | Terms | str, parties: Sequence[str], coalition: Iterable[str], **scenario: Unpack[Scenario]
 ) -> Leakage:
     """What a coalition learns from a secure sum by a protocol, or by a session's terms."""
     return run(what, parties, **scenario).leakage(coalition)
 
 
 def leakages(
-    what: SumProtocol | Terms | str,
-    parties: Sequence[str],
-    **scenario: Unpack[Scenario],
+    what: SumProtocol | Terms | str, parties: Sequence[str], **scenario: Unpack[Scenario]
 ) -> dict[tuple[str, ...], Leakage]:
     """What each coalition learns, the small ones first."""
     if len(parties) > _MAX_ENUMERATED_PARTIES:
@@ -84,9 +79,7 @@ def leakages(
 
 
 def withstands(
-    what: SumProtocol | Terms | str,
-    parties: Sequence[str],
-    **scenario: Unpack[Scenario],
+    what: SumProtocol | Terms | str, parties: Sequence[str], **scenario: Unpack[Scenario]
 ) -> tuple[tuple[str, ...], ...]:
     """Largest coalitions of which no part learns more than its own values and the result.
 
@@ -126,11 +119,7 @@ class SymbolicRun:
         return Leakage.from_module(of, known_sums(view, members, honest, self.bits), self.result)
 
 
-def run(
-    what: SumProtocol | Terms | str,
-    parties: Sequence[str],
-    **scenario: Unpack[Scenario],
-) -> SymbolicRun:
+def run(what: SumProtocol | Terms | str, parties: Sequence[str], **scenario: Unpack[Scenario]) -> SymbolicRun:
     """Run a protocol on symbols.
 
     Where parties end with different results, the one with most values is the result and the others are leaks.
