@@ -24,13 +24,12 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.core import document
-from discreet.core.atomic_files import flush_name
+from discreet.core.atomic_files import flush_name, owned, write
 from discreet.core.formats import Format
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.net.frames import SIGNATURE_BYTES, Frame, Signed
-from discreet.verbs.combine.net.keys import write_private
 from discreet.verbs.combine.net.manifest import Manifest
 
 FORMAT: Format[dict[str, Any]] = Format("journal", unmarked=True)
@@ -163,7 +162,7 @@ class Journal:
                 hint="Agree on a new session.",
             )
         (folder / _NEW).unlink(missing_ok=True)
-        write_private(folder / _NEW, SYSTEM.bytes(32))
+        write(folder / _NEW, SYSTEM.bytes(32), private=True)
         self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
         self.flush()
         flush_name(folder / JOURNAL)
@@ -213,12 +212,9 @@ def _is_noted(file: Path, manifest: Manifest) -> bool:
 
 def _note(file: Path, manifest: Manifest) -> None:
     """Note durably that a session was begun, before anything is sent in it."""
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        os.write(handle, f"{manifest.digest.hex()}\n".encode())
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with open(file, "ab", buffering=0, opener=owned) as handle:
+        handle.write(f"{manifest.digest.hex()}\n".encode())
+        os.fsync(handle.fileno())
     flush_name(file)
 
 
