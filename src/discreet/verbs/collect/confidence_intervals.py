@@ -3,11 +3,11 @@
 **Score intervals (Wilson 1927).** A true figure that is x away from the estimate is refuted where x² > z²
 variance(estimate + x). To take the variance at the estimate instead is wrong where it is small: with a large ε, or few
 people, nobody may have reported a rare value, and its variance then seems to be 0 though people have it. Where few
-reports decide, the normal law itself is not near enough, and exact tails are taken.
+reports decide, the normal approximation itself is not near enough, and exact tails are taken.
 
 **Exact binomial tails.** A number of supporting reports is a sum of independent coins. Where its variance is small (a
-large ε, rare values) it takes a few whole numbers only, and the normal law is wrong by as much as the error that is
-allowed. Two tests are exact there, each with half of the error to either side (Clopper and Pearson 1934):
+large ε, rare values) it takes a few whole numbers only, and the normal approximation is wrong by as much as the error
+that is allowed. Two tests are exact there, each with half of the error to either side (Clopper and Pearson 1934):
 
 * ``exact_count_error_bound``: of n people, c flip a coin of probability p and the others one of probability q. The sum
   of two binomial numbers has a tail that is added up; it moves one way with c, so the c that are not refuted lie
@@ -18,7 +18,7 @@ allowed. Two tests are exact there, each with half of the error to either side (
   a fair sample of people flips, drawn without repeats, are such coins: the generating function of their sum has real
   roots only (Vatutin and Mikhailov 1982), which is to say that it is that of independent ones.
 
-Bars are never narrower than by the normal law.
+Bars are never narrower than by the normal approximation.
 
 **Chernoff–Hoeffding bounds (Hoeffding 1963, Theorem 1).** n coins of mean probability p have a share of heads as far
 from p as s, on the same side, with probability at most e**-(n KL(s, p)).
@@ -35,8 +35,8 @@ import numpy as np
 
 from discreet.verbs.collect.domain import Counts, Floats
 
-NORMAL_LAW_VARIANCE = 25.0
-"""Smallest variance, in reports squared, at which the normal law is used, with a term for skewness."""
+MIN_NORMAL_VARIANCE = 25.0
+"""Smallest variance, in reports squared, at which the normal approximation is used, with a term for skewness."""
 _TAIL_DEVIATIONS = 12
 """Width of the sums: beyond so many standard deviations and as many reports more, a tail is below 1e-16."""
 
@@ -59,7 +59,7 @@ def score_bound(z: float, variance: Floats, slope: Floats, bend: Floats | float 
 def share_error_bound(error: float, share: Floats, n: Counts | int) -> Floats:
     """Largest distance of the mean probability of n coins from their share of heads."""
     reached = score_bound(normal_quantile(error), share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
-    few, coins = n * share * (1 - share) < NORMAL_LAW_VARIANCE, np.broadcast_to(n, share.shape)
+    few, coins = n * share * (1 - share) < MIN_NORMAL_VARIANCE, np.broadcast_to(n, share.shape)
     if few.any():
         exact = exact_share_error_bound(np.rint(share * n).astype(np.int64)[few], coins[few], error)
         reached[few] = np.maximum(reached[few], exact)
@@ -72,8 +72,8 @@ def count_error_bound(
     """Largest error of each estimated number of people, of n, by the number of reports that support each value.
 
     ``variances`` are those at the estimate, which may have more in them than the coins. What lies (z² - 1) / 6 of the
-    skewness farther off is added, as the normal law has none (Cornish and Fisher 1938): a sum of coins has a third
-    moment of at most its variance times 1 - 2 p or 1 - 2 q, whichever is farther from 0.
+    skewness farther off is added, as the normal distribution has none (Cornish and Fisher 1938): a sum of coins has a
+    third moment of at most its variance times 1 - 2 p or 1 - 2 q, whichever is farther from 0.
     """
     own, other = probabilities
     z, rise = normal_quantile(error), own - other
@@ -81,7 +81,7 @@ def count_error_bound(
     skewed = np.maximum(np.abs(1 - 2 * own), np.abs(1 - 2 * other)) * max(z**2 - 1, 0) / 6 / rise
     reached = score_bound(z, variances, (own_noise - noise) / rise**2) + skewed
     people = np.clip((supports - n * other) / rise, 0, n)
-    few = people * own_noise + (n - people) * noise < NORMAL_LAW_VARIANCE
+    few = people * own_noise + (n - people) * noise < MIN_NORMAL_VARIANCE
     if few.any():
         exact = exact_count_error_bound(supports[few], n, own[few], other[few], error)
         reached[few] = np.maximum(reached[few], exact)

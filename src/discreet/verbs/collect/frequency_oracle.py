@@ -11,12 +11,12 @@ A collector keeps a row of counts of a fixed length, from which the numbers of s
 are asked for. Counts add up over batches, processes and machines.
 
 **Estimates.** Each count is a sum of independent reports whose exact mean and variance are known; error bars are by the
-normal law, which for the numbers of people that local privacy needs is close (the tests cover it by simulation), and by
-exact tails where few reports decide (``confidence_intervals``). The variance depends on the true count: a bar reaches
-to the farthest count c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score interval, Wilson 1927),
-not to z deviations at the estimate. ``error_bars_together`` hold for all values at once: each is then wrong with a
-probability divided by their number (Bonferroni). Counts may be below 0 or above n: cutting them off would bias them.
-Post-processing is a step of its own.
+normal approximation, which for the numbers of people that local privacy needs is close (the tests cover it by
+simulation), and by exact tails where few reports decide (``confidence_intervals``). The variance depends on the true
+count: a bar reaches to the farthest count c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score
+interval, Wilson 1927), not to z deviations at the estimate. ``error_bars_together`` hold for all values at once: each
+is then wrong with a probability divided by their number (Bonferroni). Counts may be below 0 or above n: cutting them
+off would bias them. Post-processing is a step of its own.
 
 **Post-processing: named steps that make estimates consistent, and may bias them.** An unbiased count may be below 0,
 and all of them need not add up to the number of people. Each step here repairs that in its own way (Wang,

@@ -24,8 +24,8 @@ with the largest figures are kept, twice as many as are wanted in the end.
 *A pruned tree* (after Bassily, Nissim, Stemmer and Thakurta 2017) finds all strings that are surely there. On every
 level those prefixes are kept that would be so large by chance, if nobody had them, with less than the stated risk: it
 is shared out evenly over all levels and, on each, over all prefixes that are tried. If nobody has one, each report
-supports it by a coin of known probability, and Chernoff's bound holds for however few of them; the normal law would
-not, so far out. So with the stated confidence nothing is found that nobody has.
+supports it by a coin of known probability, and Chernoff's bound holds for however few of them; the normal approximation
+would not, so far out. So with the stated confidence nothing is found that nobody has.
 
 **Local hashing by parities.** A device draws a row t of random bits. The j-th parity of its string v is that of the
 bits of v at which t, moved by j places, has a 1; the m parities name one of 2**m buckets, and that or another is
@@ -365,7 +365,7 @@ class ParityHashing:
 
 
 def hashed(rows: Bits, strings: Bits, parities: int) -> Codes:
-    """Bucket of each string by the random row beside it."""
+    """Bucket of each string under its random row."""
     result: Codes = _buckets(read_only(rows), read_only(strings), parities)
     return result
 

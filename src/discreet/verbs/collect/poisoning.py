@@ -81,7 +81,7 @@ def poisoning_tolerance(estimate: FrequencyEstimate) -> PoisoningTolerance:
 
 @dataclass(frozen=True)
 class PoisoningAlarm:
-    """A test that reports failed: no answers explain them."""
+    """A failed test: no answers explain the reports."""
 
     test: str
     message: str
@@ -101,7 +101,7 @@ def detect_poisoning(
 
 
 class PoisoningDetector:
-    """Counts that the tests need beside the tally of reports that come in batches: a fixed size."""
+    """Running counts of a fixed size, for tests of reports that come in batches."""
 
     def __init__(self, oracle: FrequencyOracle) -> None:
         self._oracle = oracle

@@ -108,7 +108,7 @@ class IntegerProtocol(CountingProtocol[E_co]):
 
 @dataclass(frozen=True)
 class LossAudit:
-    """The claimed epsilon beside the true worst ratio."""
+    """Result of a loss audit: the claimed epsilon, and the exact worst ratio."""
 
     claim: Fraction
     ratio: Ratio

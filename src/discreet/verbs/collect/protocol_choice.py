@@ -102,13 +102,13 @@ def choose(
 
 
 def choose_mean_protocol(grid: NumberGrid, epsilon: Number) -> MeanProtocol:
-    """Choose the protocol for a mean whose error is smallest for the number that it is worst for."""
+    """Choose the mean protocol with the smallest worst-case variance."""
     protocols: list[MeanProtocol] = [entry.kind(grid, epsilon) for entry in MEAN_PROTOCOLS.entries()]
     return min(protocols, key=lambda protocol: float(protocol.variances.max()))
 
 
 def frequency_oracle(name: str) -> type[FrequencyOracle]:
-    """The frequency oracle with a name."""
+    """Look up a frequency oracle by its name."""
     known: dict[str, type[FrequencyOracle]] = {entry.name: entry.kind for entry in FREQUENCY_ORACLES.entries()}
     if name not in known:
         raise NotFound(f"There is no protocol {name!r}.", hint=f"Known are {', '.join(known)}.")

@@ -263,7 +263,7 @@ def _secret(name: str, seed: int | None) -> bytes:
 
 
 def _uses_bounds(terms: Terms) -> bool:
-    """Whether the terms' own bounds matter: the function would not do without them."""
+    """Whether the function needs the bounds of the terms."""
     try:
         session.statement(replace(terms, low=None, high=None))
     except NotDeclared:

@@ -35,7 +35,7 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.confidence_intervals import (
-    NORMAL_LAW_VARIANCE,
+    MIN_NORMAL_VARIANCE,
     normal_quantile,
     score_bound,
     share_error_bound,
@@ -193,5 +193,5 @@ class _DBitFlipEstimate(FrequencyEstimate):
         drawn = (1 - self.spoke / n) / self.spoke
         near = np.clip((ones - q) / (p - q), 0, 1)
         normal = score_bound(normal_quantile(error), (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
-        few = ones * (1 - ones) * self.spoke < NORMAL_LAW_VARIANCE
+        few = ones * (1 - ones) * self.spoke < MIN_NORMAL_VARIANCE
         return n * np.where(few, np.maximum(normal, share_error_bound(error, ones, self.spoke) / (p - q)), normal)

@@ -35,7 +35,7 @@ from discreet.core.release import Release
 from discreet.errors import BadInput
 from discreet.releases.method import Made
 from discreet.verbs.collect.confidence_intervals import (
-    NORMAL_LAW_VARIANCE,
+    MIN_NORMAL_VARIANCE,
     normal_quantile,
     score_bound,
     share_error_bound,
@@ -265,7 +265,7 @@ def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) ->
     variance = (shares.deviations / shares.n) ** 2 + likely * (1 - likely) * left
     normal = score_bound(normal_quantile(error), variance, noise + (1 - 2 * likely) * left, left)
     report_codes = shares.supports / shares.n
-    few = report_codes * (1 - report_codes) * shares.n < NORMAL_LAW_VARIANCE
+    few = report_codes * (1 - report_codes) * shares.n < MIN_NORMAL_VARIANCE
     return np.where(few, np.maximum(normal, share_error_bound(error, report_codes, shares.n) / (p - q)), normal)
 
 

@@ -86,7 +86,7 @@ class Identity:
 
     @property
     def fingerprint(self) -> str:
-        """What people compare by phone."""
+        """Fingerprint of the public key, which people compare by phone."""
         return fingerprint(self.public)
 
     def sign(self, data: bytes) -> bytes:

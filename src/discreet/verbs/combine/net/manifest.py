@@ -53,7 +53,7 @@ class Endpoint:
 
     @property
     def fingerprint(self) -> str:
-        """What people compare by phone."""
+        """Fingerprint of the public key, which people compare by phone."""
         return fingerprint(self.key)
 
 
@@ -255,7 +255,7 @@ _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 def _plain(manifest: Manifest) -> dict[str, Any]:
-    """Manifest as plain data, without what is not given."""
+    """Manifest as plain data, without unset terms."""
     plain = asdict(manifest)
     terms = {
         name: str(value) if isinstance(value, Fraction) else value
@@ -266,7 +266,7 @@ def _plain(manifest: Manifest) -> dict[str, Any]:
 
 
 def _lines(plain: Mapping[str, Any]) -> list[str]:
-    """TOML's basic texts are JSON's."""
+    """Keys and values as lines of TOML, whose basic strings are those of JSON."""
     return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in plain.items()]
 
 

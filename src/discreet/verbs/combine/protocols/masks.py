@@ -1,4 +1,4 @@
-"""*masks*: pairwise masks, one of two parties adds and the other subtracts, so that all masks cancel in the sum.
+"""Secure sums by pairwise masks, which cancel in the sum, with recovery from dropouts (*masks*, *dining*).
 
 **When all must stay** (the default), two rounds are enough: each party tells a public key, makes a mask of the seed
 that it agrees on with each other party, and tells its vector under all its masks. Why nothing but the total is learnt:
@@ -89,7 +89,7 @@ class Masks(SumProtocol):
         return Total((yield from agree_on_total(me, total, me.parties)), me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Fewer than the threshold, and all but two: with all but one the total itself gives the last value away."""
+        """Coalitions below the threshold, of all but two at most: to all but one the total gives a value away."""
         least = threshold or len(parties)
         _require_majority(parties, least)
         return combinations(parties, max(min(least - 1, len(parties) - 2), 1))

@@ -1,4 +1,4 @@
-"""*ring* and *paths*: a sum that goes round one circle of parties, or random pieces round several.
+"""Secure sums on rings: the sum so far, or random pieces of it, go round the parties (*ring*, *paths*).
 
 **ring.** The first party adds a uniform vector to its own and sends it to the second, each adds its own and sends it
 on, sealed for the next one alone; the first subtracts its vector again and broadcasts the total. Why one party alone
@@ -59,7 +59,7 @@ class Ring(SumProtocol):
         return Total(total, me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Coalitions that surround nobody on all rings, and no part of which does: on one ring, two neighbours."""
+        """Coalitions that surround nobody on all rings, nor does a part of them: on one ring, two neighbours."""
         return safe_coalitions(self.orders(parties), parties)
 
     def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Additive secret sharing (*shares*), and the baseline of a party trusted with everything (*trusted*).
+"""Secure sums by additive secret sharing (*shares*), and the baseline of a trusted party (*trusted*).
 
 **shares**: a random piece of each vector for every party, and all add up what they got. Why nothing but the total is
 learnt: the pieces a party gives away are uniform and independent, and the one it keeps is the vector minus all others.
@@ -45,7 +45,7 @@ class Shares(SumProtocol):
         return Total(me.sum(mine, (me.vector_from(other, part) for other, part in parts.items())), me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """All but two of them: with all but one the total itself gives the last value away."""
+        """Coalitions of all but two: with all but one the total itself gives the last value away."""
         return combinations(parties, max(len(parties) - 2, 1))
 
 
@@ -70,7 +70,7 @@ class Trusted(SumProtocol):
         return Total(total, me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Those without the trusted party, all but one of them: with all of them the total gives its value away."""
+        """Coalitions that lack the trusted party and one other: to all others the total gives its value away."""
         others = [party for party in parties if party != self._trusted(parties)]
         return combinations(others, max(len(others) - 1, 1))
 

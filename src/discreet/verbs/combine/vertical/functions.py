@@ -247,7 +247,7 @@ class Overlap(VerticalFunction):
         return tuple(party for party in terms.parties if party in self.between.split(","))
 
     def min_people(self, terms: Terms) -> int:
-        """There may be nobody."""
+        """The overlap may be empty."""
         return 2
 
     def check(self, terms: Terms) -> None:
