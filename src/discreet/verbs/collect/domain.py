@@ -41,6 +41,11 @@ class Domain:
         if self._known.null_count or differ < len(listed):
             raise BadInput("The values of a question must differ, and none may be missing.")
 
+    @classmethod
+    def of(cls, values: Domain | int | Iterable[Any]) -> Domain:
+        """The domain itself, or one with these values."""
+        return values if isinstance(values, Domain) else cls(values)
+
     def __len__(self) -> int:
         return len(self.values)
 

@@ -78,9 +78,7 @@ class FrequencyOracle(LocalProtocol["FrequencyEstimate"]):
     epsilon: Fraction = parameter("Privacy loss of a report.", above=0, python=True)
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
-        set_fields(
-            self, domain=domain if isinstance(domain, Domain) else Domain(domain), epsilon=require_epsilon(epsilon)
-        )
+        set_fields(self, domain=Domain.of(domain), epsilon=require_epsilon(epsilon))
 
     @property
     @abstractmethod
@@ -281,29 +279,27 @@ class FrequencyEstimate:
         return bars(self.title, names, counts, errors=errors, caption=caption)
 
     def __str__(self) -> str:
-        largest, left = self._largest(_VALUES_SHOWN)
-        names = [str(self.oracle.domain.values[index]) for index in largest]
-        wide, errors = max(map(len, names)), self.error_bars
-        lines = [
-            f"{name:<{wide}}  {self.counts[index]:>14,.0f} ± {errors[index]:,.0f}  {self.shares[index]:>8.2%}"
-            for name, index in zip(names, largest, strict=True)
-        ]
+        rows, left = self._rows()
+        wide = max(len(row[0]) for row in rows)
+        lines = [f"{name:<{wide}}  {count:>14} {error}  {share:>8}" for name, count, error, share in rows]
         return "\n".join([f"{self.title} (each ± holds with {self.confidence:.4g})", *lines, *([left] if left else [])])
 
     def _repr_html_(self) -> str:
-        largest, left = self._largest(_VALUES_SHOWN)
-        errors = self.error_bars
-        values = self.oracle.domain.values
-        rows = (
-            (str(values[at]), f"{self.counts[at]:,.0f}", f"± {errors[at]:,.0f}", f"{self.shares[at]:.2%}")
-            for at in largest
-        )
+        rows, left = self._rows()
         figures = table(("value", "people", "error", "share"), rows)
         return markup(self.picture()._repr_html_(), figures, tag("p", left))
 
     def error_bars_at(self, error: float) -> Floats:
         """Largest error of each count, each by itself, except with probability ``error``."""
         return count_error_bound(error, self.supports, self.n, self.oracle.probabilities, self.deviations**2)
+
+    def _rows(self) -> tuple[list[tuple[str, str, str, str]], str]:
+        """Value, count, error and share of the largest counts, in words, and a sentence about the others."""
+        (largest, left), errors, values = self._largest(_VALUES_SHOWN), self.error_bars, self.oracle.domain.values
+        return [
+            (str(values[at]), f"{self.counts[at]:,.0f}", f"± {errors[at]:,.0f}", f"{self.shares[at]:.2%}")
+            for at in largest
+        ], left
 
     def _largest(self, shown: int) -> tuple[Counts, str]:
         """Indices of the largest counts, and a sentence about the others."""

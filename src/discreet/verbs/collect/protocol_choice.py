@@ -82,8 +82,7 @@ def choose(
         raise BadInput(f"Priority is {', '.join(get_args(Priority))}, not {priority!r}.")
     if n < 1:
         raise BadInput(f"A choice is for one person or more, got {n}.")
-    values = domain if isinstance(domain, Domain) else Domain(domain)
-    claim, candidates = require_epsilon(epsilon), list[_Candidate]()
+    values, claim, candidates = Domain.of(domain), require_epsilon(epsilon), list[_Candidate]()
     for name in among:
         oracle_class = frequency_oracle(name)
         with suppress(BadInput):  # not made for so many values

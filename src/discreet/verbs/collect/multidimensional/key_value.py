@@ -105,13 +105,8 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         length: int = 1,
     ) -> None:
         """Values go from ``low`` to ``high``; ``length`` is the number of pairs that most people stay within."""
-        set_fields(
-            self,
-            keys=keys if isinstance(keys, Domain) else Domain(keys),
-            epsilon=require_epsilon(epsilon),
-            grid=NumberGrid(low, high, 1),
-            length=length,
-        )
+        grid = NumberGrid(low, high, 1)
+        set_fields(self, keys=Domain.of(keys), epsilon=require_epsilon(epsilon), grid=grid, length=length)
         if length < 1:
             raise BadInput(f"People have one pair or more, got a length of {length}.")
 

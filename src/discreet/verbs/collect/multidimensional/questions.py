@@ -52,7 +52,7 @@ class Questions:
     domains: tuple[tuple[str, Domain], ...]
 
     def __init__(self, domains: Mapping[str, Domain | int | Iterable[Any]]) -> None:
-        pairs = ((name, each if isinstance(each, Domain) else Domain(each)) for name, each in domains.items())
+        pairs = ((name, Domain.of(values)) for name, values in domains.items())
         object.__setattr__(self, "domains", tuple(pairs))
         if not self.domains:
             raise BadInput("There are no questions.")
