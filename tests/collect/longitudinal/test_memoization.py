@@ -21,7 +21,7 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.directed_rounding import exp_lower
 from discreet.errors import BadInput, DataError, NoPromise
-from discreet.noise.keyed import Keyed
+from discreet.noise.stream import Keyed
 from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip

@@ -53,7 +53,7 @@ from discreet.core.catalogue import parameter, parameterized
 from discreet.core.document import fields
 from discreet.core.exact import Number, equation
 from discreet.core.markup import markup, table, tag
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.atomic_files import write
+from discreet.core.document import write
 from discreet.core.loss import Loss
 from discreet.errors import Aborted, BadInput, NotDeclared, NotFound
 from discreet.verbs.combine import data as inputs
@@ -69,8 +69,7 @@ class LedgerCharge:
 
     def require(self, loss: Loss) -> None:
         """Refuse a loss that the ledger would refuse later, before others have begun."""
-        from discreet.budget.entries import path
-        from discreet.budget.rules import exceeded, tightest
+        from discreet.budget.entries import exceeded, path, tightest
 
         accounts = [self.ledger.account(name) for name in path(self.account)]
         refusals = [
@@ -244,8 +243,7 @@ def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
 
 def _saved_release(folder: Path) -> Release[Any] | None:
     """The release in a party's folder, if there is one."""
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import Release, is_release
 
     return Release.load(folder / RELEASE) if is_release(folder / RELEASE) else None
 

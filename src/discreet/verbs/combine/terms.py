@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, TypedDict
 
 from discreet.core.exact import Number
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.errors import BadInput
 
 MIN_PARTIES, MAX_PARTIES = 2, 1000

@@ -45,8 +45,7 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.noise.geometric import geometrics
-from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.laplace import DiscreteLaplace, geometrics
 from discreet.verbs.collect.domain import Codes, Floats, plain_fields, set_fields
 from discreet.verbs.collect.report_arrays import in_batches, integer_type, require_confidence, to_integer_reports
 

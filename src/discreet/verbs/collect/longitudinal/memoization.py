@@ -48,7 +48,7 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.noise.keyed import Keyed
+from discreet.noise.stream import Keyed
 from discreet.verbs.collect.domain import Codes, Domain
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip

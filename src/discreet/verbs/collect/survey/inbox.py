@@ -22,9 +22,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.core.atomic_files import flush_name, write
-from discreet.core.document import fields
-from discreet.core.formats import Format
+from discreet.core.document import Format, fields, flush_name, write
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey
 
