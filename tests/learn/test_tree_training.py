@@ -13,8 +13,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import Draws
 from discreet.verbs.learn.learner import exactly
-from discreet.verbs.learn.tree import Tree
-from discreet.verbs.learn.tree_training import DecisionTree
+from discreet.verbs.learn.tree import DecisionTree, Tree
 
 
 def test_trees_are_those_of_brute_force():

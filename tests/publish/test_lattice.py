@@ -10,9 +10,9 @@ from tests.publish import exhaustive as slow
 from discreet.models.diversity import EntropyLDiversity, LDiversity
 from discreet.models.k_anonymity import KAnonymity
 from discreet.utility.quality import ClassSize, Discernibility, Entropy, Granularity
-from discreet.verbs.publish import lattice
+from discreet.verbs.publish import generalize
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.space import Space
+from discreet.verbs.publish.lattice import Space
 
 
 def wide_case(columns, rows, seed, values=10):
@@ -63,7 +63,7 @@ def test_boxes_that_hold_no_classes_form_them_again(seed, monkeypatch):
         for quality in (Granularity(), Entropy(), Discernibility(), ClassSize()):
             plain = Generalize(share, quality).search(case.tuples(), models)
             with monkeypatch.context() as patch:
-                patch.setattr(lattice, "_ROOM", 0)
+                patch.setattr(generalize, "_HELD_CLASSES", 0)
                 lean = Generalize(share, quality).search(case.tuples(), models)
             assert (plain.levels, plain.loss, plain.steps) == (lean.levels, lean.loss, lean.steps)
 
@@ -74,8 +74,8 @@ def test_a_search_that_is_stopped_says_how_far_from_the_best_it_may_be(seed, qua
     tuples = wide_case(4, 60, seed, values=6).tuples()
     best = Generalize("1/5", quality).search(tuples, [KAnonymity(3)])
     hasty = Generalize("1/5", quality, time_limit=0).search(tuples, [KAnonymity(3)])
-    monkeypatch.setattr(lattice, "_LARGE", 1)
-    monkeypatch.setattr(lattice, "_ENOUGH", 5)
+    monkeypatch.setattr(generalize, "_LARGE_LATTICE_NODES", 1)
+    monkeypatch.setattr(generalize, "_LARGE_LATTICE_BOXES", 5)
     large = Generalize("1/5", quality).search(tuples, [KAnonymity(3)])
     for found in (hasty, large):
         assert not found.optimal

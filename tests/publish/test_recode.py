@@ -14,7 +14,7 @@ from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
 from discreet.errors import BadInput, EngineError
-from discreet.verbs.publish.recode import recoded, shown
+from discreet.verbs.publish.recoding import recoded
 
 NAMES = ["age", "born", "sex", "gone", "disease"]
 
@@ -106,7 +106,7 @@ def test_rows_of_postgres_are_brought_to_an_engine_that_can_recode(postgres, fre
     out = recoded(stored(postgres, fresh()), recoding(levels={"age": 1, "born": 1, "sex": 0}))
     assert isinstance(out.engine, DuckDB)
     with pytest.raises(EngineError, match="cannot be lent rows"):
-        shown(postgres, people())
+        postgres.lend(people())
 
 
 def test_a_unit_that_is_a_quasi_identifier_is_refused():

@@ -20,7 +20,7 @@ from discreet.verbs.synthesize.domain import Domain, merged
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement
 from discreet.verbs.synthesize.streaming import Source
-from discreet.verbs.synthesize.zeros import Impossible
+from discreet.verbs.synthesize.structural_zeros import Impossible
 
 DOMAIN = Domain.of(EVERY_KIND, bins=8)
 

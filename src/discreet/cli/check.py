@@ -53,7 +53,7 @@ def check(
     from discreet.engines.read import read
     from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models
-    from discreet.verbs.publish.released import released
+    from discreet.verbs.publish.earlier_releases import released
 
     with working(f"Checking {shown(source)}"):
         opened = (

@@ -91,7 +91,7 @@ def learn(
 
 
 def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> None:
-    from discreet.verbs.learn.models import read_model
+    from discreet.verbs.learn.learn import read_model
 
     if as_json:
         said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}

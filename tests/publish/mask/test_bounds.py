@@ -12,13 +12,12 @@ from tests.publish.mask.people import CARD, MONEY, drawn, rows
 
 import discreet as dc
 from discreet.errors import MissingPart
-from discreet.verbs.publish.mask.bounds import limits_of, said, within
 from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise
-from discreet.verbs.publish.mask.pram import Pram
+from discreet.verbs.publish.mask.pram import Pram, least_moved
 from discreet.verbs.publish.mask.shuffle import Shuffle
 from discreet.verbs.publish.mask.swap import RankSwap
-from discreet.verbs.publish.mask.transition import least_moved
+from discreet.verbs.publish.mask.values import limits_of, said, within
 from discreet.verbs.publish.publish import publish
 
 BOUNDS = {"age": (18, 89), "height": (150.0, 190.0), "income": (0, Decimal("2000.005"))}

@@ -11,11 +11,9 @@ from discreet.core.kind import Kind
 from discreet.errors import BadInput, NoPromise
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.noise.masking import generator
-from discreet.verbs.publish.mask.micro.confidential import confidential
 from discreet.verbs.publish.mask.micro.diverse import helps, satisfied
-from discreet.verbs.publish.mask.micro.gaps import patterns
 from discreet.verbs.publish.mask.micro.gather import LEFT, mdav
-from discreet.verbs.publish.mask.micro.grouping import Way, grouped
+from discreet.verbs.publish.mask.micro.grouping import Grouping, confidential, grouped, patterns
 
 CARD = Card("patients", (Column("age", Kind.INTEGER, Role.QUASI), Column("ill", Kind.TEXT, Role.SENSITIVE)))
 MODELS = [
@@ -62,7 +60,7 @@ def test_all_groups_are_diverse_enough_and_large_enough(model, algorithm):
     rng = np.random.default_rng(1)
     points = rng.normal(size=(300, 3))
     one = held(rng.choice(list("abcd"), 300, p=[0.5, 0.25, 0.15, 0.1]), model)
-    way = Way(4, algorithm, 1.1, 20, 1000, one.rule, one.broken)
+    way = Grouping(4, algorithm, 1.1, 20, 1000, one.rule, one.broken)
     of = grouped(points, np.arange(300), one.codes, way, generator(1))
     assert not one.broken(np.arange(300), of).any()
     assert np.bincount(of).min() >= 4
@@ -83,7 +81,9 @@ def test_when_a_value_runs_out_the_rest_join_others():
     of, groups = mdav(points, 4, True, one.codes, one.rule)
     assert groups <= 3
     assert (of == LEFT).any()
-    done = grouped(points, np.arange(40), one.codes, Way(4, "mdav", 0.2, 0, 100, one.rule, one.broken), generator(1))
+    done = grouped(
+        points, np.arange(40), one.codes, Grouping(4, "mdav", 0.2, 0, 100, one.rule, one.broken), generator(1)
+    )
     assert not one.broken(np.arange(40), done).any()
 
 
@@ -91,7 +91,7 @@ def test_groups_that_others_spoilt_are_repaired():
     """Many alike who are left join the nearest group, and its entropy falls: it is put together with others."""
     points = np.concatenate([np.zeros(60), np.arange(20.0) + 5])[:, None]
     one = held("a" * 60 + "bc" * 10, EntropyLDiversity("2", "ill"))
-    of = grouped(points, np.arange(80), one.codes, Way(4, "cbfs", 0.2, 0, 100, one.rule, one.broken), generator(1))
+    of = grouped(points, np.arange(80), one.codes, Grouping(4, "cbfs", 0.2, 0, 100, one.rule, one.broken), generator(1))
     assert not one.broken(np.arange(80), of).any()
 
 

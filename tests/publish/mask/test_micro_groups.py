@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from discreet.noise.masking import generator
 from discreet.verbs.publish.mask.micro.diverse import NO_RULE
 from discreet.verbs.publish.mask.micro.gather import LEFT, closest, mdav, v_mdav
-from discreet.verbs.publish.mask.micro.grouping import Way, divided, grouped, neighbours
+from discreet.verbs.publish.mask.micro.grouping import Grouping, divided, grouped, neighbours
 
 NONE = np.zeros(0, np.int64)
 
@@ -170,7 +170,7 @@ def way(**said):
         "rule": NO_RULE,
         "broken": None,
     }
-    return Way(**(plain_way | said))
+    return Grouping(**(plain_way | said))
 
 
 def test_blocks_hold_every_point_once_and_are_cut_at_the_median():

@@ -6,7 +6,7 @@ import pytest
 from discreet.noise.masking import generator
 from discreet.verbs.publish.mask.micro.diverse import DISTINCT, NO_RULE, Rule
 from discreet.verbs.publish.mask.micro.gather import LEFT, mdav
-from discreet.verbs.publish.mask.micro.grouping import Way, grouped, neighbours
+from discreet.verbs.publish.mask.micro.grouping import Grouping, grouped, neighbours
 from discreet.verbs.publish.mask.micro.improve import linked, search
 
 NONE = np.zeros(0, np.int64)
@@ -85,7 +85,7 @@ def test_the_same_seed_makes_the_same_groups_and_another_does_not():
 def test_of_several_searches_the_best_counts():
     """16,000 tries for each group are two searches, by the first two seeds."""
     points = np.random.default_rng(11).normal(size=(30, 3))
-    way = Way(3, "mdav", 0.2, 16_000, 100, NO_RULE, None)
+    way = Grouping(3, "mdav", 0.2, 16_000, 100, NO_RULE, None)
     of = grouped(points, np.arange(30), NONE, way, generator(4))
     start, groups = mdav(points, 3, True, NONE, NO_RULE)
     ends = []

@@ -3,8 +3,7 @@ import pytest
 from tests.publish.mask.people import people
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.publish.mask.pram import Pram, undone
-from discreet.verbs.publish.mask.transition import evenly, invariant, least_moved
+from discreet.verbs.publish.mask.pram import Pram, evenly, invariant, least_moved, undone
 
 COUNTS = np.array([600.0, 0.0, 300.0, 80.0, 20.0])
 

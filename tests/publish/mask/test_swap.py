@@ -8,8 +8,8 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.verbs.publish.mask.kernels import around, buckets, within
 from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
+from discreet.verbs.publish.mask.swap_kernels import around, buckets, within
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 1001])

@@ -11,12 +11,12 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.noise.masking import generator
 from discreet.verbs.publish.mask.coding import Code
-from discreet.verbs.publish.mask.kernels import around, buckets, within
 from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise
 from discreet.verbs.publish.mask.pram import Pram, undone
 from discreet.verbs.publish.mask.resample import Resample
 from discreet.verbs.publish.mask.rounding import Round
+from discreet.verbs.publish.mask.swap_kernels import around, buckets, within
 
 COUNT = 120_000
 LIMIT = -NormalDist().inv_cdf(0.5e-9)

@@ -6,8 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.verbs.synthesize.graph.calibration import calibrated
-from discreet.verbs.synthesize.graph.factor import aligned
+from discreet.verbs.synthesize.graph.factor import aligned, calibrated
 from discreet.verbs.synthesize.graph.measurement import Measurement
 from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.graph.tree import junction

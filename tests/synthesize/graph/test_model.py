@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.synthesize.graph.brute import marginal, random_model, subsets
 
 from discreet.errors import BadInput
-from discreet.verbs.synthesize.graph.calibration import calibrated
+from discreet.verbs.synthesize.graph.factor import calibrated
 from discreet.verbs.synthesize.graph.tree import junction
 
 CLIQUES = st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3).map(lambda some: tuple(sorted(some))), max_size=6)

@@ -8,7 +8,7 @@ from tests.synthesize.graph.brute import marginal, random_model
 
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.verbs.synthesize.graph.sampling import _rounded
+from discreet.verbs.synthesize.graph.model import _rounded
 
 SIZES = (3, 4, 2, 3)
 CHAIN = [(0, 1), (1, 2), (2, 3)]

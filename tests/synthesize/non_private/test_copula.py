@@ -8,9 +8,8 @@ from tests.publish.mask.people import people
 from tests.synthesize.non_private.tables import column, table
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.synthesize.non_private.copula import Copula
+from discreet.verbs.synthesize.non_private.copula import Copula, likeliest
 from discreet.verbs.synthesize.non_private.latent import Latent, correlations, repaired
-from discreet.verbs.synthesize.non_private.parametric import likeliest
 
 COUNT = 20_000
 

@@ -14,7 +14,7 @@ from discreet.verbs.publish.mask.ipso import Ipso
 from discreet.verbs.synthesize.non_private.cart import Cart
 from discreet.verbs.synthesize.non_private.copies import Copies
 from discreet.verbs.synthesize.non_private.copula import Copula
-from discreet.verbs.synthesize.non_private.edit_rules import possible
+from discreet.verbs.synthesize.non_private.method import possible
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn
 
 

@@ -7,7 +7,6 @@ rows fill fewer cells than there are to be clusters, there are as few centres.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,16 +15,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.picture import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, cells_of, features_of
-from discreet.verbs.learn.learner import FINEST, Tell, on_steps
-from discreet.verbs.learn.serialize import feature_read, feature_written
+from discreet.verbs.learn.frame import (
+    Figures,
+    Frame,
+    Graded,
+    Rows,
+    cells_of,
+    feature_read,
+    feature_written,
+    features_of,
+)
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, on_steps
 
 _CELLS = 4
 """How many cells a column has when the first centres are looked for."""
@@ -77,17 +84,15 @@ class Centres:
 
 
 @declare(LEARNERS, "clusters", example="learn clusters count=3 integral=20")
-class Clusters:
+class Clusters(Learner):
     """Learn the centres of ``count`` clusters of the columns with numbers, rounded to ``step``."""
 
     name: ClassVar[str]
     measure: ClassVar[str] = "share of the variance that is between clusters"
+    model = Centres
     count: int = parameter("Number of clusters.", least=2, most=100)
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
     step: float = parameter("Step that figures are rounded to, as a share.", default=0.1, least=FINEST, most=1)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def queries(self) -> int:
@@ -109,10 +114,6 @@ class Clusters:
         """The frame as numbers from 0 to 1."""
         return Mover(self, frame)
 
-    def parameters(self) -> Mapping[str, Any]:
-        """All but the rows."""
-        return {"count": self.count, "step": self.step} | ({"columns": list(self.columns)} if self.columns else {})
-
     def steps(self) -> tuple[str, ...]:
         """How centres are found."""
         return (
@@ -121,12 +122,8 @@ class Clusters:
         )
 
 
-@dataclass(frozen=True)
-class Mover:
+class Mover(Trainer):
     """A frame as points."""
-
-    learner: Clusters
-    frame: Frame
 
     @property
     def full(self) -> int:
@@ -134,12 +131,8 @@ class Mover:
         return len(np.unique(self._cell))
 
     @cached_property
-    def _graded(self) -> tuple[Graded, ...]:
-        return tuple(one for one in self.frame.features if isinstance(one, Graded))
-
-    @cached_property
     def _points(self) -> Figures:
-        columns = [one.scaled(self.frame.figures[:, place]) for place, one in enumerate(self._graded)]
+        columns = [one.scaled(self.frame.figures[:, place]) for place, one in enumerate(self.graded)]
         return np.stack(columns, axis=1)
 
     @cached_property
@@ -173,7 +166,7 @@ class Mover:
         rounded = sorted(
             tuple(min(on_steps(float(one), self.learner.step), 1.0) for one in centre) for centre in centres
         )
-        return Centres(self._graded, tuple(rounded))
+        return Centres(self.graded, tuple(rounded))
 
     def score(self, model: Centres, rows: Rows) -> float:
         """One less the squared distances to the nearest centres over those to the mean."""

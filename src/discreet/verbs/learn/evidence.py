@@ -22,7 +22,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.verbs.learn.integral import SEARCHED, learner_of
 from discreet.verbs.learn.learner import exactly
-from discreet.verbs.publish.recode import at_hand
+from discreet.verbs.publish.recoding import at_hand
 
 CLAIM = "integral privacy"
 NOTE = "generators"
@@ -86,16 +86,8 @@ class Generators:
         if note is None:
             raise DataError(f"{place} holds no sets of people that give a model.")
         packed: list[Any] = copy.rows.column("people").to_pylist()
-        read = fields(
-            loads(note),
-            "the note",
-            learner=str,
-            parameters=dict,
-            model=dict,
-            frame=str,
-            people=int,
-            least=int,
-        )
+        kinds = {"learner": str, "parameters": dict, "model": dict, "frame": str, "people": int, "least": int}
+        read = fields(loads(note), "the note", **kinds)
         if any(one is None or len(one) != (read["people"] + 7) // 8 for one in packed):
             raise DataError(f"{place} holds sets of other people than it says.")
         return cls(**read, sets=np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1))
@@ -149,7 +141,7 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     in_all = np.ones(kept.people, np.bool_)
     for place in range(len(kept.sets)):
         who = kept.who(place)
-        rows = np.flatnonzero(who[frame.person])
+        rows = frame.rows_of(who)
         if trainer.train(rows, exactly).to_dict() == kept.model:
             different.add(frame.contents(rows))
             in_all &= who

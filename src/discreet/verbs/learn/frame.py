@@ -6,8 +6,9 @@ Grids and categories come from the card and never from the rows, or the model wo
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, TypeAlias, cast
@@ -19,13 +20,14 @@ from numpy.typing import NDArray
 
 from discreet.core import sql
 from discreet.core.card import Column, Scalar
+from discreet.core.document import fields
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
+from discreet.core.kind import LISTABLE, NUMBERS, Kind
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared, NotFound
+from discreet.verbs.publish.mask.masker import require_names
 from discreet.verbs.publish.mask.values import Cells, numbers
-from discreet.verbs.publish.masking import NUMERIC
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.recoding import published_columns
 
 Figures: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.int64]
@@ -75,7 +77,7 @@ class Graded:
     def edges(self, grid: int) -> Figures:
         """The borders between ``grid`` intervals of equal width; between whole numbers they are whole."""
         found = self.low + (self.high - self.low) * np.arange(1, grid) / grid
-        if self.kind in (Kind.INTEGER, Kind.DATE):
+        if self.kind in LISTABLE:
             whole = np.unique(np.ceil(found))
             return np.asarray(whole[(whole > self.low) & (whole <= self.high)], np.float64)
         return np.array([_short(one) for one in found])
@@ -160,18 +162,15 @@ def features_of(table: Table, columns: Sequence[str], *, but: str | None = None,
     """The columns to learn from: those named, or all that are released, but the target; ``graded``: numbers alone."""
     card = table.card
     released = {column.name: column for column in published_columns(card)}
-    if isinstance(columns, str):
-        raise BadInput(f"Columns are a list of names, not the text {columns!r}.", hint=f"Write [{columns!r}].")
+    require_names(columns)
     for name in columns:
         if card[name].name not in released:
             raise BadInput(f"{name!r} is not released, so nothing is learnt from it.", hint="Leave it out.")
     if but is not None and but in columns:
         raise BadInput(f"{but!r} is what is to be learnt, and cannot be learnt from.", hint="Leave it out.")
-    if len(set(columns)) < len(columns):
-        raise BadInput(f"A column is named twice: {', '.join(columns)}.")
     chosen = [released[name] for name in columns] if columns else [c for c in released.values() if c.name != but]
     if graded and not columns:
-        chosen = [column for column in chosen if column.kind in NUMERIC and column.bounds is not None]
+        chosen = [column for column in chosen if column.kind in NUMBERS and column.bounds is not None]
     found = [feature_of(column) for column in chosen]
     if graded and (other := next((one for one in found if isinstance(one, Listed)), None)):
         raise BadInput(f"{other.name!r} has no numbers to compute with.", hint="Leave it out.")
@@ -257,3 +256,26 @@ def _coded(cells: Cells) -> tuple[Any, Rows]:
 def _short(figure: float) -> float:
     """Without the last digits, which are those of the computation."""
     return float(f"{figure:.{_DIGITS}g}")
+
+
+def feature_written(one: Feature) -> dict[str, Any]:
+    """A column with its values or its bounds."""
+    if isinstance(one, Listed):
+        return {"name": one.name, "values": list(one.values)}
+    return {"name": one.name, "kind": one.kind.value, "low": one.low, "high": one.high}
+
+
+def feature_read(data: object) -> Feature:
+    """What ``feature_written`` gave, read back strictly."""
+    if isinstance(data, Mapping) and "values" in data:
+        read = fields(data, "a feature", name=str, values=list)
+        if not all(isinstance(one, bool | int | float | Decimal | str | dt.date) for one in read["values"]):
+            raise BadInput("a feature: values are not what they should be.")
+        return Listed(read["name"], tuple(read["values"]))
+    read = fields(data, "a feature", name=str, kind=str, low=float, high=float)
+    if not read["low"] < read["high"]:
+        raise BadInput("a feature: the lower bound is not below the upper one.")
+    try:
+        return Graded(read["name"], Kind(read["kind"]), read["low"], read["high"])
+    except ValueError:
+        raise BadInput(f"{read['kind']!r} is no kind of column.") from None

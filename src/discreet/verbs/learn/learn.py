@@ -19,23 +19,21 @@ from discreet.core.card import Card
 from discreet.core.exact import exact
 from discreet.core.families import LEARNERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import require_rows_of_people
 from discreet.core.markup import Markup, tag
 from discreet.core.release import Release
 from discreet.core.report import listing, section, styled
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
-from discreet.core.withheld import hold_back, said_of_withheld
+from discreet.core.withheld import said_of_withheld
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.verbs.learn.frame import Frame
 from discreet.verbs.learn.integral import Learn
-from discreet.verbs.learn.learner import Model, Noisily, Trainer, exactly
-from discreet.verbs.learn.models import read_model
+from discreet.verbs.learn.learner import Learner, Model, Noisily, Trainer, exactly
 from discreet.verbs.learn.search import Found, search
-from discreet.verbs.publish.recode import at_hand, published_columns
+from discreet.verbs.publish.recoding import prepared, require_table
 
 
 def learn(
@@ -52,29 +50,19 @@ def learn(
     The payload is the model as plain data (``dc.read_model`` gives one that predicts). The holder's copy (``holder``, a
     new file) has the sets of people that give it, and how the model compares with others.
     """
-    if not isinstance(table, Table):
-        raise BadInput(
-            f"learn takes a table with its card, not a {type(table).__name__}.",
-            hint="Open it first: dc.read(source, card).",
-        )
-    chosen = LEARNERS.parse(_spelled(method), table.card) if isinstance(method, str) else method
+    require_table(table, "learn")
+    chosen = LEARNERS.parse(method, table.card) if isinstance(method, str) else method
     if not isinstance(chosen, Learn):
         raise BadInput(
             f"{type(chosen).__name__} learns no model.",
             hint='Such as dc.Learn(dc.DecisionTree("income"), integral=20).',
         )
     require_places(to, holder=holder)
-    require_rows_of_people(table)
-    table = at_hand(hold_back(table, set(), quasi=False))
-    published_columns(table.card)
+    table = prepared(table, set(), quasi=False)
     learnt = release(_Learning(chosen, seed), table, to=to, holder=holder, progress=progress)
     if chosen.journal is not None:
         Path(chosen.journal).unlink(missing_ok=True)
     return learnt
-
-
-def _spelled(method: str) -> str:
-    return method if method.split(" ", maxsplit=1)[0] == "learn" else f"learn {method}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +82,26 @@ class _Learning(Method[Any]):
 
     def promise(self, card: Card) -> Statement:
         """That many sets of people give the model."""
-        return _statement(card, self.learn)
+        k = self.learn.integral
+        claim = Claim(
+            CLAIM,
+            f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody "
+            "is in all of them",
+            {"generators": k},
+        )
+        assumes = (
+            "An intruder knows of nobody that they are among those learnt from.",
+            "The grid and the steps that the model is rounded to follow from what the card declares.",
+            card.whose,
+        )
+        caveats = (
+            "This is not differential privacy: it says that other sets of people give the same model, and not how "
+            "likely each of them is.",
+            f"Which model is released hangs on the rows of all people: it is {_CHOSEN[self.learn.choose].rstrip(',')}.",
+            "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
+            "known, the target may be guessed as well as it tells it.",
+        )
+        return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """The model, and for the holder the sets of people and a comparison with other models."""
@@ -186,29 +193,6 @@ def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
     )
 
 
-def _statement(card: Card, learn: Learn) -> Statement:
-    k = learn.integral
-    claim = Claim(
-        CLAIM,
-        f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody is "
-        "in all of them",
-        {"generators": k},
-    )
-    assumes = (
-        "An intruder knows of nobody that they are among those learnt from.",
-        "The grid and the steps that the model is rounded to follow from what the card declares.",
-        card.whose,
-    )
-    caveats = (
-        "This is not differential privacy: it says that other sets of people give the same model, and not how likely "
-        "each of them is.",
-        f"Which model is released hangs on the rows of all people: it is {_CHOSEN[learn.choose].rstrip(',')}.",
-        "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
-        "known, the target may be guessed as well as it tells it.",
-    )
-    return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
-
-
 def _from_data(card: Card, frame: Frame) -> tuple[str, ...]:
     """What of the grid was read off the data."""
     used = {one.name for one in frame.features}
@@ -228,3 +212,14 @@ def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compa
         models[f"differentially private, ε = {float(epsilon):g}"] = trainer.train(rows, noise)
     scores = tuple((name, trainer.score(model, aside)) for name, model in models.items())
     return Compared(learn.learner.measure, int((~inside).sum()), scores)
+
+
+def read_model(payload: object) -> Model:
+    """The model that is the payload of a release: it can predict, be printed and be drawn."""
+    kind = payload.get("kind") if isinstance(payload, Mapping) else None
+    if kind not in LEARNERS.names():
+        raise BadInput(
+            "This is no model that discreet released.", hint="Give the payload of a release: release.payload."
+        )
+    learner: type[Learner] = LEARNERS.entry(str(kind)).kind
+    return learner.model.from_dict(payload)

@@ -1,4 +1,4 @@
-"""What a way of learning is, and what it learns: models that are plain data, so that equal models are equal values.
+"""Base classes of learners and trainers, and the interface of models: plain data, so that equal models are equal.
 
 A model is integrally private when many sets of people give the very same one. No two samples give the same mean, to
 all digits; so whatever is learnt is put on a public grid: thresholds at declared steps, coefficients and centres
@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import Checked, parameters_of
 from discreet.core.document import dumps
 from discreet.core.picture import Picture
 from discreet.core.table import Table
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.learn.frame import Figures, Frame, Rows
+from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows
 
 Tell: TypeAlias = Callable[[Figures, float], Figures]
 """Gives sums over rows to whoever learns: as they are, or with noise. The number says how much one row moves them, all
@@ -31,7 +33,7 @@ FINEST = 1e-12
 
 
 class Model(Protocol):
-    """Something that was learnt."""
+    """Interface of what is learnt."""
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data that ``core/document.py`` can write; equal models give equal data."""
@@ -39,48 +41,67 @@ class Model(Protocol):
     def predict(self, rows: pa.Table) -> pa.Array[Any]:
         """What the model says of each row; NULL where it says nothing."""
 
+    @classmethod
+    def from_dict(cls, data: object) -> Model:
+        """What ``to_dict`` gave, read back strictly."""
+
     def picture(self) -> Picture:
         """A drawing of it."""
 
 
-class Trainer(Protocol):
+@dataclass(frozen=True)
+class Trainer:
     """A frame made ready to be learnt from again and again."""
 
-    @property
-    def frame(self) -> Frame:
-        """The rows."""
+    learner: Any
+    frame: Frame
+
+    @cached_property
+    def graded(self) -> tuple[Graded, ...]:
+        """The features that are numbers."""
+        return tuple(one for one in self.frame.features if isinstance(one, Graded))
 
     def train(self, rows: Rows, tell: Tell) -> Model:
         """What is learnt from these rows: a function of them and of what the card declares, and of nothing else."""
+        raise NotImplementedError
 
     def score(self, model: Any, rows: Rows) -> float:
         """How well a model does on these rows, the more the better."""
+        raise NotImplementedError
 
 
-@runtime_checkable
-class Learner(Protocol):
-    """A way of learning."""
+class Learner(Checked):
+    """Base of learners, which are declared; the model of a learner has its name as ``kind``."""
 
     name: ClassVar[str]
     """What the command line calls it."""
     measure: ClassVar[str]
     """What ``Trainer.score`` measures."""
+    model: ClassVar[type[Model]]
 
     @property
     def queries(self) -> int:
-        """How often sums are asked for in learning one model."""
+        """Number of times that sums are asked for in learning one model."""
+        return 1
 
     def frame(self, table: Table) -> Frame:
         """The rows to learn from."""
+        raise NotImplementedError
 
     def trainer(self, frame: Frame) -> Trainer:
         """The same made ready."""
-
-    def parameters(self) -> Mapping[str, Any]:
-        """All that the result hangs on but the rows, as plain data."""
+        raise NotImplementedError
 
     def steps(self) -> tuple[str, ...]:
         """How it learns, as sentences."""
+        raise NotImplementedError
+
+    def parameters(self) -> Mapping[str, Any]:
+        """All that the result depends on but the rows, as plain data; columns only if they are named."""
+        kind: Any = type(self)
+        said = {one.name: getattr(self, one.name) for one in parameters_of(kind)}
+        columns = said.pop("columns")
+        return said | ({"columns": list(columns)} if columns else {})
 
 
 def exactly(sums: Figures, moved: float) -> Figures:

@@ -7,7 +7,6 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
@@ -30,11 +29,12 @@ from discreet.verbs.learn.frame import (
     Listed,
     Rows,
     cells_of,
+    feature_read,
+    feature_written,
     features_of,
     target_of,
 )
-from discreet.verbs.learn.learner import FINEST, Tell, on_steps
-from discreet.verbs.learn.serialize import feature_read, feature_written
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, on_steps
 
 _RIDGE = 1e-6
 """Of the rows, what is added to the diagonal: columns that say the same share their weight."""
@@ -97,22 +97,15 @@ class Linear:
 
 
 @declare(LEARNERS, "linear", example="learn linear target=COLUMN integral=20")
-class LinearModel:
+class LinearModel(Learner):
     """Learn a linear model of ``target``, a number, from the other columns; coefficients are rounded to ``step``."""
 
     name: ClassVar[str]
     measure: ClassVar[str] = "R²"
+    model = Linear
     target: str = parameter("Column to predict.", column="any")
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
     step: float = parameter("Step that figures are rounded to, as a share.", default=0.1, least=FINEST, most=1)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    @property
-    def queries(self) -> int:
-        """The products of all columns, once."""
-        return 1
 
     def frame(self, table: Table) -> Frame:
         """The target is the last column; rows with a missing value are left out."""
@@ -126,10 +119,6 @@ class LinearModel:
         """The frame as numbers from 0 to 1."""
         return Fitter(self, frame)
 
-    def parameters(self) -> Mapping[str, Any]:
-        """All but the rows."""
-        return {"target": self.target, "step": self.step} | ({"columns": list(self.columns)} if self.columns else {})
-
     def steps(self) -> tuple[str, ...]:
         """How it is fitted."""
         return (
@@ -138,12 +127,8 @@ class LinearModel:
         )
 
 
-@dataclass(frozen=True)
-class Fitter:
+class Fitter(Trainer):
     """A frame as a matrix."""
-
-    learner: LinearModel
-    frame: Frame
 
     @cached_property
     def _matrix(self) -> Figures:

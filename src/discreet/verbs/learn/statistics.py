@@ -5,23 +5,21 @@ A median is the middle of the interval that holds it, of a thousand equal ones f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, features_of
-from discreet.verbs.learn.learner import FINEST, Tell, exactly, on_steps
-from discreet.verbs.learn.serialize import feature_read, feature_written
+from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, feature_read, feature_written, features_of
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, exactly, on_steps
 
 Of = Literal["mean", "median", "deviation"]
 _BINS = 1000
@@ -79,7 +77,7 @@ class Summary:
 
 
 @declare(LEARNERS, "statistics", example="learn statistics of=mean integral=20")
-class Statistics:
+class Statistics(Learner):
     """Learn the mean, median or standard deviation of the columns with numbers, rounded to ``step``.
 
     The step is a share of the way from bound to bound; a median is no finer than a thousandth of it. Of a column only
@@ -88,17 +86,10 @@ class Statistics:
 
     name: ClassVar[str]
     measure: ClassVar[str] = "closeness, as a share of the bounds"
+    model = Summary
     of: Of = parameter("Statistic of each column.", default="mean")
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
     step: float = parameter("Step that figures are rounded to, as a share.", default=0.01, least=FINEST, most=1)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    @property
-    def queries(self) -> int:
-        """All sums at once."""
-        return 1
 
     def frame(self, table: Table) -> Frame:
         """The columns with numbers."""
@@ -113,27 +104,19 @@ class Statistics:
         """The frame as it is."""
         return Summer(self, frame)
 
-    def parameters(self) -> Mapping[str, Any]:
-        """All but the rows."""
-        return {"of": self.of, "step": self.step} | ({"columns": list(self.columns)} if self.columns else {})
-
     def steps(self) -> tuple[str, ...]:
         """How it is computed."""
         told = f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound."
         return (told, f"It is looked for in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
 
 
-@dataclass(frozen=True)
-class Summer:
+class Summer(Trainer):
     """A frame to be summed up."""
-
-    learner: Statistics
-    frame: Frame
 
     def train(self, rows: Rows, tell: Tell) -> Summary:
         """A column of which no value is known is left out."""
         shares = self._shares(rows, tell)
-        told = [(one, float(share)) for one, share in zip(self._graded, shares, strict=True) if not np.isnan(share)]
+        told = [(one, float(share)) for one, share in zip(self.graded, shares, strict=True) if not np.isnan(share)]
         rounded = tuple(min(on_steps(share, self.learner.step), 1.0) for _, share in told)
         return Summary(self.learner.of, tuple(one for one, _ in told), rounded)
 
@@ -141,16 +124,12 @@ class Summer:
         """One less the mean distance from what these rows give; who knows nothing of a column guesses the middle."""
         truth = self._shares(rows, exactly)
         known = dict(zip(model.features, model.shares, strict=True))
-        far = np.abs(np.array([known.get(one, 0.5) for one in self._graded]) - truth)
+        far = np.abs(np.array([known.get(one, 0.5) for one in self.graded]) - truth)
         return 1 - float(np.mean(far[~np.isnan(far)])) if not np.isnan(far).all() else 0.0
-
-    @property
-    def _graded(self) -> tuple[Graded, ...]:
-        return tuple(one for one in self.frame.features if isinstance(one, Graded))
 
     def _shares(self, rows: Rows, tell: Tell) -> Figures:
         figures = self.frame.figures[rows]
-        scaled = np.stack([one.scaled(figures[:, place]) for place, one in enumerate(self._graded)], axis=1)
+        scaled = np.stack([one.scaled(figures[:, place]) for place, one in enumerate(self.graded)], axis=1)
         known = ~np.isnan(scaled)
         if self.learner.of == "median":
             at = np.minimum((np.nan_to_num(scaled) * _BINS).astype(np.int64), _BINS - 1)

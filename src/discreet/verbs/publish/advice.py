@@ -15,9 +15,9 @@ from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model
+from discreet.releases.method import Progress
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.recode import published_columns
-from discreet.verbs.publish.recoding import Progress
+from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.publish.report import Sizes
 
 _TOO_MUCH = 0.5

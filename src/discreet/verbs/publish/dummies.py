@@ -1,4 +1,4 @@
-"""Adding dummy rows: nothing is generalised further, and classes that are too small get company."""
+"""Dummy rows: classes that break a model are filled up with made-up rows instead of being generalised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Role
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.exact import Number, exact
 from discreet.core.families import RECODERS
 from discreet.core.table import Table
@@ -19,16 +19,15 @@ from discreet.errors import NoPromise
 from discreet.models.classes import Classes, Integers, Spread
 from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.releases.method import Progress
 from discreet.utility.quality import figures
 from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recode import published_columns
-from discreet.verbs.publish.recoding import Progress, Recoding, require_levels, require_quasi
-from discreet.verbs.publish.tuple_recoding import breaking, local_models
-from discreet.verbs.publish.tuples import Tuples, merged, tuples_of
+from discreet.verbs.publish.recoding import Recoding, published_columns, require_levels, require_quasi
+from discreet.verbs.publish.tuples import Tuples, breaking, local_models, merged, tuples_of
 
 
 @declare(RECODERS, "dummies", rank=4)
-class AddDummies:
+class AddDummies(Checked):
     """Add dummy rows to classes that break a model until none does, with columns at chosen ``levels`` (0, if not said).
 
     A dummy has the labels of its class; all other columns it has from a row of the table drawn at random, so that
@@ -48,9 +47,6 @@ class AddDummies:
     most: Number = parameter("Most dummies for each row.", default=1, least=0)
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The dummies with which all models hold; an error if that takes too many."""
         models = local_models(require, table.quasi())
@@ -67,9 +63,6 @@ class AddDummies:
         share = added.num_rows / max(tuples.rows + added.num_rows, 1)
         return Recoding(
             levels=dict(zip(tuples.names, levels, strict=True)),
-            dropped=None,
-            mapping=None,
-            suppressed=0,
             loss=share,
             quality={"dummies": float(added.num_rows), **figures(tuples, np.asarray(levels), groups, kept)},
             parameters={"most": exact(self.most, "most")},
@@ -81,8 +74,6 @@ class AddDummies:
                 "Counts are too large by the dummies: in all by their number, in a class that had too few rows by "
                 "those that it lacked. What is estimated for small classes is drawn towards the whole table.",
             ),
-            optimal=False,
-            gap=None,
             added=added,
             caveats=(
                 f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are about nobody, and a class may have a "
@@ -100,8 +91,8 @@ class AddDummies:
         return [self.levels.get(name, 0) for name in tuples.names]
 
     def _filled(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
-        """The class of each dummy: first as many as every class needs to be large
-        enough, then one at a time for those that still break a model."""
+        """The class of each dummy: as many as every class needs to be large enough, then one at a time for those that
+        still break a model."""
         most = int(exact(self.most, "most") * classes.rows)
         lack = np.maximum(Rules(models, 0).smallest - classes.sizes, 0)
         places = np.repeat(np.arange(len(lack)), lack)

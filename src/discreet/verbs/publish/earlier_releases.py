@@ -8,7 +8,7 @@ labels at once. This is the cautious reading: it takes for granted that rows can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,15 +18,16 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Column, Role
+from discreet.core.arrow import kind_of
+from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release
 from discreet.core.release_folder import with_rows
 from discreet.core.table import Table, count_name
+from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all
-from discreet.verbs.publish.recode import Labelled, at_hand, recoded
-from discreet.verbs.publish.recoding import Names, Recoding
+from discreet.verbs.publish.recoding import Labelled, Names, Recoding, at_hand, recoded
 from discreet.verbs.publish.report import Sizes
 from discreet.verbs.publish.tuples import keys_of
 
@@ -125,11 +126,11 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     _require_same_quasi(release, names)
     levels = release.recipe.parameters.get("levels")
     if key is not None:
-        found = _plain(mapping=_mapping(key, names))
+        found = Recoding(mapping=_mapping(key, names))
     elif isinstance(levels, dict) and set(levels) == set(names):
         counted = table.histogram(levels=levels)
         gone = pa.array([key not in released for key in keys_of(counted, names)], pa.bool_())
-        found = _plain(levels=levels, dropped=counted.filter(gone).select(list(names)))
+        found = Recoding(levels=levels, dropped=counted.filter(gone).select(list(names)))
     else:
         raise _untold(release)
     again = recoded(table, found).histogram()
@@ -141,18 +142,6 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
             hint="Give the table that it was made of.",
         )
     return found
-
-
-def _plain(**said: Any) -> Recoding:
-    plain: dict[str, Any] = {
-        "levels": None,
-        "dropped": None,
-        "mapping": None,
-        "suppressed": 0,
-        "loss": 0.0,
-        "quality": {},
-    }
-    return Recoding(**(plain | said), parameters={}, steps=(), optimal=False, gap=None)
 
 
 def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
@@ -220,3 +209,27 @@ def _counts(rows: pa.Table, names: Sequence[str], count: str) -> dict[tuple[Any,
 
 def _listed(titles: Sequence[str]) -> str:
     return " and ".join(f"“{title}”" for title in titles)
+
+
+def released(folder: str | Path, card: Card) -> Table:
+    """The rows of a published release, every file checked against its hash, with the roles that ``card`` gives them.
+
+    Quasi-identifiers are what the release shows of them: labels, of whatever kind.
+    """
+    release = Release.load(folder)
+    place = Path(folder) / "payload.parquet"
+    if not place.is_file():
+        raise BadInput(f"{release.title!r} is not a published table.", hint="Look at it with `discreet show`.")
+    if card.unit is not None and card.rows_per_unit != 1:
+        raise BadInput(
+            f"A {card.unit} has several rows, and {release.title!r} does not say which: nobody can count people in it.",
+            hint="What holds for it was checked when it was made: see its statement with `discreet show`.",
+        )
+    kinds = {field.name: kind_of(field.type) for field in pq.read_schema(place)}
+    columns = [_seen(column, kinds) for column in card.columns if column.name in kinds]
+    return read(place, card.without_unit(columns))
+
+
+def _seen(column: Column, kinds: Mapping[str, Kind | None]) -> Column:
+    kind = kinds[column.name]
+    return column if column.role is not Role.QUASI else Column(column.name, kind or column.kind, Role.QUASI)

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from discreet.core.card import Card, Role
+from discreet.core.families import MASKING, RECODERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.core.withheld import hold_back, said_of_withheld
+from discreet.core.text import meant
+from discreet.core.withheld import said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
 from discreet.models.catalogue import parse_all
@@ -31,12 +32,22 @@ from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.publish.earlier_releases import Earlier, joint
 from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.method import Masking
-from discreet.verbs.publish.masking import Masker
-from discreet.verbs.publish.methods import parse_method
-from discreet.verbs.publish.recode import at_hand, published_columns, recoded
-from discreet.verbs.publish.recoding import Recoder, Recoding
+from discreet.verbs.publish.recoding import (
+    Recoder,
+    Recoding,
+    prepared,
+    published_columns,
+    recoded,
+    require_table,
+)
 from discreet.verbs.publish.report import Sizes, pictures
+
+if TYPE_CHECKING:
+    from discreet.core.card import Card
+    from discreet.verbs.publish.mask.masker import Masker
+    from discreet.verbs.publish.recoding import prepared, require_table
 
 _LOST = "loss of "
 
@@ -67,15 +78,15 @@ def publish(
     what became of whom, for ``earlier=[(release, file)]``; of a masked release, which released row is whose. A masked
     release needs no model. With a ``seed`` the masking can be repeated, by anybody.
     """
-    _require_table(table)
+    require_table(table, "publish")
     chosen, models = _chosen(table.card, method, require)
     require_places(to, csv=csv, holder=holder)
     require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
-    require_rows_of_people(table)
-    table = at_hand(hold_back(table, _named(chosen, models), quasi=not isinstance(chosen, Masker)))
-    published_columns(table.card)
-    way: Method[Any] = Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
-    return release(way, table, to=to, csv=csv, holder=holder, progress=progress)
+    table = prepared(table, _named(chosen, models), quasi=not isinstance(chosen, Masker))
+    maker: Method[Any] = (
+        Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
+    )
+    return release(maker, table, to=to, csv=csv, holder=holder, progress=progress)
 
 
 def require_usable(
@@ -91,14 +102,6 @@ def require_usable(
             f"{type(method).__name__} leaves nothing for a holder's copy: the release itself tells what became of "
             "whom.",
             hint="Leave holder out; earlier takes the release alone.",
-        )
-
-
-def _require_table(table: object) -> None:
-    if not isinstance(table, Table):
-        raise BadInput(
-            f"publish takes a table with its card, not a {type(table).__name__}.",
-            hint="Open it first: dc.read(source, card).",
         )
 
 
@@ -260,3 +263,26 @@ def _of_populations(models: Sequence[Model]) -> list[str]:
 def _lost(recoding: Recoding) -> Mapping[str, float]:
     """What each column lost, as the recoder measured it."""
     return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
+
+
+_FLAGS = {"levels": "level", "weights": "weight", "time_limit": "time-limit"}
+
+
+def parse_method(
+    text: str, card: Card, options: Mapping[str, Any] | None = None, *, dashes: str = ""
+) -> Recoder | Masker:
+    """The method that ``text`` names, with the ``options`` said beside it; ``dashes`` are what options begin with where
+    an error will be read."""
+    family = MASKING if MASKING.has(text) else RECODERS
+    if not family.has(text):
+        known = (*(one.name for one in RECODERS.entries()), *MASKING.names(), "synthesize", "learn")
+        near = meant(text.lower().partition(" ")[0], known)
+        raise BadInput(f"There is no method {text!r}{near}.", hint=f"Known are {', '.join(known)}.")
+    entry, rest = family.find(text)
+    takes = {one.name for one in entry.parameters}
+    for name in options or ():
+        if name not in takes:
+            flag = f"{dashes}{_FLAGS.get(name, name)}"
+            raise BadInput(f"{flag} means nothing to {dashes}method {entry.name}.", hint="Leave it out.")
+    made: Recoder | Masker = entry.parse(rest, card, options=options)
+    return made

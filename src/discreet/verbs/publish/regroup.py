@@ -12,9 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core.compiled import njit
-from discreet.verbs.publish.clustering_cost import Points
-from discreet.verbs.publish.nearest_neighbours import FAR, Array, Whole
-from discreet.verbs.publish.partition import GONE, Partition, add, fresh, joined, remove, widen, without
+from discreet.verbs.publish.partition import (
+    FAR,
+    GONE,
+    Array,
+    Partition,
+    Points,
+    Whole,
+    add,
+    fresh,
+    joined,
+    remove,
+    widen,
+    without,
+)
 
 
 class Bounds(NamedTuple):

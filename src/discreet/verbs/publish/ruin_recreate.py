@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.core.compiled import njit
-from discreet.verbs.publish.nearest_neighbours import FAR, Array, Whole
-from discreet.verbs.publish.partition import GONE, Partition, add, fresh, joined, widen
+from discreet.verbs.publish.partition import FAR, GONE, Array, Partition, Whole, add, fresh, joined, widen
 
 CLASSES = 4
 """So many classes are taken apart at most."""

@@ -39,11 +39,9 @@ _LARGEST = 2**62
 
 
 class Attribute(Protocol):
-    """A column whose values are codes."""
+    """Interface of a column whose values are codes."""
 
-    @property
-    def column(self) -> Column:
-        """The column."""
+    column: Column
 
     @property
     def size(self) -> int:
@@ -61,13 +59,14 @@ class Attribute(Protocol):
 
     def refined(self, codes: Codes, rng: Generator) -> Codes:
         """The codes as they were before any were merged: of those that became one, one at random."""
+        return codes
 
     def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """A value for each code. Where a code stands for several values, one of them at random."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class Listed(Attribute):
     """A column with declared values, a code each."""
 
     column: Column
@@ -97,10 +96,6 @@ class Listed:
         at = found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
         return np.asarray(places[at], np.int64)
 
-    def refined(self, codes: Codes, rng: Generator) -> Codes:
-        """They are as fine as they get."""
-        return codes
-
     def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """The value of each code."""
         values = [*self.values, None]
@@ -112,7 +107,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Binned:
+class Binned(Attribute):
     """A column with bounds: a code for each of some intervals.
 
     Both bounds are intervals of their own, and so is zero: what lies beyond a bound was moved to it, and many columns
@@ -171,10 +166,6 @@ class Binned:
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The engine has found them."""
         return np.asarray(keys.combine_chunks().fill_null(NOWHERE).to_numpy(zero_copy_only=False), np.int64)
-
-    def refined(self, codes: Codes, rng: Generator) -> Codes:
-        """They are as fine as they get."""
-        return codes
 
     def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """Uniform within the interval."""
@@ -235,7 +226,7 @@ class Binned:
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class Merged(Attribute):
     """A column some of whose codes are one code in the model, and are told apart again when rows are drawn.
 
     Which are merged, and how often each of them is drawn, was worked out from counts that had their noise already.
@@ -248,7 +239,7 @@ class Merged:
     """How often each code of ``fine`` is drawn among those of its group; none is below zero."""
 
     @property
-    def column(self) -> Column:
+    def column(self) -> Column:  # type: ignore[override]
         """The column."""
         return self.fine.column
 

@@ -15,7 +15,7 @@ from discreet.core.text import meant
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import Generator
 from discreet.noise.parameters import whole
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merged
 from discreet.verbs.synthesize.graph.measurement import Measurement
 

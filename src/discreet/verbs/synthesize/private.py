@@ -26,8 +26,7 @@ from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
 from discreet.noise.parameters import positive, probability
-from discreet.releases.method import Method
-from discreet.verbs.publish.recoding import Progress
+from discreet.releases.method import Method, Progress
 from discreet.verbs.synthesize.counting import counting
 from discreet.verbs.synthesize.distances import COMPARED, WITHIN, compared, distances, exact_columns, too_many
 from discreet.verbs.synthesize.domain import BINS, Domain, merged, regrouped
@@ -40,7 +39,7 @@ from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
 from discreet.verbs.synthesize.spending import Allowance, Meter, Step, least_noise
 from discreet.verbs.synthesize.streaming import Source, Tally, written
-from discreet.verbs.synthesize.zeros import Impossible
+from discreet.verbs.synthesize.structural_zeros import Impossible
 
 WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] = {
     "aim": aim.select,
@@ -334,6 +333,7 @@ def _small(domain: Domain, cliques: Sequence[tuple[int, ...]], impossible: Impos
 def parse_synthesizer(text: str, card: Card) -> Synthesize | Synthesizer:
     """The synthesizer that ``text`` names: with a privacy loss, or one that promises nothing."""
     words = re.sub(r"\s*=\s*", "=", text).split()
-    family = SYNTHESIZERS if len(words) > 1 and "=" not in words[1] and words[1] != "on" else PRIVATE_SYNTHESIS
-    made: Synthesize | Synthesizer = family.parse(text, card)
+    words = words[1:] if words[:1] == ["synthesize"] else words
+    family = SYNTHESIZERS if words and "=" not in words[0] and words[0] != "on" else PRIVATE_SYNTHESIS
+    made: Synthesize | Synthesizer = family.parse(" ".join(("synthesize", *words)), card)
     return made

@@ -26,7 +26,7 @@ from discreet.core.release_folder import Rows
 from discreet.noise.masking import Generator
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.model import Model
-from discreet.verbs.synthesize.zeros import Impossible
+from discreet.verbs.synthesize.structural_zeros import Impossible
 
 HELD = 1 << 21
 """So many rows are held in memory; more are written to a file."""

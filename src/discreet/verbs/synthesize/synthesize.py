@@ -11,11 +11,10 @@ from discreet.core.card import Card
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.core.withheld import hold_back
 from discreet.errors import BadInput
 from discreet.releases.method import Progress, silent
 from discreet.releases.pipeline import Uncharged, release, require_places
-from discreet.verbs.publish.recode import at_hand, published_columns
+from discreet.verbs.publish.recoding import prepared, require_table
 from discreet.verbs.synthesize.distances import Near, distances
 from discreet.verbs.synthesize.non_private.method import NonPrivate
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
@@ -44,15 +43,11 @@ def synthesize(
     leave, and the holder's copy (``holder``, a new file) has what was found. ``control`` are people of the same kind
     who are not in the table, for the attacks to be compared with. With a ``seed`` such rows can be drawn again by
     anybody."""
-    if not isinstance(table, Table):
-        raise BadInput(
-            f"synthesize takes a table with its card, not a {type(table).__name__}.",
-            hint="Open it first: dc.read(source, card).",
-        )
-    chosen = parse_synthesizer(_spelled(method), table.card) if isinstance(method, str) else method
+    require_table(table, "synthesize")
+    chosen = parse_synthesizer(method, table.card) if isinstance(method, str) else method
     require_places(to, csv=csv, holder=holder)
-    require_rows_of_people(table)
     if isinstance(chosen, Synthesize):
+        require_rows_of_people(table)
         _require_private(seed, holder, control)
         return release(_uncharged(chosen, table), table, to=to, csv=csv, progress=progress)
     if not isinstance(chosen, Synthesizer):
@@ -61,13 +56,8 @@ def synthesize(
         )
     own = getattr(chosen, "method", chosen)  # of several copies, that of each
     named = {name for name in (*getattr(own, "columns", ()), *getattr(own, "given", ())) if isinstance(name, str)}
-    table = at_hand(hold_back(table, named, quasi=False))
-    published_columns(table.card)
+    table = prepared(table, named, quasi=False)
     return release(NonPrivate(chosen, control, seed), table, to=to, csv=csv, holder=holder, progress=progress)
-
-
-def _spelled(method: str) -> str:
-    return method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
 
 
 def _require_private(seed: int | None, holder: str | Path | None, control: Table | None) -> None:

@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.moments import root
-from discreet.verbs.publish.mask.regressors import matrix_of, regressors, require_given
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
+from discreet.verbs.publish.mask.moments import matrix_of, regressors, require_given, root
 from discreet.verbs.publish.mask.values import Array, on_grid, replaced, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, chosen
 
 _KEPT = {
     "A": "the regression coefficients on what is given",
@@ -37,7 +37,7 @@ _LARGEST = 0.5 - 1e-9
 
 
 @declare(MASKING, "ipso", paper="Burridge 2003")
-class Ipso:
+class Ipso(Checked):
     """Confidential numbers drawn from their regression on columns that stay as they are."""
 
     name: ClassVar[str]
@@ -45,12 +45,9 @@ class Ipso:
     columns: Sequence[str] = parameter("Columns that are drawn.", default=(), clause="on")
     given: Sequence[str] = parameter("Columns that the others are regressed on.", default=(), clause="given")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay, and their rows do not count for what is preserved."""
-        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         require_given(table.card, self.given, names)
         rng, rows = generator(seed), table.payload()
         y = matrix_of(rows, names)

@@ -29,12 +29,10 @@ from discreet.errors import NoPromise
 from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone, evidence_of
 from discreet.releases.method import Bench, Made, Method
-from discreet.verbs.publish.mask.bounds import limits_of, said, within
-from discreet.verbs.publish.mask.records import on_workers, stream
+from discreet.verbs.publish.mask.masker import Masked, Masker, MaskingPlan, RecordMasker, on_workers, stream
 from discreet.verbs.publish.mask.report import compared, pictures
-from discreet.verbs.publish.mask.values import Array
-from discreet.verbs.publish.masking import Masked, Masker, Plan, RecordMasker
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.mask.values import Array, limits_of, said, within
+from discreet.verbs.publish.recoding import published_columns
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class Masking(Method[Any]):
 
 
 def _holder(
-    table: Table, told: Masked | Plan, links: Array | None, payload: pa.Table | Rows, bench: Bench
+    table: Table, told: Masked | MaskingPlan, links: Array | None, payload: pa.Table | Rows, bench: Bench
 ) -> HolderCopy:
     """Which row is whose, unless nobody counted (on Spark), and how each masked column was spread, and is now."""
 
@@ -134,7 +132,7 @@ def _held(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Mas
     return rows.take(order), masked, order
 
 
-def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tuple[Rows, Plan, Array | None]:
+def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tuple[Rows, MaskingPlan, Array | None]:
     """Through the engine to a file, ordered by content on the way; only the links are held, eight bytes a row."""
     plan, scratch = masker.plan(table), cast("Path", bench.scratch)
     place = scratch / "payload.parquet"
@@ -195,7 +193,7 @@ def released_card(card: Card) -> Card:
     return card.without_unit(published_columns(card))
 
 
-def _caveats(table: Table, told: Masked | Plan) -> tuple[str, ...]:
+def _caveats(table: Table, told: Masked | MaskingPlan) -> tuple[str, ...]:
     card, caveats = table.card, list(told.not_promised)
     masked = told.parameters.get("columns", ())
     left = [c.name for c in card.having(Role.QUASI) if c.name not in masked and c.name != card.unit]

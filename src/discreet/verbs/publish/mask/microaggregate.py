@@ -17,19 +17,25 @@ from discreet.core.arrow import content_order
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.catalogue import parse
 from discreet.models.diversity import PSensitivity
 from discreet.models.model import Model
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.micro.aggregate import aggregated, chosen_for
-from discreet.verbs.publish.mask.micro.confidential import Confidential, Diversity, confidential
-from discreet.verbs.publish.mask.micro.embed import Coordinate, coordinates, embedded
-from discreet.verbs.publish.mask.micro.gaps import patterns
-from discreet.verbs.publish.mask.micro.grouping import MOST_IMPROVED, Way, grouped
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
+from discreet.verbs.publish.mask.micro.coordinates import Coordinate, aggregated, chosen_for, coordinates, embedded
+from discreet.verbs.publish.mask.micro.grouping import (
+    MOST_IMPROVED,
+    Confidential,
+    Diversity,
+    Grouping,
+    confidential,
+    grouped,
+    patterns,
+)
 from discreet.verbs.publish.mask.values import Array, Cells, replaced
-from discreet.verbs.publish.masking import ANY, Masked, chosen
 
 
 @declare(MASKING, "microaggregate", example="microaggregate k=5", paper="Domingo-Ferrer and Torra 2005")
@@ -80,7 +86,7 @@ class Microaggregate:
         rows = table.payload()
         order = content_order(rows)
         rows = rows.take(order)
-        names = chosen(card, self.columns, ANY, self.name)
+        names = columns_to_mask(card, self.columns, frozenset(Kind), self.name)
         model = self._model(card)
         held = confidential(card, rows, model, names)
         told = []
@@ -131,7 +137,7 @@ class Microaggregate:
 
         there = np.stack([column.there for column in columns], axis=1)
         found = _Found(np.zeros(rows, np.int64), np.zeros_like(there))
-        way = Way(self.k, self.algorithm, self.gamma, self.improve, self.at_once, NO_RULE, None)
+        way = Grouping(self.k, self.algorithm, self.gamma, self.improve, self.at_once, NO_RULE, None)
         if held is not None:
             way = replace(way, rule=held.rule, broken=held.broken)
 

@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 from discreet.core.picture import Axis, Picture, bars, curves
 from discreet.core.report import shortened
 from discreet.core.table import Table
 from discreet.verbs.publish.mask.moments import finite
-from discreet.verbs.publish.masking import NUMERIC
 
 _STEPS = 12
 _MOST = 8
@@ -36,7 +35,7 @@ def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
     """How the values of each column are spread in the release."""
     found = []
     for name in _drawn(after, names):
-        if after.card[name].kind in NUMERIC:
+        if after.card[name].kind in NUMBERS:
             spread = _Spread.of(after, name, _range(after, name))
             if spread is not None:
                 found.append(_lines(name, {"released": spread}, "Released values."))
@@ -49,7 +48,7 @@ def compared(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture
     """The same beside the originals, for the holder alone."""
     found = []
     for name in _drawn(before, names):
-        if before.card[name].kind in NUMERIC:
+        if before.card[name].kind in NUMBERS:
             ends = [end for one in (before, after) for end in _range(one, name) or ()]
             range_ = (min(ends), max(ends)) if ends else None
             both = {"before": _Spread.of(before, name, range_), "after": _Spread.of(after, name, range_)}

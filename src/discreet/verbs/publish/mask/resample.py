@@ -11,28 +11,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
 from discreet.verbs.publish.mask.values import Cells, numbers, on_grid, replaced, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, chosen
 
 
 @declare(MASKING, "resample", example="resample samples=3", paper="Heer 1993")
-class Resample:
+class Resample(Checked):
     """The value of each rank becomes the average of that rank in several bootstrap samples."""
 
     name: ClassVar[str]
     samples: int = parameter("Number of bootstrap samples that are averaged.", default=1, least=1)
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once, each column by itself; NULLs stay."""
-        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
             rows = replaced(rows, name, self._resampled(rows.column(name), rng))

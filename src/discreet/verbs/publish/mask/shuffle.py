@@ -15,15 +15,15 @@ import numpy as np
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import ORDERED
 from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.moments import root
-from discreet.verbs.publish.mask.regressors import matrix_of, require_given
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
+from discreet.verbs.publish.mask.moments import matrix_of, require_given, root
 from discreet.verbs.publish.mask.swap import ranks
 from discreet.verbs.publish.mask.values import Array, moved, replaced
-from discreet.verbs.publish.masking import ORDERED, Masked, chosen
 
 
 @declare(MASKING, "shuffle", paper="Muralidhar and Sarathy 2006", extra="attack")
@@ -36,7 +36,7 @@ class Shuffle:
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay where they are."""
-        names = chosen(table.card, self.columns, ORDERED, self.name)
+        names = columns_to_mask(table.card, self.columns, ORDERED, self.name)
         require_given(table.card, self.given, names)
         for name in self.given:
             if table.card[name].kind not in ORDERED:

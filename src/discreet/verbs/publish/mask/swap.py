@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Card
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import ORDERED, Kind
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_released
 from discreet.verbs.publish.mask.values import Array, Cells, moved, replaced
-from discreet.verbs.publish.masking import ANY, ORDERED, Masked, chosen, require_released
 
 
 @declare(MASKING, "rank-swap", example="rank-swap p=5", paper="Moore 1996; Nin, Herranz and Torra 2008")
@@ -47,7 +48,7 @@ class RankSwap:
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay where they are; equal values are ranked at random."""
-        names = chosen(table.card, self.columns, ORDERED, self.name)
+        names = columns_to_mask(table.card, self.columns, ORDERED, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
             rows = replaced(rows, name, self._swapped(rows.column(name), rng))
@@ -72,7 +73,7 @@ class RankSwap:
         )
 
     def _swapped(self, cells: Cells, rng: Generator) -> Cells:
-        from discreet.verbs.publish.mask.kernels import around, buckets, within
+        from discreet.verbs.publish.mask.swap_kernels import around, buckets, within
 
         there, ranked = ranks(cells, rng)
         count = len(ranked)
@@ -88,7 +89,7 @@ class RankSwap:
 
 
 @declare(MASKING, "data-swap", example="data-swap share=10%", paper="Dalenius and Reiss 1982")
-class DataSwap:
+class DataSwap(Checked):
     """A share of people, paired at random among those alike, exchange columns as a whole."""
 
     name: ClassVar[str]
@@ -96,12 +97,9 @@ class DataSwap:
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
     within: Sequence[str] = parameter("Columns that people who swap agree on.", default=(), clause="within")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once; NULL is a value like others."""
-        names = chosen(table.card, self.columns, ANY, self.name)
+        names = columns_to_mask(table.card, self.columns, frozenset(Kind), self.name)
         _require_apart(table.card, names, self.within)
         rng, rows = generator(seed), table.payload()
         source, swapped = _pairs(rows, self.within, self.share, rng)

@@ -14,28 +14,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.verbs.attack.suda import minimal_uniques
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
 from discreet.verbs.publish.mask.values import Array, replaced
-from discreet.verbs.publish.masking import ANY, Masked, chosen
 
 
 @declare(MASKING, "suppress-uniques", example="suppress-uniques size=3", paper="Elliot and others 2002")
-class SuppressUniques:
+class SuppressUniques(Checked):
     """Values suppressed until nobody is unique by a few of them."""
 
     name: ClassVar[str]
     size: int = parameter("Number of values of a person that an intruder knows at most.", default=3, least=1)
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. Nothing is random, so a seed changes nothing."""
-        names = chosen(table.card, self.columns, ANY, self.name)
+        names = columns_to_mask(table.card, self.columns, frozenset(Kind), self.name)
         rows = table.payload()
         found = minimal_uniques(rows, names, self.size)
         gone = _hit(found, rows.num_rows, len(names))

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.verbs.synthesize.graph.tree import Tree
+
 Array = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.number[Any])
 
@@ -39,3 +41,36 @@ def multiplied(one: Array, columns: Sequence[int], other: Array, others: Sequenc
     terms = math.prod(sizes.values())
     result: Array = np.einsum(f"{left},{right}->{out}", one, other, optimize=terms > PLAIN)
     return result
+
+
+def calibrated(tree: Tree, potentials: list[Array]) -> tuple[list[Array], float]:
+    """The probabilities of every node's cells, and the logarithm of the partition function (−∞: nothing is possible).
+
+    The arrays given, one a node, are used up.
+    """
+    log_sum = 0.0
+    for at in range(len(tree.nodes) - 1, -1, -1):
+        node = tree.nodes[at]
+        flat = potentials[at].reshape(node.rows, -1)
+        top = flat.max(axis=1)
+        np.maximum(top, -np.finfo(np.float64).max, out=top)
+        flat -= top[:, None]
+        np.exp(flat, out=flat)
+        total = flat.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            message = np.log(total)
+        np.maximum(total, np.finfo(np.float64).tiny, out=total)
+        flat /= total[:, None]
+        message += top
+        if at:
+            above = tree.nodes[node.parent]
+            potentials[node.parent] += aligned(
+                message.reshape(node.shape[: len(node.separator)]), node.separator, above.columns
+            )
+        else:
+            log_sum = float(message[0])
+    for at, node in enumerate(tree.nodes[1:], start=1):
+        above = tree.nodes[node.parent]
+        share = summed(potentials[node.parent], above.columns, node.separator)
+        potentials[at].reshape(node.rows, -1)[...] *= share.reshape(-1, 1)
+    return potentials, log_sum if math.isfinite(log_sum) else -math.inf

@@ -21,15 +21,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.families import SYNTHESIZERS
 from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.values import Array
-from discreet.verbs.synthesize.non_private.column_synthesis import Anew
 from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, assembled
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Parts, Synthetic, assembled
 
 _SLACK = 1e-6
 """What rounding may take from a sum of weights."""
@@ -49,9 +48,6 @@ class Cart(Anew):
     leaf: int = parameter("Fewest people in a leaf.", default=LEAST, least=2)
     proper: bool = parameter("Whether each tree is grown on a bootstrap sample.", default=False)
     smooth: bool = parameter("Whether what few people share is smoothed.", default=True)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once, a column after the other, in the card's order."""

@@ -13,22 +13,21 @@ coded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.families import SYNTHESIZERS
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.moments import root
 from discreet.verbs.publish.mask.values import Array, Cells, numbers
-from discreet.verbs.publish.masking import NUMERIC
-from discreet.verbs.synthesize.non_private.column_synthesis import Anew
-from discreet.verbs.synthesize.non_private.latent import Latent, below, correlations
-from discreet.verbs.synthesize.non_private.parametric import Law, likeliest
+from discreet.verbs.synthesize.non_private.latent import Latent, below, correlations, quantiles
 from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, assembled
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Parts, Synthetic, assembled
 
 _ROUNDS = 30
 
@@ -44,9 +43,6 @@ class Copula(Anew):
     name: ClassVar[str] = "synthesize copula"
     margins: Literal["empirical", "parametric"] = parameter("How numbers are spread.", default="empirical")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once."""
         lesson = self._lesson(table, LEAST, LEAST)
@@ -56,7 +52,7 @@ class Copula(Anew):
         made, laws = {}, {}
         for one, normal in zip(columns[len(parts.given) :], drawn.T, strict=True):
             cells = one.at(below(normal) * len(one.codes) - 0.5, rng)
-            if self.margins == "parametric" and table.card[one.name].kind in NUMERIC and _many(one):
+            if self.margins == "parametric" and table.card[one.name].kind in NUMBERS and _many(one):
                 laws[one.name] = likeliest(one.coded(numbers(one.cells).values))
                 cells = _by_law(laws[one.name], one, cells, normal, rng)
             made[one.name] = cells
@@ -152,3 +148,34 @@ def _by_law(law: Law, column: Learnt, cells: Cells, normal: Array, rng: Generato
     gaps = column.missing / len(column.codes)
     shares = (below(normal[there]) - gaps) / (1 - gaps)
     return column.holding(law.at(np.clip(shares, 1e-9, 1 - 1e-9)), cells, there, rng)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law and its two parameters: mean and deviation (of the logarithm, for the log-normal), or least and mean."""
+
+    name: str
+    first: float
+    second: float
+
+    def at(self, shares: Array) -> Array:
+        """The values below which these shares lie."""
+        if self.name == "exponential":
+            return np.asarray(self.first - (self.second - self.first) * np.log1p(-shares))
+        normal = self.first + self.second * quantiles(shares)
+        return np.asarray(np.exp(normal) if self.name == "log-normal" else normal)
+
+
+def likeliest(values: Array) -> Law:
+    """The law under which these values are likeliest; of a constant a normal law without spread."""
+    mean, deviation, least = float(values.mean()), float(values.std()), float(values.min())
+    if deviation == 0.0:
+        return Law("normal", mean, 0.0)
+    found = {Law("normal", mean, deviation): -np.log(deviation) - 0.5 - 0.5 * np.log(2 * np.pi)}
+    if least >= 0:
+        found[Law("exponential", 0.0, mean)] = -np.log(mean) - 1
+    if least > 0:
+        logs = np.log(values)
+        center, width = float(logs.mean()), float(logs.std())
+        found[Law("log-normal", center, width)] = -np.log(width) - center - 0.5 - 0.5 * np.log(2 * np.pi)
+    return max(found, key=lambda law: found[law])

@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Column
-from discreet.core.kind import Kind
+from discreet.core.kind import ORDERED, Kind
 from discreet.errors import DataError
 from discreet.noise.masking import Generator
 from discreet.verbs.publish.mask.values import Array, Cells, numbers, on_grid, written
-from discreet.verbs.publish.masking import ORDERED
 
 _DECIMALS = 6
 """Real numbers that have no more decimals than this keep to as many."""

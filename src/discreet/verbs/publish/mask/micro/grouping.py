@@ -1,18 +1,31 @@
-"""From points to groups: divided if they are many, gathered, bettered, and repaired until they are diverse enough."""
+"""Groups of records: by pattern of missing values, gathered, improved, and repaired until they are diverse enough.
+
+What is missing stays missing, and must not single anybody out: only rows that lack the same values can look alike.
+Where too few lack the same, more is left out until enough do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from discreet.core.card import Card, Column
+from discreet.errors import BadInput, NoPromise
+from discreet.models.classes import Classes, Spread, domain_of
+from discreet.models.diversity import EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
+from discreet.models.model import Model
 from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.masker import require_released
 from discreet.verbs.publish.mask.values import Array
 
 if TYPE_CHECKING:
     from discreet.verbs.publish.mask.micro.diverse import Rule
+
 
 MOST_IMPROVED = 128
 """Groups of a larger k are not bettered: it would take too long."""
@@ -23,7 +36,7 @@ is chance, and taking longer over it helps less and less."""
 
 
 @dataclass(frozen=True)
-class Way:
+class Grouping:
     """How groups are formed."""
 
     k: int
@@ -36,7 +49,7 @@ class Way:
     """Of some rows, by number, and their groups: which groups are not diverse enough, exactly; ``None``: none is."""
 
 
-def grouped(points: Array, rows: Array, codes: Array, way: Way, rng: Generator) -> Array:
+def grouped(points: Array, rows: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
     """For each of some ``rows``, whose ``points`` these are, its group, from 0; at least k rows, diverse enough as one.
 
     ``codes``: the confidential value of each of them, or nothing.
@@ -73,14 +86,14 @@ def neighbours(points: Array, count: int) -> Array:
     return np.asarray(found[~own].reshape(len(points), count))
 
 
-def _gathered(points: Array, codes: Array, way: Way, rng: Generator) -> Array:
-    from discreet.verbs.publish.mask.micro import gather, univariate
+def _gathered(points: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
+    from discreet.verbs.publish.mask.micro import gather
 
     k = way.k
     if not points.shape[1] or len(points) < 2 * k:
         return np.zeros(len(points), np.int64)
     if way.algorithm == "optimal":
-        return univariate.optimal(points[:, 0], k)
+        return gather.optimal(points[:, 0], k)
     if way.algorithm == "v-mdav":
         away = points - points.sum(axis=0) / len(points)
         order = np.argsort(-(away**2).sum(axis=1), kind="stable")
@@ -104,7 +117,7 @@ def _joined(points: Array, of: Array) -> Array:
     return joined
 
 
-def _improved(points: Array, of: Array, codes: Array, way: Way, rng: Generator) -> Array:
+def _improved(points: Array, of: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
     """The best groups found in ``way.improve`` tries for each of them; as they were, if none helped."""
     from discreet.verbs.publish.mask.micro import improve
 
@@ -142,3 +155,96 @@ def _repaired(points: Array, rows: Array, of: Array, broken: Callable[[Array, Ar
 
 def _centres(points: Array, of: Array) -> Array:
     return np.asarray(np.stack([np.bincount(of, column) for column in points.T], axis=1) / np.bincount(of)[:, None])
+
+
+Diversity: TypeAlias = LDiversity | EntropyLDiversity | RecursiveLDiversity | PSensitivity
+
+
+@dataclass(frozen=True)
+class Confidential:
+    """A column as codes, and what a group must hold of it. NULL is a value like others, as it is to the models."""
+
+    model: Diversity
+    column: Column
+    domain: pa.Array[Any]
+    codes: Array
+
+    @property
+    def rule(self) -> Rule:
+        """The model, for the kernels to steer by."""
+        from discreet.verbs.publish.mask.micro import diverse
+
+        model, values = self.model, len(self.domain)
+        if isinstance(model, EntropyLDiversity):
+            return diverse.Rule(diverse.ENTROPY, float(model.l), 1.0, values)
+        if isinstance(model, RecursiveLDiversity):
+            return diverse.Rule(diverse.RECURSIVE, float(model.l), float(model.c), values)
+        least = model.p if isinstance(model, PSensitivity) else model.l
+        return diverse.Rule(diverse.DISTINCT, float(least), 1.0, values)
+
+    def broken(self, rows: Array, of: Array) -> Array:
+        """Which groups of some rows are not diverse enough: the model's own verdict, which is exact."""
+        codes = self.codes[rows]
+        lines, counts = np.unique(of * len(self.domain) + codes, return_counts=True)
+        spread = Spread(self.column, self.domain, lines // len(self.domain), lines % len(self.domain), counts)
+        return self.model.breaking(Classes(np.bincount(of).astype(np.int64), {self.column.name: spread}))
+
+
+def confidential(card: Card, rows: pa.Table, model: Model | None, masked: tuple[str, ...]) -> Confidential | None:
+    """What a model asks for of a table; an error if it cannot be had."""
+    if model is None:
+        return None
+    if not isinstance(model, Diversity):
+        raise BadInput(
+            f"Groups cannot be formed by {model!r}.",
+            hint="Give an l-diversity or a p-sensitivity; publish(require=…) checks others.",
+        )
+    column = card[model.on]
+    require_released(card, column)
+    if column.name in masked:
+        raise BadInput(f"{column.name!r} cannot be masked and confidential at once.", hint="Mask other columns.")
+    cells = rows.column(column.name).combine_chunks()
+    domain = domain_of(column, cells)
+    codes = np.asarray(pc.index_in(cells, domain).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return Confidential(model, column, domain, codes)
+
+
+Enough = Callable[[Array], bool]
+"""Whether some rows, by number, can be grouped among themselves."""
+
+
+def patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
+    """Rows that have the same columns, such that each set of rows is enough: which columns they have in the end, and
+    which rows they are. ``there`` has shape (rows, columns).
+
+    The smallest set that is not enough is put together with the one with which fewest values are left out.
+    """
+    of = np.zeros(len(there), np.int64)
+    for column in there.T:
+        of = np.unique(2 * of + column, return_inverse=True)[1]
+    members = [np.flatnonzero(of == number) for number in range(of.max(initial=-1) + 1)]
+    found = [(there[rows[0]], rows) for rows in members]
+    while True:
+        short = [one for one in found if not enough(one[1])]
+        if not short:
+            return found
+        if len(found) == 1:
+            raise NoPromise(
+                "All rows together are too few, or too much alike, to be grouped as asked.",
+                hint="Ask for a smaller k or less diversity.",
+            )
+        one = min(short, key=lambda some: len(some[1]))
+        others = [some for some in found if some is not one]
+        two = min(others, key=lambda some: _lost(one, some))
+        both = (one[0] & two[0], np.sort(np.concatenate([one[1], two[1]])))
+        rest = [some for some in others if some is not two]
+        same = [some for some in rest if (some[0] == both[0]).all()]
+        for some in same:
+            both = (both[0], np.sort(np.concatenate([both[1], some[1]])))
+        found = [both, *(some for some in rest if not any(some is other for other in same))]
+
+
+def _lost(one: tuple[Array, Array], two: tuple[Array, Array]) -> int:
+    """How many values are left out when two sets are put together."""
+    kept = (one[0] & two[0]).sum()
+    return int((one[0].sum() - kept) * len(one[1]) + (two[0].sum() - kept) * len(two[1]))
