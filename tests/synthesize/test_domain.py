@@ -19,9 +19,9 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import generator
 from discreet.verbs.synthesize.attributes import Merged
-from discreet.verbs.synthesize.counting import Counts, counting
 from discreet.verbs.synthesize.domain import Domain, merged, regrouped
 from discreet.verbs.synthesize.graph.measurement import Measurement
+from discreet.verbs.synthesize.spending import Counts, counting
 
 
 def every_code(domain, rows=600):

@@ -8,8 +8,7 @@ from tests.publish.mask.people import people
 from tests.synthesize.non_private.tables import column, table
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.synthesize.non_private.copula import Copula, likeliest
-from discreet.verbs.synthesize.non_private.latent import Latent, correlations, repaired
+from discreet.verbs.synthesize.non_private.copula import Copula, Latent, correlations, likeliest, repaired
 
 COUNT = 20_000
 

@@ -1,4 +1,4 @@
-"""What the holder keeps of a model that recurs: the sets of people that give it. And the check that they do.
+"""The holder's evidence of integral privacy: the sets of people that give a model, and the check that they do.
 
 The check trusts nothing of the search: it learns from every set again, compares the sets with each other, and looks for
 somebody who is in all of them. The sets are kept as they are, so that no generator of random numbers has to be run
@@ -45,17 +45,12 @@ class Generators:
     """A row a set, a bit a person: who is in which."""
 
     def __str__(self) -> str:
-        return self.told
-
-    __repr__ = __str__
-
-    @property
-    def told(self) -> str:
-        """How many there are, as a sentence."""
         return (
             f"{len(self.sets):,} different sets of people were found that give this model; everybody is left out by "
             f"{self.left_out:,} of them at least."
         )
+
+    __repr__ = __str__
 
     @property
     def left_out(self) -> int:

@@ -1,4 +1,4 @@
-"""A table as models are learnt from it: figures in declared bounds, whose row is whose, in an order of its own.
+"""A table as a matrix of features to learn from: figures in declared bounds, and whose row is whose.
 
 Grids and categories come from the card and never from the rows, or the model would tell of the rows through them.
 """

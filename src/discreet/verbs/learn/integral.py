@@ -1,4 +1,4 @@
-"""Learn a model that many different sets of people would also have given."""
+"""Parameters of learning a model with integral privacy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Learn:
             raise BadInput(f"{self.learner!r} is no way of learning.", hint='Such as DecisionTree("income").')
         check_parameters(self)
         whole(self.tries, "tries", self.integral)
-        if not self.shares or not all(_is_share(one) for one in self.shares):
+        if not self.shares or not all(isinstance(one, float) and 0 < one < 1 for one in self.shares):
             raise BadInput(f"sample is a share of the people between 0 and 1, or several, got {self.sample!r}.")
 
     @property
@@ -102,7 +102,3 @@ def _ways(people: int, size: int, least: int) -> bool:
             break
         found = found * (people - place) // (place + 1)
     return found >= least
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, float) and 0 < value < 1

@@ -1,4 +1,4 @@
-"""Learn: give away a model that many different sets of people would also have given (integral privacy).
+"""The verb learn: release a model that many different sets of people would also have given (integral privacy).
 
 What is promised, and what is not (Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Whoever sees the model
 cannot tell which set of people it was learnt from: at least k different ones give it, and nobody is in all of them, so
@@ -125,7 +125,7 @@ class _Learning(Method[Any]):
             holder=HolderCopy(
                 "generators",
                 evidence.rows(),
-                {NOTE: evidence.note(), "found": evidence.told, "compared": str(comparison)},
+                {NOTE: evidence.note(), "found": str(evidence), "compared": str(comparison)},
                 draw=lambda: _drawn(evidence, comparison),
                 details=(evidence, comparison),
             ),
@@ -168,7 +168,7 @@ class Compared:
 def _drawn(evidence: Generators, comparison: Compared) -> Markup:
     """The comparison as HTML. It must never leave."""
     rows = [(name, f"{score:.4f}") for name, score in comparison.scores]
-    told = tag("p", evidence.told), tag("p", f"{comparison.heading}:")
+    told = tag("p", str(evidence)), tag("p", f"{comparison.heading}:")
     return styled(
         [section("For the holder alone", told, listing(["model", comparison.measure], ["text", "number"], rows))]
     )

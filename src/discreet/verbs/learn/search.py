@@ -1,4 +1,4 @@
-"""Look for models that recur: draw samples of the people, learn from each, and put equal models together.
+"""Search for models that recur: draw samples of the people, learn from each, and put equal models together.
 
 Why it proves what it says. All that is claimed is that some sets exist: k different ones that give the same model, with
 nobody in all of them. A search that finds such sets has shown it. Sets that were not drawn can only add to the number,
@@ -6,6 +6,10 @@ and only take away from what all have in common; so what was found is a lower bo
 
 Sets are different only if what is learnt from them is: sets of other people with the very same rows count once. Where
 each column is learnt from for itself, every one of them must have been different often enough.
+
+The journal says which sample gave which model, so that a search that was stopped goes on. A sample is a number and the
+seed that all of them have in common. Whoever has the journal and the table can draw all of them again: it is for the
+holder alone. It is there until a model is released.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Before publishing: which columns tell people apart, and would anonymity leave anything of the table?
+"""Advice before publishing: which columns identify people, and what anonymity would cost.
 
 All of it is counted by aggregates on the engine, and is for the holder's eyes: nothing here may leave.
 """
@@ -15,7 +15,7 @@ from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.publish.report import Sizes
@@ -122,7 +122,7 @@ def advise(
     The costs are those of the optimal full-domain generalisation, with one more quasi-identifier at a time.
     """
     models = (KAnonymity(5),) if require is None else (require,) if isinstance(require, Model) else tuple(require)
-    say = progress or (lambda share, what: None)
+    say = progress or silent
     released = published_columns(table.card)
     columns = [replace(column, role=Role.QUASI) for column in released]
     say(0.0, "looking at columns")

@@ -1,11 +1,11 @@
-"""Classes of points that lose little, each with enough rows: the search behind recoding by classes.
+"""Search for equivalence classes of points that lose little, each with enough rows: the core of local recoding.
 
 Points are first gathered into classes with their neighbours. Then classes that lie near each other are taken apart and
 put together anew, many times, and what is better is kept; between, points move to other classes and classes are split
 wherever that pays. At the end every point is tried in every class, until no move and no split pays any more.
 
 Which classes are taken apart, and who begins a new one, is drawn at random: of the many groupings that are about as
-good, nobody can tell from the data which one comes out.
+good, nobody can tell from the data which one comes out. Import this where it is needed only: compiling takes a moment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise.entropy import Entropy
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.publish import regroup, ruin_recreate
 from discreet.verbs.publish.partition import BLOCK, GONE, Points, nearest, partition
 
@@ -80,7 +80,7 @@ class Search:
 
     def run(self, progress: Progress | None = None) -> Found | None:
         """The best classes found; ``None`` if not even all rows together will do."""
-        say = progress or (lambda share, what: None)
+        say = progress or silent
         points, smallest = self._points, self._terms.smallest
         if int(points.weights.sum()) < smallest:
             return None

@@ -3,6 +3,7 @@
 Duncan, Keller-McNulty and Stokes (2001). Risk is DR (Domingo-Ferrer and Torra 2001): half of it interval disclosure, a
 quarter each distance and probabilistic linkage, by an intruder who knows the quasi-identifiers of everybody. Loss is a
 measure of ``discreet.utility``. A map tells about the original table: it is for the table's holder, and no release.
+The methods to compare can be listed in a TOML file, the menu.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import product
 from multiprocessing import get_context
@@ -31,14 +32,13 @@ from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, DiscreetError, NotFound
+from discreet.releases.method import Progress, silent
 from discreet.utility.measure import METRICS, Entry
 from discreet.utility.measure import loss as lost
 from discreet.verbs.attack.risk import disclosure_risk
 from discreet.verbs.publish.mask.masker import Masked, Masker
 from discreet.verbs.publish.publish import publish
 from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
-
-Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,6 @@ class _Job:
     method: str | Masker
     seed: int
     loss: str
-    key: str = field(default="", compare=False)
 
 
 def compare(
@@ -94,11 +93,11 @@ def compare(
             MASKING.parse(job.method, table.card)  # a mistake is told before hours are spent
     if len({job.label for job in chosen}) < len(chosen):
         raise BadInput("A method is named twice.")
-    say = progress or (lambda share, what: None)
+    say = progress or silent
     rows = table.fetch()
     table = read(rows, table.card)
     shelf = _Shelf(Path(keep) if keep is not None else None, _print_of(table, rows))
-    jobs = [shelf.keyed(job) for job in (_Job(ORIGINAL, _Original(), seed, loss), *chosen)]
+    jobs = [_Job(ORIGINAL, _Original(), seed, loss), *chosen]
     found = {job.label: point for job in jobs if (point := shelf.get(job)) is not None}
     left = [job for job in jobs if job.label not in found]
     say(len(found) / len(jobs), f"{len(found)} of {len(jobs)} known already" if found else "masking")
@@ -179,16 +178,16 @@ class _Shelf:
     folder: Path | None
     data: str
 
-    def keyed(self, job: _Job) -> _Job:
+    def _key(self, job: _Job) -> str:
         said = json.dumps([__version__, self.data, job.label, job.seed, job.loss])
-        return _Job(job.label, job.method, job.seed, job.loss, sha256(said.encode()).hexdigest()[:32])
+        return sha256(said.encode()).hexdigest()[:32]
 
     def get(self, job: _Job) -> Point | None:
         """What was kept; nothing if it cannot be read, in which case it is measured again."""
         if self.folder is None:
             return None
         try:
-            return Point(**json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8")))
+            return Point(**json.loads((self.folder / f"{self._key(job)}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
@@ -197,9 +196,9 @@ class _Shelf:
         if self.folder is None or point.why:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        made = self.folder / f".{job.key}.{os.getpid()}"
+        made = self.folder / f".{self._key(job)}.{os.getpid()}"
         made.write_text(json.dumps(asdict(point)), encoding="utf-8")
-        made.replace(self.folder / f"{job.key}.json")
+        made.replace(self.folder / f"{self._key(job)}.json")
 
 
 EXAMPLE = """\

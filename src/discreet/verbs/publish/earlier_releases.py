@@ -1,4 +1,4 @@
-"""What several releases of the same people reveal together.
+"""Earlier releases: what several releases of the same people reveal together, and a release as a table.
 
 Privacy models do not compose: two tables, each 2-anonymous, can single somebody out between them. An intruder who can
 tell which rows of two releases are the same person's (by a sensitive value, say) sees the labels of both; a row that is
@@ -8,7 +8,7 @@ labels at once. This is the cautious reading: it takes for granted that rows can
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -122,7 +122,10 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     """What an earlier release did to the table: its levels, or the mapping that was kept."""
     release, key = earlier if isinstance(earlier, tuple) else (earlier, None)
     names = table.quasi()
-    released = _sizes(_rows(release), names, release.title)
+    payload = with_rows(release).payload
+    if not isinstance(payload, pa.Table):
+        raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
+    released = _sizes(payload, names, release.title)
     _require_same_quasi(release, names)
     levels = release.recipe.parameters.get("levels")
     if key is not None:
@@ -173,23 +176,13 @@ def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
     said = release.recipe.parameters.get("quasi_identifiers")
     if not isinstance(said, list | tuple):
         raise _untold(release)
+    hint = "Only releases with the same quasi-identifiers can be given: give that column the role it had."
     if gone := set(said) - set(names):
-        raise BadInput(
-            f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now.",
-            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
-        )
+        wrong = f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now."
+        raise BadInput(wrong, hint=hint)
     if fresh := set(names) - set(said):
-        raise BadInput(
-            f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published.",
-            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
-        )
-
-
-def _rows(release: Release[Any]) -> pa.Table:
-    payload = with_rows(release).payload
-    if not isinstance(payload, pa.Table):
-        raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
-    return payload
+        wrong = f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published."
+        raise BadInput(wrong, hint=hint)
 
 
 def _sizes(rows: pa.Table, names: Sequence[str], title: str) -> dict[tuple[Any, ...], int]:
@@ -226,10 +219,9 @@ def released(folder: str | Path, card: Card) -> Table:
             hint="What holds for it was checked when it was made: see its statement with `discreet show`.",
         )
     kinds = {field.name: kind_of(field.type) for field in pq.read_schema(place)}
-    columns = [_seen(column, kinds) for column in card.columns if column.name in kinds]
+    columns = [
+        Column(one.name, kinds[one.name] or one.kind, Role.QUASI) if one.role is Role.QUASI else one
+        for one in card.columns
+        if one.name in kinds
+    ]
     return read(place, card.without_unit(columns))
-
-
-def _seen(column: Column, kinds: Mapping[str, Kind | None]) -> Column:
-    kind = kinds[column.name]
-    return column if column.role is not Role.QUASI else Column(column.name, kind or column.kind, Role.QUASI)

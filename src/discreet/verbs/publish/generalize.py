@@ -93,16 +93,26 @@ class Generalize(Checked):
         suppressed = int(sizes[gone].sum())
         chosen = dict(zip(tuples.names, levels, strict=True))
         loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
+        ending = "all others ruled out: at no other is less lost."
+        if not found.optimal:
+            ending = (
+                f"and it was stopped before others were ruled out; one of them may lose up to {loss - bound:.4g} less."
+            )
         return Recoding(
             levels=chosen,
             dropped=tuples.labels(lump.members[gone], levels) if gone.any() else None,
             suppressed=suppressed,
             loss=loss,
             quality=figures(tuples, np.asarray(levels), groups.astype(np.int64), kept),
-            parameters=self._parameters(tuples),
+            parameters={
+                "suppress": exact(self.suppress, "suppress"),
+                "measure": str(self.quality),
+                "limits": {name: [limit[0], limit[-1]] for name, limit in self._limits(tuples).items()},
+                "time_limit": self.time_limit,
+            },
             steps=(
                 f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
-                f"{tried:,} were tried, {_ending(found, loss - bound)}",
+                f"{tried:,} were tried, {ending}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
                 f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model."
                 if suppressed
@@ -111,15 +121,6 @@ class Generalize(Checked):
             optimal=found.optimal,
             gap=loss - bound,
         )
-
-    def _parameters(self, tuples: Tuples) -> dict[str, object]:
-        limits = {name: [levels[0], levels[-1]] for name, levels in self._limits(tuples).items()}
-        return {
-            "suppress": exact(self.suppress, "suppress"),
-            "measure": str(self.quality),
-            "limits": limits,
-            "time_limit": self.time_limit,
-        }
 
     def _refusal(self, tuples: Tuples, require: Sequence[Model], *, late: bool) -> NoPromise:
         """The error that says why there is no recoding, and what would help."""
@@ -148,12 +149,6 @@ def _span(given: object) -> range | None:
     if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, int) for end in ends):
         return None
     return range(ends[0], ends[1] + 1)
-
-
-def _ending(found: Found, gap: float) -> str:
-    if found.optimal:
-        return "all others ruled out: at no other is less lost."
-    return f"and it was stopped before others were ruled out; one of them may lose up to {gap:.4g} less."
 
 
 _LARGE_LATTICE_NODES = 10**7

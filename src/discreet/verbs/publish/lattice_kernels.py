@@ -1,4 +1,4 @@
-"""The loops of a search over classes, compiled. Import this where it is needed only: compiling takes a moment."""
+"""Numba kernels of the lattice search. Import this where it is needed only: compiling takes a moment."""
 
 from __future__ import annotations
 

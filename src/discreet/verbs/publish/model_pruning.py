@@ -1,4 +1,4 @@
-"""Privacy models as a search uses them: which classes stay, and what can be said before trying.
+"""Privacy models as a lattice search uses them: which classes they suppress, and which nodes they rule out untried.
 
 A model *absorbs* if a class that satisfies it still does when any rows are added to it. What such a model suppresses
 at some levels it suppresses at all finer ones, where classes are parts of those. Being monotone is less: merging

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -73,11 +73,12 @@ class Mondrian:
         rows = max(tuples.rows, 1)
         lost = {name: float(share @ tuples.counts) / rows for name, (_, share) in zip(tuples.names, shown, strict=True)}
         loss = sum(lost.values()) / max(len(lost), 1)
-        kept = np.ones(len(classes.sizes), dtype=np.bool_)
+        same, kept = np.zeros(len(tuples.names), dtype=np.int64), np.ones(len(classes.sizes), dtype=np.bool_)
+        sizes = {one.name: one.loss(tuples, same, groups, kept) for one in (Discernibility(), ClassSize())}
         return Recoding(
             mapping=mapping(tuples, [cells for cells, _ in shown], np.ones(len(of), dtype=np.bool_)),
             loss=loss,
-            quality=_figures(tuples, groups, kept, loss, lost),
+            quality={"granularity": loss, **sizes, **{f"loss of {name}": share for name, share in lost.items()}},
             parameters={"strict": self.strict},
             steps=(
                 f"The table was cut into {len(classes.sizes):,} classes, in the widest column first and at the median.",
@@ -85,13 +86,6 @@ class Mondrian:
             ),
             caveats=("Ranges end at values that people have: the lowest and the highest of each class are shown.",),
         )
-
-
-def _figures(tuples: Tuples, groups: Integers, kept: Flags, loss: float, lost: Mapping[str, float]) -> dict[str, float]:
-    levels = np.zeros(len(tuples.names), dtype=np.int64)
-    measures = (Discernibility(), ClassSize())
-    found = {"granularity": loss} | {one.name: one.loss(tuples, levels, groups, kept) for one in measures}
-    return found | {f"loss of {name}": share for name, share in lost.items()}
 
 
 class _Parts:
@@ -240,12 +234,9 @@ class Line:
         if len(known) == 1:
             return known[0]
         if self._ranged:
-            return f"[{known[0]}-{known[-1]}]" if self._plain(known) else f"[{known[0]} to {known[-1]}]"
+            plain = not any("-" in text or not text[:1].isdigit() for text in known)  # then a dash is clear
+            return f"[{known[0]}-{known[-1]}]" if plain else f"[{known[0]} to {known[-1]}]"
         return "{" + ", ".join(known) + "}"
-
-    def _plain(self, texts: list[str]) -> bool:
-        """Whether the ends of a range can be joined by a dash."""
-        return not any("-" in text or not text[:1].isdigit() for text in texts)
 
 
 class Tree:

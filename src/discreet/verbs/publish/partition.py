@@ -47,11 +47,9 @@ class Points(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Points, and how to get back from them."""
+    """Points, and the unit of their costs."""
 
     points: Points
-    columns: Integers
-    """For each column of the points its place among those of the tuples."""
     scale: float
     """The cost of losing everything in a row."""
 
@@ -75,7 +73,7 @@ def layout(codes: npt.NDArray[np.int32], weights: Integers, labels: Sequence[Any
         costs[place, :, :values] = np.rint(losses[column][levels] * scale)
     points = np.ascontiguousarray(codes[order].T)
     buckets = _buckets(points, padded, costs)
-    return Layout(Points(points, weights.astype(np.int64), padded, costs, *buckets), order, float(scale))
+    return Layout(Points(points, weights.astype(np.int64), padded, costs, *buckets), float(scale))
 
 
 def by_hierarchy(tuples: Tuples, cells: Sequence[Floats]) -> Layout:

@@ -1,4 +1,4 @@
-"""Publish a table: recode it, check what came out, and let it go with what it promises.
+"""The verb publish: recode or mask a table, check the models on what was written, and release it.
 
 Why this is private. The models are checked on the very rows that leave, after they were written, by the same
 aggregates anybody can repeat: nothing a search believed about them counts. If one does not hold, nothing leaves.
@@ -229,12 +229,16 @@ def _assumes(table: Table, models: Sequence[Model]) -> tuple[str, ...]:
     assumes = [f"An intruder knows nothing of a person but the quasi-identifiers: {', '.join(table.quasi())}."]
     if others:
         assumes.append(f"Columns marked “other” cannot identify anyone: {', '.join(others)}.")
-    assumes += _of_populations(models)
+    for model in parts_of(models):
+        if model.reference is not None:
+            assumes.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
+        if isinstance(model, PopulationUniqueness):
+            assumes.append(f"The rows are a random sample of {model.people:,} people.")
     assumes += [
         card.whose,
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
     ]
-    return tuple(assumes)
+    return tuple(dict.fromkeys(assumes))
 
 
 def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together: str | None) -> tuple[str, ...]:
@@ -247,17 +251,6 @@ def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together
     if named:
         caveats.append("That a sensitive value is missing counts as a value: among two of them, one may be missing.")
     return (*caveats, *([together] if together else ()))
-
-
-def _of_populations(models: Sequence[Model]) -> list[str]:
-    """What models that speak of a population take for granted."""
-    found = []
-    for model in parts_of(models):
-        if model.reference is not None:
-            found.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
-        if isinstance(model, PopulationUniqueness):
-            found.append(f"The rows are a random sample of {model.people:,} people.")
-    return list(dict.fromkeys(found))
 
 
 def _lost(recoding: Recoding) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""How classes are formed and bettered, compiled. Import this where it is needed only.
+"""Numba kernels that form and improve classes: gather, move, split and merge. Import this where it is needed only.
 
 Every step keeps enough rows in a class. A step that is not yet known to be allowed is marked: ``mark`` has, for each
 class, the number of the step that touched it (-1: none), and no class is touched twice; so each step can be undone

@@ -1,4 +1,4 @@
-"""What a published table looks like beside the one it was made of: class sizes, risk, and what each column lost."""
+"""Class sizes, re-identification risk and loss by column of a published table, beside those of the original."""
 
 from __future__ import annotations
 
@@ -64,19 +64,14 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
     """The drawings of a report, made of sizes and losses alone."""
     found = []
     if after.rows:
-        found.append(_sizes(after))
+        caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
+        found.append(by_size("Rows by the size of their class", after.classes, caption))
         found.append(_risk(before, after))
     if lost:
         caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
         values = [*(100 * share for share in lost.values()), 100.0]
         found.append(bars("What each column lost, in per cent", [*lost, "(all there is)"], values, caption=caption))
     return tuple(found)
-
-
-def _sizes(after: Sizes) -> Picture:
-    """Rows by the size of their class."""
-    caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
-    return by_size("Rows by the size of their class", after.classes, caption)
 
 
 def _risk(before: Sizes, after: Sizes) -> Picture:

@@ -1,6 +1,6 @@
-"""Take a few classes near each other apart and put their points together anew, compiled; better ones are kept.
+"""Ruin-and-recreate local search over equivalence classes (Numba): take a few apart, form them anew, keep better ones.
 
-Ruin and recreate (Schrimpf and others 2000). Import this where it is needed only.
+Schrimpf and others 2000. Import this where it is needed only.
 """
 
 from __future__ import annotations

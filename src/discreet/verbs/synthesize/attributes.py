@@ -1,4 +1,4 @@
-"""A column as codes from 0 up, and back: what models of the table are made of.
+"""Attributes: columns as codes from 0 up, and back to values.
 
 Which codes there are follows from the card alone. The last code stands for a missing value, where one can be missing.
 """
@@ -23,7 +23,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.arrow import arrow_type
 from discreet.core.card import Column, Scalar
-from discreet.core.kind import Kind
+from discreet.core.kind import MOMENTS, Kind
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
 
@@ -88,7 +88,7 @@ class Listed(Attribute):
         return sql.column(self.column.name)
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
-        """What is no declared value is missing; the bounded twin has none."""
+        """What is no declared value is missing; a bounded table has none."""
         other = NOWHERE if self.column.required else len(self.values)
         found = keys.combine_chunks().dictionary_encode()
         values: list[Any] = found.dictionary.to_pylist()
@@ -128,7 +128,7 @@ class Binned(Attribute):
         if max(abs(low), abs(high)) > _LARGEST:
             raise BadInput(f"The bounds of {column.name} are too far apart to draw values between them.")
         cells: Sequence[tuple[float, float]]
-        ends = [low, high] if column.kind in (Kind.DATE, Kind.TIMESTAMP) or not low < 0 < high else [low, 0, high]
+        ends = [low, high] if column.kind in MOMENTS or not low < 0 < high else [low, 0, high]
         if column.kind is Kind.REAL:
             edges = [low + (high - low) * place / bins for place in range(bins)] + [high]
             cells = _carved_real(edges, ends)

@@ -1,4 +1,4 @@
-"""How near synthetic rows are to the table they stand for: measured privately, and written beside the rows.
+"""Distances between synthetic rows and the table they stand for: measured privately, and stored with the rows.
 
 For every column, and every pair of columns, the sum D of the differences between true and synthetic counts is
 measured with noise, and so is the difference |n − m| between the numbers of rows. Whatever condition on those columns
@@ -101,7 +101,8 @@ def compared(meter: Meter, tally: Tally, by: str) -> Near:
     found = {}
     for columns, counts in tally.counts.items():
         far = meter.compare(columns, counts.astype(np.float64), share).at_most(beta)
-        found[tuple(meter.domain.names[place] for place in columns)] = _rounded((far + rows) / 2)
+        rounded_up = float(f"{(far + rows) / 2 * (1 + 1e-4):.5g}")  # five digits are enough for a bound
+        found[tuple(meter.domain.names[place] for place in columns)] = rounded_up
     return Near(by, tally.rows, meter.domain.names, exact_columns(meter.domain), found)
 
 
@@ -120,11 +121,6 @@ def _exact(attribute: Attribute) -> bool:
     """Whether every value has a code; decimals may have more places than those that are drawn."""
     whole = isinstance(attribute, Binned) and attribute.firsts == attribute.lasts
     return isinstance(attribute, Listed) or (whole and attribute.column.kind is not Kind.DECIMAL)
-
-
-def _rounded(value: float) -> float:
-    """Five digits are enough for a bound, rounded up."""
-    return float(f"{value * (1 + 1e-4):.5g}")
 
 
 COMPARED = Fraction(1, 20)

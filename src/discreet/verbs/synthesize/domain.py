@@ -1,4 +1,4 @@
-"""The columns of a table as codes, by what its card declares: the space that synthetic rows are drawn from."""
+"""The domain of synthetic rows: the columns of a table as codes, by what its card declares."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.card import Card, Column
-from discreet.core.kind import Kind
+from discreet.core.kind import LISTABLE, Kind
 from discreet.core.text import meant
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import Generator
 from discreet.noise.parameters import whole
+from discreet.verbs.publish.mask.masker import require_names
 from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merged
 from discreet.verbs.synthesize.graph.measurement import Measurement
@@ -50,8 +51,7 @@ class Domain:
             if name not in released:
                 kept = " is not released" if name in card else f" is no column{meant(name, released)}"
                 raise NotFound(f"{name!r}{kept}; there are {', '.join(released)}.")
-        if len(set(columns)) < len(columns):
-            raise BadInput(f"A column is named twice: {', '.join(columns)}.")
+        require_names(columns)
         chosen = [released[name] for name in columns] if columns else list(released.values())
         for name in (*(bins if isinstance(bins, Mapping) else ()), *quantiles):
             if released[name] not in chosen:
@@ -179,7 +179,7 @@ def _attribute(column: Column, bins: int | None) -> Attribute:
             hint=f"Declare {what}, or leave the column out: name the others (columns=[…], or on COLUMNS).",
         )
     if bins is None:
-        bins = _FEW if column.kind in (Kind.INTEGER, Kind.DATE) and _values(column) <= _FEW else BINS
+        bins = _FEW if column.kind in LISTABLE and _values(column) <= _FEW else BINS
     return Binned.of(column, bins)
 
 

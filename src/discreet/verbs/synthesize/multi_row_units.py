@@ -1,4 +1,4 @@
-"""People with several rows: a model of people, a model of rows, and rows drawn for each person.
+"""Units with several rows: a model of people, a model of rows, and rows drawn for each person.
 
 The model of people has a row for each unit: what is the same in all of its rows, and how many it has. The model of rows
 has all columns. A synthetic person is drawn from the first; its rows are those of the second that have the person's

@@ -1,4 +1,4 @@
-"""Rows of people who never existed, drawn from a model of private counts: a table's synthetic twin."""
+"""Differentially private synthetic rows, drawn from a model of noisy marginals."""
 
 from __future__ import annotations
 
@@ -26,18 +26,16 @@ from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
 from discreet.noise.parameters import positive, probability
-from discreet.releases.method import Method, Progress
-from discreet.verbs.synthesize.counting import counting
+from discreet.releases.method import Method, Progress, silent
 from discreet.verbs.synthesize.distances import COMPARED, WITHIN, compared, distances, exact_columns, too_many
 from discreet.verbs.synthesize.domain import BINS, Domain, merged, regrouped
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros
-from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.graph.tree import cells
 from discreet.verbs.synthesize.multi_row_units import Households, card_of_units, units_of
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
-from discreet.verbs.synthesize.spending import Allowance, Meter, Step, least_noise
+from discreet.verbs.synthesize.spending import Allowance, Meter, Step, counting, least_noise
 from discreet.verbs.synthesize.streaming import Source, Tally, written
 from discreet.verbs.synthesize.structural_zeros import Impossible
 
@@ -184,7 +182,7 @@ class Synthesize(Method[pa.Table | Rows]):
         The table must be bounded (``engines/bounded_table.py``): nobody has more rows in it than its card says, and no
         value is beyond its bounds. Else nothing is promised. A ``Curator`` sees to that, and charges the loss.
         """
-        say = progress or (lambda share, what: None)
+        say = progress or silent
         say(0.0, "counting")
         fine = self.domain(table.card)
         with ExitStack() as until:
@@ -220,7 +218,9 @@ class Synthesize(Method[pa.Table | Rows]):
         with ExitStack() as until:
             narrow = None if domain is fine else until.enter_context(counting(table, domain))
             found += WAYS[self.by](meter.part(meter.left, narrow), tuple(found))
-        return Source(_fitted(domain, found, impossible), domain, fine, impossible)
+        zeros = _small(domain, [one.columns for one in found], impossible)
+        model = fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
+        return Source(model, domain, fine, impossible)
 
     def _drawn(self, card: Card) -> str:
         if self.person:
@@ -303,11 +303,6 @@ class Synthesize(Method[pa.Table | Rows]):
                     domain, one = domain.with_merged(place, narrow), regrouped(narrow, one)
             found.append(one)
         return domain, found
-
-
-def _fitted(domain: Domain, found: Sequence[Measurement], impossible: Impossible) -> Model:
-    zeros = _small(domain, [one.columns for one in found], impossible)
-    return fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
 
 
 def _require_possible(domain: Domain, impossible: Impossible) -> None:

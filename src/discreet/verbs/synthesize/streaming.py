@@ -1,4 +1,4 @@
-"""Rows drawn from a model, a block at a time: as a table in memory or, where there are many, in a file.
+"""Synthetic rows drawn a block at a time: as a table in memory or, where there are many, in a file.
 
 Nothing here looks at the data, so it costs no privacy.
 """

@@ -1,4 +1,4 @@
-"""What a card calls impossible, for synthetic rows to keep to.
+"""Structural zeros: what a card calls impossible, for synthetic rows to keep to.
 
 Cells all of whose values meet a condition are structural zeros of the model. A cell that is too coarse to tell, or a
 condition that is not worked out here, is left to the rows that are drawn: those that meet a condition are drawn again.
@@ -25,7 +25,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.edit_rules import known
-from discreet.core.kind import Kind
+from discreet.core.kind import MOMENTS, Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DiscreetError
 from discreet.verbs.publish.recoding import free
@@ -264,7 +264,7 @@ def _constant(operand: exp.Expr, kind: Kind) -> Any:
         operand = operand.this
     if isinstance(operand, exp.Boolean):
         return Fraction(bool(operand.this)) if kind is Kind.BOOLEAN else None
-    quoted = kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TEXT)
+    quoted = kind in MOMENTS or kind is Kind.TEXT
     if not isinstance(operand, exp.Literal) or operand.is_string != quoted:
         return None
     with suppress(ValueError, ArithmeticError):

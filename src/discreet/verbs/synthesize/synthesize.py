@@ -1,4 +1,4 @@
-"""Synthesize: give away rows of people who never existed."""
+"""The verb synthesize: release synthetic rows, with a privacy loss or without a promise."""
 
 from __future__ import annotations
 

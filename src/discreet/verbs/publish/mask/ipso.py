@@ -23,8 +23,8 @@ from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
-from discreet.verbs.publish.mask.moments import matrix_of, regressors, require_given, root
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
+from discreet.verbs.publish.mask.moments import matrix_of, regressors, root
 from discreet.verbs.publish.mask.values import Array, on_grid, replaced, written
 
 _KEPT = {

@@ -113,6 +113,14 @@ def require_released(card: Card, column: Column) -> None:
         raise BadInput(f"{column.name!r} is not released, so it cannot be masked.", hint="Leave it out.")
 
 
+def require_given(card: Card, given: Sequence[str], masked: Sequence[str], what: str = "masked and given") -> None:
+    """An error unless ``given`` are released columns that are not masked themselves."""
+    for name in given:
+        require_released(card, card[name])
+        if name in masked:
+            raise BadInput(f"{name!r} cannot be {what} at once.")
+
+
 def mask_rows(masker: RecordMasker, table: Table, seed: int | None = None) -> Masked:
     """All rows at once: ``mask`` of a record-wise method."""
     plan = masker.plan(table)

@@ -1,4 +1,4 @@
-"""Masking as a release: rows in an order that tells nothing, and for the holder alone which row is whose."""
+"""Masking as a release: rows in an order that tells nothing and, for the holder alone, which row is whose."""
 
 from __future__ import annotations
 

@@ -92,7 +92,9 @@ class Microaggregate:
         told = []
         for block in self._blocks(names):
             columns = coordinates(card, rows, block)
-            self._require_one(columns)
+            if self.algorithm == "optimal" and (len(columns) > 1 or columns[0].nominal):
+                named = ", ".join(block)
+                raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
             found = self._grouped(columns, rows.num_rows, held, rng)
             for column, cells in zip(columns, found.cells(columns, self.median), strict=True):
                 rows = replaced(rows, column.column.name, cells)
@@ -126,11 +128,6 @@ class Microaggregate:
                 hint="Name the columns that are to be masked, too.",
             )
         return blocks
-
-    def _require_one(self, columns: Sequence[Coordinate]) -> None:
-        if self.algorithm == "optimal" and (len(columns) > 1 or columns[0].nominal):
-            named = ", ".join(column.column.name for column in columns)
-            raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
 
     def _grouped(self, columns: Sequence[Coordinate], rows: int, held: Confidential | None, rng: Generator) -> _Found:
         from discreet.verbs.publish.mask.micro.diverse import NO_RULE

@@ -1,4 +1,4 @@
-"""Variances and covariances of columns, computed where the rows lie, and the root of a covariance matrix."""
+"""Variances and covariances of columns, computed where the rows lie, and columns as a matrix for regressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from discreet.core.card import Card
 from discreet.core.kind import ORDERED
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.publish.mask.masker import require_released
 from discreet.verbs.publish.mask.swap import classes
 from discreet.verbs.publish.mask.values import Array, numbers
 
@@ -70,26 +69,14 @@ def _gaps(means: Array) -> list[exp.Expr]:
 
 
 def _averages(table: Table, values: exp.Select, what: Sequence[exp.Expr]) -> Array:
+    """Averages to ten digits: engines add up in no fixed order, and the same seed shall give the same rows."""
     asked = [exp.cast(exp.Avg(this=value), exp.DType.DOUBLE) for value in what]
     query = exp.select(*(sql.named(value, f"m{i}") for i, value in enumerate(asked))).from_(values.subquery("a"))
     (row,) = table.engine.fetch(query).to_pylist()
-    return np.array([_settled(row[f"m{i}"] or 0.0) for i in range(len(asked))])
-
-
-def _settled(value: float) -> float:
-    """Ten digits: engines add up in no fixed order, and the same seed shall give the same rows."""
-    return float(f"{value:.10g}")
+    return np.array([float(f"{row[f'm{i}'] or 0.0:.10g}") for i in range(len(asked))])
 
 
 _MOST = 200
-
-
-def require_given(card: Card, given: Sequence[str], masked: Sequence[str]) -> None:
-    """An error unless ``given`` are released columns that are not masked themselves."""
-    for name in given:
-        require_released(card, card[name])
-        if name in masked:
-            raise BadInput(f"{name!r} cannot be masked and given at once.")
 
 
 def regressors(card: Card, rows: pa.Table, given: Sequence[str]) -> Array:

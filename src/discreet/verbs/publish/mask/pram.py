@@ -1,8 +1,8 @@
 """PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998), for columns of categories.
 
-Every value is drawn anew by the row of a transition matrix that belongs to it. The matrix is in the recipe, so counts
-can be estimated back (``undone``). An *invariant* matrix has the column's own shares as its fixed point: counts are
-right on average without any estimating.
+Every value is drawn anew by the row of a transition matrix that belongs to it: row k says what becomes of category k,
+and with what probability. The matrix is in the recipe, so counts can be estimated back (``undone``). An *invariant*
+matrix has the column's own shares as its fixed point: counts are right on average without any estimating.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from discreet.core.card import Column
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MASKING
-from discreet.core.kind import Kind
+from discreet.core.kind import LISTABLE
 from discreet.core.programs import Program
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -26,7 +26,6 @@ from discreet.noise.masking import Generator
 from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_cells
 from discreet.verbs.publish.mask.values import Array
 
-CATEGORICAL = frozenset({Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 _MOST = 1000
 
 
@@ -60,7 +59,7 @@ class Pram:
 
     def plan(self, table: Table) -> MaskingPlan:
         """The categories, how often each comes, and the matrix of each column."""
-        names = columns_to_mask(table.card, tuple(self.columns or self.matrices or ()), CATEGORICAL, self.name)
+        names = columns_to_mask(table.card, tuple(self.columns or self.matrices or ()), LISTABLE, self.name)
         state, described = {}, {}
         for name in names:
             values, counts = _counted(table, table.card[name])

@@ -1,12 +1,12 @@
-"""What masked columns look like: as they are released and, for the holder alone, beside what they were.
+"""Pictures of masked columns: as they are released and, for the holder alone, beside the originals.
 
 How the originals were spread is not part of a masked release: a bar with one person in it would tell what the noise
-hides. So what is saved shows released values only, in steps that hang on nothing else.
+hides. So what is saved shows released values only, in steps that depend on nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,32 +32,28 @@ _CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century",
 
 
 def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
-    """How the values of each column are spread in the release."""
-    found = []
-    for name in _drawn(after, names):
-        if after.card[name].kind in NUMBERS:
-            spread = _Spread.of(after, name, _range(after, name))
-            if spread is not None:
-                found.append(_lines(name, {"released": spread}, "Released values."))
-        else:
-            found += _drawing(after, name)(name, {"": _shares(after, name)}, "Released values.")
-    return tuple(found)
+    """Distribution of each column in the release."""
+    return _drawn({"released": after}, names)
 
 
 def compared(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
     """The same beside the originals, for the holder alone."""
-    found = []
-    for name in _drawn(before, names):
-        if before.card[name].kind in NUMBERS:
-            ends = [end for one in (before, after) for end in _range(one, name) or ()]
-            range_ = (min(ends), max(ends)) if ends else None
-            both = {"before": _Spread.of(before, name, range_), "after": _Spread.of(after, name, range_)}
-            lines = {when: spread for when, spread in both.items() if spread is not None}
-            if lines:
-                found.append(_lines(name, lines, "Original and released values, in the same steps."))
+    return _drawn({"before": before, "after": after}, names)
+
+
+def _drawn(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Picture, ...]:
+    card, both = next(iter(tables.values())).card, len(tables) > 1
+    found, values = [], "Original and released values" if both else "Released values"
+    for name in [name for name in names if card[name].kind is not Kind.TIMESTAMP][:_MOST]:
+        if card[name].kind in NUMBERS:
+            ends = [end for table in tables.values() for end in _range(table, name) or ()]
+            spreads = {when: _Spread.of(table, name, ends) for when, table in tables.items()}
+            if lines := {when: spread for when, spread in spreads.items() if spread is not None}:
+                found.append(_lines(name, lines, f"{values}, in the same steps." if both else f"{values}."))
         else:
-            both_ = {", before": _shares(before, name), ", after": _shares(after, name)}
-            found += _drawing(before, name)(name, both_, "Original and released values.")
+            shares = {f", {when}" if both else "": _shares(table, name) for when, table in tables.items()}
+            draw = _dated if card[name].kind is Kind.DATE else _bars
+            found += draw(name, shares, f"{values}.")
     return tuple(found)
 
 
@@ -70,11 +66,11 @@ class _Spread:
     shares: tuple[float, ...]
 
     @classmethod
-    def of(cls, table: Table, name: str, range_: tuple[float, float] | None) -> _Spread | None:
+    def of(cls, table: Table, name: str, ends: Sequence[float]) -> _Spread | None:
         """Counted on the engine: one line a step comes back; ``None`` without values, or with one value only."""
-        if range_ is None or not range_[0] < range_[1]:
+        low, high = min(ends, default=0.0), max(ends, default=0.0)
+        if not low < high:
             return None
-        low, high = range_
         width = (high - low) / _STEPS
         value = _real(name)
         from_low = exp.Paren(this=exp.Sub(this=value, expression=sql.literal(low)))
@@ -95,10 +91,6 @@ class _Spread:
         return [(self.low + (step + 0.5) * self.width, share) for step, share in enumerate(self.shares)]
 
 
-def _drawn(table: Table, names: Sequence[str]) -> list[str]:
-    return [name for name in names if table.card[name].kind is not Kind.TIMESTAMP][:_MOST]
-
-
 def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
     one = next(iter(spreads.values()))
     across = [one.low + part * one.width * _STEPS / 4 for part in range(5)]
@@ -107,10 +99,6 @@ def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
     up = [top * part / 4 for part in range(5)]
     lines = {what: spread.points for what, spread in spreads.items()}
     return curves(name, Axis(name, across), Axis("per cent of the rows", up), lines, caption=caption)
-
-
-def _drawing(table: Table, name: str) -> Callable[[str, dict[str, dict[str, float]], str], list[Picture]]:
-    return _dated if table.card[name].kind is Kind.DATE else _bars
 
 
 def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:

@@ -20,8 +20,8 @@ from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
-from discreet.verbs.publish.mask.moments import matrix_of, require_given, root
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
+from discreet.verbs.publish.mask.moments import matrix_of, root
 from discreet.verbs.publish.mask.swap import ranks
 from discreet.verbs.publish.mask.values import Array, moved, replaced
 

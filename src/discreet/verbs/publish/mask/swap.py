@@ -14,14 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.card import Card
 from discreet.core.catalogue import Checked, check_parameters, declare, parameter
 from discreet.core.families import MASKING
 from discreet.core.kind import ORDERED, Kind
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_released
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
 from discreet.verbs.publish.mask.values import Array, Cells, moved, replaced
 
 
@@ -100,7 +99,7 @@ class DataSwap(Checked):
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once; NULL is a value like others."""
         names = columns_to_mask(table.card, self.columns, frozenset(Kind), self.name)
-        _require_apart(table.card, names, self.within)
+        require_given(table.card, self.within, names, "exchanged and agreed on")
         rng, rows = generator(seed), table.payload()
         source, swapped = _pairs(rows, self.within, self.share, rng)
         for name in names:
@@ -167,10 +166,3 @@ def _pairs(rows: pa.Table, within: Sequence[str], share: float, rng: Generator) 
     source = np.arange(rows.num_rows)
     source[drawn[first]], source[drawn[first + 1]] = drawn[first + 1], drawn[first]
     return source, 2 * len(first)
-
-
-def _require_apart(card: Card, names: Sequence[str], within: Sequence[str]) -> None:
-    for name in within:
-        require_released(card, card[name])
-        if name in names:
-            raise BadInput(f"{name!r} cannot be exchanged and agreed on at once.")

@@ -1,4 +1,4 @@
-"""Swapping along ranks, compiled. Import this where it is needed only.
+"""Numba kernels of rank swapping. Import this where it is needed only.
 
 Each function returns for every rank the rank whose value it gets. Ranks change places in pairs, each rank once.
 """

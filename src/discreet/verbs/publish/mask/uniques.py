@@ -1,4 +1,4 @@
-"""Local suppression of what makes people special: cells of small combinations that nobody else has.
+"""Suppression of special uniques: cells of small combinations of values that nobody else has.
 
 A *minimal sample unique* of a row is a set of columns in which nobody has the same values, and of which no part is
 already unique (Elliot, Manning and Ford 2002, SUDA). For every row cells are suppressed until each of its minimal

@@ -1,4 +1,9 @@
-"""Cells of a column as numbers, and back in the type they came in. NULL and what is not finite stays as it is."""
+"""Cells of a column as numbers, back in the type they came in, and within the bounds that the card declares.
+
+NULL and what is not finite stays as it is in a column that is not masked. Masked numbers are finite, and within the
+declared bounds: whoever reads the release relies on it. No method can mask what is infinite (there is no noise that
+moves it, and no rank beside it), so it leaves as missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Arrays whose axes are columns: line one up with another, multiply two, and sum columns out."""
+"""Arrays whose axes are columns, and the calibration of a junction tree: from log potentials to exact probabilities.
+
+The distribution is p(x) ∝ exp(Σ potentials). The pass up takes the nodes from the leaves: all that hangs below a node
+depends on the rest of the tree only through its separator (running intersection), so summing a node's columns but its
+separator gives a factor over the separator that stands for the whole subtree, and what is left is the conditional
+probability of the node's other columns given its separator. At the root the sum is the partition function. The pass
+down multiplies each conditional by the separator's probability, which the parent then knows. Both are sums of products
+in another order, so the result is exact, and each row of a node is scaled by its own largest potential, so nothing
+overflows or vanishes that matters. A potential of −∞ is an impossible cell and stays one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about a table before a model is fitted: noisy marginals, and cells that no row can be in."""
+"""Noisy marginals and structural zeros: what is known about a table before a model is fitted."""
 
 from __future__ import annotations
 

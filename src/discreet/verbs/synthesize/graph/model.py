@@ -1,4 +1,16 @@
-"""A fitted distribution over the columns: its marginals, and rows drawn from it."""
+"""A fitted distribution over the columns: its marginals, and rows drawn from it.
+
+Rows are drawn in proportion rather than by chance where that is possible. They are settled as whole counts first. The
+root's cells get their expected counts rounded up or down (systematic rounding: one random offset along the running
+total), then each node, given how many rows fell in each cell of its separator, shares those rows out over its other
+columns in the same way. So every cell gets less than one row more or less than expected given its separator, in
+expectation exactly what is expected, and the counts of all nodes agree. An independent draw of each row would add the
+noise of a sample on top of what the model says.
+
+Then rows are dealt from these counts without replacement, at random within each separator cell: given its separator a
+node is independent of the rest, as the model says. Dealing block by block, with a multivariate hypergeometric draw of
+what each block gets, gives the same distribution of rows as dealing them all at once.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.values import Array
 from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Parts, Synthetic, assembled
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Synthetic
 
 _SLACK = 1e-6
 """What rounding may take from a sum of weights."""
@@ -60,9 +60,18 @@ class Cart(Anew):
             before = [(learnt[other], learnt[other].codes[drawn]) for other, drawn in donors.items()]
             donors[name], below, above = self._drawn(learnt[name], before, count, rng)
             made[name] = learnt[name].at(learnt[name].around(donors[name], below, above, rng), rng)
-        return Synthetic(
-            assembled(lesson.rows, made), self._parameters(parts, count), self._steps(parts), self._warnings(parts)
-        )
+        on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
+        steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
+        steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
+        steps += [said_of_few(self.leaf)] if self.smooth else []
+        steps += ["Each tree was grown on a bootstrap sample."] if self.proper else []
+        warnings = [] if self.smooth else ["Values are taken from people, also those that only one person has."]
+        warnings += [
+            "Combinations of values that only one person has may be made again.",
+            "A leaf where all have the same value tells it of everybody who falls into it.",
+        ]
+        said = {"leaf": self.leaf, "proper": self.proper, "smooth": self.smooth}
+        return lesson.synthetic(made, said, steps, warnings)
 
     def _drawn(
         self, target: Learnt, before: Sequence[tuple[Learnt, Array]], count: int, rng: Generator
@@ -85,35 +94,6 @@ class Cart(Anew):
         leaves = tree.apply(_matrix(known)), tree.apply(_matrix(asked))
         drawn, below, above = (sample[one] for one in _from_leaves(*leaves, target.place[sample], rng))
         return drawn, below, above
-
-    def _parameters(self, parts: Parts, count: int) -> dict[str, object]:
-        return {
-            "columns": list(parts.made),
-            "given": list(parts.given),
-            "kept": list(parts.kept),
-            "leaf": self.leaf,
-            "proper": self.proper,
-            "smooth": self.smooth,
-            "made": count,
-        }
-
-    def _steps(self, parts: Parts) -> tuple[str, ...]:
-        on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
-        steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
-        steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
-        if self.smooth:
-            steps.append(said_of_few(self.leaf))
-        if self.proper:
-            steps.append("Each tree was grown on a bootstrap sample.")
-        return tuple(steps)
-
-    def _warnings(self, parts: Parts) -> tuple[str, ...]:
-        return (
-            *parts.warnings(),
-            *(() if self.smooth else ("Values are taken from people, also those that only one person has.",)),
-            "Combinations of values that only one person has may be made again.",
-            "A leaf where all have the same value tells it of everybody who falls into it.",
-        )
 
 
 def _figures(codes: Array, target: Learnt) -> Array:

@@ -1,4 +1,19 @@
-"""Synthetic rows that promise nothing, in an order that tells nothing, attacked before they leave."""
+"""Synthetic rows without a promise as a release: no impossible rows, in an order that tells nothing, and attacked.
+
+Edit rules. Rows that the card calls impossible are made again. A table is made anew as a whole, and of the rows that
+cannot be, those at the same places are taken: what is kept stays with its row, and copies stay apart. A synthesizer
+does not know the conditions, so its rows are those it would make if others did not come up. What remains wrong is left
+out.
+
+Attacks. Nothing bounds what can be learnt from such rows, so it is tried: whether people who are alone in the table are
+in the release, value by value; whether descriptions made from the release fit one person; whether secrets can be read
+off it; who was in the table. What was found is for the holder alone. It names rows, and even its figures would tell an
+intruder where to look.
+
+Much of what can be read off a release is true of everybody, and no harm to those it was learnt from. Only beside people
+who are not in the table can the two be told apart. Where the holder has no such *control*, there is a *rehearsal*: the
+same method learns from half of the people, drawn by lot, and the other half is the control.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +106,8 @@ class NonPrivate(Method[Any]):
     def _rows(self, table: Table) -> Made[Any]:
         made = possible(table, self.synthesizer, self.seed)
         rows = made.rows.take(content_order(made.rows))
-        shown = read(rows, _card(table.card, rows.column_names))
+        own = (Column(COPY, Kind.INTEGER),) if COPY in rows.column_names and COPY not in table.card else ()
+        shown = read(rows, table.card.without_unit((*published_columns(table.card), *own)))
         return Made(
             rows,
             {**made.parameters, "table": table.card.name, "rows": table.count()},
@@ -104,13 +120,6 @@ class NonPrivate(Method[Any]):
 
     def _draft(self, table: Table, made: Made[Any]) -> Release[Any]:
         return draft(self, table, self.promise(table.card), made, None)
-
-
-def _card(card: Card, names: Sequence[str]) -> Card:
-    """The card of what leaves: no identifiers, no unit, and which copy a row is of."""
-    columns = published_columns(card)
-    own = (Column(COPY, Kind.INTEGER),) if COPY in names and COPY not in card else ()
-    return card.without_unit((*columns, *own))
 
 
 def _caveats(table: Table, not_promised: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A column as it is learnt from: its rows in order, and cells made anew at places of that order.
+"""A column in sorted order, and synthetic cells made at places of that order.
 
 Whatever is made is a place in the order of the original's cells: a whole number is the cell that is there, and any
 number between two of them is between their values. So the kinds of values, and what is missing, come out as they went
@@ -89,6 +89,11 @@ class Learnt:
     def missing(self) -> int:
         """How many cells hold nothing, or nothing finite."""
         return int(self.counts[0])
+
+    @property
+    def many(self) -> bool:
+        """Whether the values are so many that a parametric distribution may stand for them."""
+        return self.between and bool(self.counts[1:].max() * 10 < len(self.codes) - self.missing)
 
     def reordered(self, rank: Array) -> Learnt:
         """The same column with codes in another order: ``rank`` is the new code of each."""

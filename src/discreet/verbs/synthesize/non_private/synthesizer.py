@@ -1,4 +1,4 @@
-"""What a synthesizer is that promises nothing, and what it leaves behind for whoever has to judge it.
+"""Interface of synthesizers that promise nothing, and the base of those that make columns from what they learnt.
 
 A synthesizer learns from the rows how they are, and draws others. *Synthetic does not mean safe*: what was learnt may
 be somebody, a value that only one person has may be drawn again, and nothing bounds how much that is. So a release
@@ -26,7 +26,7 @@ from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
 from discreet.models.model import Model
-from discreet.verbs.publish.mask.masker import require_released
+from discreet.verbs.publish.mask.masker import require_given, require_names
 from discreet.verbs.publish.mask.values import Array, Cells
 from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.non_private.sorted_column import Learnt
@@ -77,14 +77,8 @@ class Parts:
         made)."""
         released = [column.name for column in published_columns(card)]
         for said in (columns, given):
-            if isinstance(said, str):
-                raise BadInput(f"Columns are a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
-            if len(set(said)) < len(said):
-                raise BadInput(f"A column is named twice: {', '.join(said)}.")
-            for name in said:
-                require_released(card, card[name])
-        if both := [name for name in columns if name in given]:
-            raise BadInput(f"{both[0]!r} cannot be made and given at once.")
+            require_names(said)
+            require_given(card, said, columns if said is given else (), "made and given")
         made = tuple(n for n in released if (n in columns if columns else n not in given))
         if not made:
             raise BadInput("Every column is given: there is nothing to make.", hint="Give fewer.")
@@ -162,6 +156,15 @@ class Lesson:
     """The columns that are given, and then those that are made."""
     count: int
     """How many rows are made."""
+
+    def synthetic(
+        self, made: Mapping[str, Cells], parameters: Mapping[str, Any], steps: Sequence[str], warnings: Sequence[str]
+    ) -> Synthetic:
+        """The table with the columns that were made, and what the recipe and the statement say of it."""
+        parts = self.parts
+        columns = {"columns": list(parts.made), "given": list(parts.given), "kept": list(parts.kept)}
+        said = {**columns, **parameters, "made": self.count}
+        return Synthetic(assembled(self.rows, made), said, tuple(steps), (*parts.warnings(), *warnings))
 
 
 @dataclass(frozen=True)

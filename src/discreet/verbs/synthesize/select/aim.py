@@ -1,4 +1,4 @@
-"""Measure what the model gets most wrong, again and again, for as long as it pays (AIM).
+"""AIM: adaptively measure the marginal that the model gets most wrong, for as long as it pays.
 
 McKenna, Mullins, Sheldon, Miklau 2022. A model is fitted to what was measured so far; among all marginals, the one is
 chosen that the model gets most wrong, less the error that measuring it would make itself, and weighted by how much of

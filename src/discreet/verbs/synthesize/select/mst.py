@@ -1,11 +1,11 @@
-"""A tree of pairs, chosen privately (MST), and a few pairs that no tree can hold.
+"""MST: a maximum spanning tree of pairs, chosen privately, and a few pairs that no tree can hold.
 
 Winner of a NIST competition (McKenna, Miklau, Sheldon 2021). The columns are joined to a tree, pair by pair, each time
 by the pair that the columns taken alone explain worst; and the pairs of the tree are measured. A tree has the fewest
 pairs that leave no column on its own, so each gets much of the allowance, and a model of it is fitted and drawn from at
 once.
 
-What is worst in such a twin is not noise: it is a pair whose columns both depend on a third one, and on each other
+What is worst in such data is not noise: it is a pair whose columns both depend on a third one, and on each other
 besides. So a few more pairs are measured, each the one that the model so far gets most wrong. On 13 columns of Adult
 this takes a third off the worst pair and off the mean (``bench/synthesize.py``).
 """

@@ -1,4 +1,4 @@
-"""What the twin should be right about: sets of columns, and what it is worth to measure others."""
+"""The workload: the marginals that synthetic data should be right about, and what measuring others tells of them."""
 
 from __future__ import annotations
 

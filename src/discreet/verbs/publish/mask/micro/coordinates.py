@@ -1,10 +1,12 @@
-"""Columns of any kind as points, so that records lie as far apart as they differ.
+"""Columns of any kind as coordinates of points, and the cells that stand for a group of records.
 
 Numbers, dates, times and ordered categories (by their place) are standardised. A category without an order is one of
 the corners of a simplex, each at distance 1 from every other: two records differ by 1 if their categories do.
 
 All coordinates are multiples of one power of two, small enough not to matter and large enough that sums of any of the
 records are exact: so a centre does not depend on the order in which records were added up, and neither do ties.
+
+A group becomes the mean of numbers, the median of ordered values, or the most frequent of categories.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a group must hold of a confidential column, compiled. Import this where it is needed only.
+"""Diversity of a confidential column within a group, as Numba kernels check it. Import this where it is needed only.
 
-Reckoned in floating point, to steer by; whether groups are diverse enough, the models say exactly in the end.
+Computed in floating point, to steer by; whether groups are diverse enough, the models say exactly in the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Better groups by iterated local search, compiled. Import this where it is needed only.
+"""Iterated local search for better groups (Numba). Import this where it is needed only.
 
 Again and again a few groups that lie side by side are taken apart and put together anew (ruin and recreate, Schrimpf
 and others 2000), then records are moved and swapped among them as long as that helps. What is a little worse is kept,

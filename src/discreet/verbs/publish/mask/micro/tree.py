@@ -1,4 +1,4 @@
-"""Points in a k-d tree which they leave one by one, compiled. Import this where it is needed only.
+"""A k-d tree whose points are removed one by one (Numba). Import this where it is needed only.
 
 Every answer is exact and the same as a scan of all points would give, ties included: distances add up column by column
 in one order, of equal ones the point with the lowest number counts, and a box is passed over only if its bound, which
