@@ -29,13 +29,13 @@ from discreet.verbs.learn.frame import (
     Rows,
     cells_of,
     feature_read,
-    feature_written,
     features_of,
+    plain,
 )
 from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, on_steps
 
 _CELLS = 4
-"""How many cells a column has when the first centres are looked for."""
+"""Cells of a column when the first centres are looked for."""
 _MOST_CELLS = 1 << 16
 _ROUNDS = 10
 
@@ -55,13 +55,10 @@ class Centres:
         return pa.array(_nearest(np.nan_to_num(figures), np.array(self.centres)), mask=missing)
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
-        features = [feature_written(one) for one in self.features]
-        return {"kind": self.kind, "features": features, "centres": [list(one) for one in self.centres]}
+        return {"kind": self.kind, "features": plain(self.features), "centres": plain(self.centres)}
 
     @classmethod
     def from_dict(cls, data: object) -> Centres:
-        """What ``to_dict`` gave, read back strictly."""
         read = fields(data, "clusters", kind=str, features=list, centres=list)
         made = tuple(one for one in map(feature_read, read["features"]) if isinstance(one, Graded))
         centres = tuple(tuple(float(value) for value in one) for one in read["centres"])
@@ -111,11 +108,9 @@ class Clusters(Learner):
         return made
 
     def trainer(self, frame: Frame) -> Mover:
-        """The frame as numbers from 0 to 1."""
         return Mover(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        """How centres are found."""
         return (
             "Numbers are put from 0 to 1 between the declared bounds; the first centres are full cells of a grid.",
             f"{_ROUNDS} rounds of Lloyd's algorithm; centres are rounded to {self.step:g}, and sorted.",
@@ -127,7 +122,7 @@ class Mover(Trainer):
 
     @property
     def full(self) -> int:
-        """How many cells have a row."""
+        """Number of cells with a row."""
         return len(np.unique(self._cell))
 
     @cached_property

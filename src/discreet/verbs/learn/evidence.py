@@ -20,8 +20,7 @@ from discreet.core.holder_copy import read_holder_copy
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.integral import SEARCHED, learner_of
-from discreet.verbs.learn.learner import exactly
+from discreet.verbs.learn.learner import SEARCHED, exactly, learner_of
 from discreet.verbs.publish.recoding import at_hand
 
 CLAIM = "integral privacy"
@@ -40,7 +39,7 @@ class Generators:
     """The digest of the rows."""
     people: int
     least: int
-    """How many sets were asked for."""
+    """Number of sets asked for."""
     sets: NDArray[np.uint8]
     """A row a set, a bit a person: who is in which."""
 
@@ -54,7 +53,7 @@ class Generators:
 
     @property
     def left_out(self) -> int:
-        """Everybody is left out by so many of the sets at least; 0 if somebody is in all of them."""
+        """Fewest sets that leave a person out; 0 if somebody is in all of them."""
         inside = np.zeros(self.people, np.int64)
         for place in range(len(self.sets)):
             inside += self.who(place)
@@ -75,7 +74,7 @@ class Generators:
 
     @classmethod
     def load(cls, place: str | Path) -> Generators:
-        """What was kept in a file."""
+        """The sets in a holder's copy."""
         copy = read_holder_copy(place)
         note = copy.notes.get(NOTE)
         if note is None:
@@ -90,14 +89,14 @@ class Generators:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a check of the sets found. For the holder alone."""
+    """Result of checking the sets. For the holder alone."""
 
     generators: int
     """Different sets that give the model."""
     others: int
     """Sets that give another one, or come twice."""
     in_all: int
-    """How many people are in all sets that give the model."""
+    """Number of people in all sets that give the model."""
     least: int
     same_model: bool
     """Whether the release, if one was given, holds that very model."""

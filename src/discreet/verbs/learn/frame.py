@@ -100,7 +100,7 @@ class Frame:
     figures: Figures
     """Rows × features; NaN where a value is missing."""
     person: Rows
-    """For each row the number of whom it is about."""
+    """Number of the person of each row."""
     people: int
     apart: bool = False
     """Whether each column is learnt from for itself, and not whole rows."""
@@ -131,7 +131,7 @@ class Frame:
 
     @property
     def digest(self) -> str:
-        """What tells these rows from any others."""
+        """Digest of the rows."""
         made = sha256(repr(self.features).encode())
         made.update(np.ascontiguousarray(self.figures).tobytes())
         made.update(self.person.tobytes())
@@ -142,7 +142,7 @@ class Frame:
         return np.flatnonzero(chosen[self.person])
 
     def contents(self, rows: Rows) -> tuple[bytes, ...]:
-        """What is learnt from with these rows: how often each different row is among them, as a digest.
+        """Digest of the multiset of these rows.
 
         With columns ``apart`` there is one for each column, of the values that are known.
         """
@@ -153,7 +153,7 @@ class Frame:
 
     @cached_property
     def _codes(self) -> tuple[Rows, ...]:
-        """Of whole rows, or of each column, equal ones have an equal number; 0 if nothing is known."""
+        """Codes of whole rows, or of each column: equal ones have an equal code; 0 if all is missing."""
         parts = np.split(self.figures, self.figures.shape[1], axis=1) if self.apart else [self.figures]
         return tuple(_ranked(part) for part in parts)
 
@@ -258,15 +258,17 @@ def _short(figure: float) -> float:
     return float(f"{figure:.{_DIGITS}g}")
 
 
-def feature_written(one: Feature) -> dict[str, Any]:
-    """A column with its values or its bounds."""
-    if isinstance(one, Listed):
-        return {"name": one.name, "values": list(one.values)}
-    return {"name": one.name, "kind": one.kind.value, "low": one.low, "high": one.high}
+def plain(value: Any) -> Any:
+    """Fields of a model as plain data: features with their values or bounds, tuples as lists."""
+    if isinstance(value, Listed):
+        return {"name": value.name, "values": list(value.values)}
+    if isinstance(value, Graded):
+        return {"name": value.name, "kind": value.kind.value, "low": value.low, "high": value.high}
+    return [plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def feature_read(data: object) -> Feature:
-    """What ``feature_written`` gave, read back strictly."""
+    """A feature that ``plain`` wrote, read back strictly."""
     if isinstance(data, Mapping) and "values" in data:
         read = fields(data, "a feature", name=str, values=list)
         if not all(isinstance(one, bool | int | float | Decimal | str | dt.date) for one in read["values"]):

@@ -30,8 +30,7 @@ from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.verbs.learn.frame import Frame
-from discreet.verbs.learn.integral import Learn
-from discreet.verbs.learn.learner import Learner, Model, Noisily, Trainer, exactly
+from discreet.verbs.learn.learner import Learn, Learner, Model, Noisily, Trainer, exactly
 from discreet.verbs.learn.search import Found, search
 from discreet.verbs.publish.recoding import prepared, require_table
 
@@ -81,7 +80,7 @@ class _Learning(Method[Any]):
         return self.learn.parameters()
 
     def promise(self, card: Card) -> Statement:
-        """That many sets of people give the model."""
+        """The claim that many sets of people give the model."""
         k = self.learn.integral
         claim = Claim(
             CLAIM,
@@ -148,16 +147,16 @@ class _Learning(Method[Any]):
 
 @dataclass(frozen=True)
 class Compared:
-    """How well models do on people who were set aside. For the holder alone."""
+    """Scores of models on people who were set aside. For the holder alone."""
 
     measure: str
     people: int
-    """How many were set aside."""
+    """Number of people set aside."""
     scores: tuple[tuple[str, float], ...]
 
     @property
     def heading(self) -> str:
-        """On whom."""
+        """Heading of the comparison."""
         return f"On {self.people:,} people who were set aside"
 
     def __str__(self) -> str:
@@ -194,14 +193,14 @@ def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
 
 
 def _from_data(card: Card, frame: Frame) -> tuple[str, ...]:
-    """What of the grid was read off the data."""
+    """Declarations of the grid that were read off the data."""
     used = {one.name for one in frame.features}
     columns = [column for column in card.columns if column.name in used]
     return replace(card, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None).from_data
 
 
 def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:
-    """The model beside that of all people at once, and one with noise."""
+    """The model compared with one learnt from all people, and one with noise."""
     frame, inside = trainer.frame, found.pool.everybody
     rows, aside = frame.rows_of(inside), frame.rows_of(~inside)
     models: dict[str, Model] = {f"integral, k = {learn.integral}": found.model, "plain": trainer.train(rows, exactly)}

@@ -30,14 +30,14 @@ from discreet.verbs.learn.frame import (
     Rows,
     cells_of,
     feature_read,
-    feature_written,
     features_of,
+    plain,
     target_of,
 )
 from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, on_steps
 
 _RIDGE = 1e-6
-"""Of the rows, what is added to the diagonal: columns that say the same share their weight."""
+"""Ridge, as a share of the rows: columns that say the same share their weight."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,17 @@ class Linear:
         return pa.array(self.figures(figures), from_pandas=True)
 
     def figures(self, figures: Figures) -> Figures:
-        """The same of rows of figures."""
+        """Predictions for rows of figures."""
         told = self.intercept + designed(self.features, figures) @ np.array(self.coefficients)
         low, high = self.target.low, self.target.high
         return np.asarray(low + np.clip(told, 0.0, 1.0) * (high - low), np.float64)
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
-        return {
-            "kind": self.kind,
-            "target": feature_written(self.target),
-            "features": [feature_written(one) for one in self.features],
-            "intercept": self.intercept,
-            "coefficients": list(self.coefficients),
-        }
+        names = ("target", "features", "intercept", "coefficients")
+        return {"kind": self.kind, **{name: plain(getattr(self, name)) for name in names}}
 
     @classmethod
     def from_dict(cls, data: object) -> Linear:
-        """What ``to_dict`` gave, read back strictly."""
         read = fields(data, "a linear model", kind=str, target=dict, features=list, intercept=float, coefficients=list)
         target = feature_read(read["target"])
         made = tuple(feature_read(one) for one in read["features"])
@@ -116,11 +109,9 @@ class LinearModel(Learner):
         return Frame.of(table, features, [one.name for one in features])
 
     def trainer(self, frame: Frame) -> Fitter:
-        """The frame as numbers from 0 to 1."""
         return Fitter(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        """How it is fitted."""
         return (
             "Numbers are put from 0 to 1 between the declared bounds; least squares on these.",
             f"Coefficients are rounded to {self.step:g}.",
@@ -158,7 +149,7 @@ class Fitter(Trainer):
         return Linear(self._target, self.frame.features[:-1], first, tuple(others))
 
     def score(self, model: Linear, rows: Rows) -> float:
-        """The share of the target's variance that is told."""
+        """Share of the target's variance that is explained."""
         figures = self.frame.figures[rows]
         truth = figures[:, -1]
         spread = float(((truth - truth.mean()) ** 2).sum()) if len(rows) else 0.0
@@ -166,7 +157,7 @@ class Fitter(Trainer):
 
 
 def terms(features: tuple[Feature, ...]) -> list[str]:
-    """What the coefficients belong to."""
+    """Names of the terms that the coefficients belong to."""
     found = []
     for one in features:
         found += [f"{one.name} = {value}" for value in one.values[1:]] if isinstance(one, Listed) else [one.name]

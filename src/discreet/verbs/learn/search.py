@@ -36,11 +36,10 @@ from discreet.errors import BadInput, DataError, NoPromise
 from discreet.noise.masking import Draws
 from discreet.releases.method import Progress
 from discreet.verbs.learn.frame import Frame, Rows
-from discreet.verbs.learn.integral import Learn
-from discreet.verbs.learn.learner import Learner, Model, Trainer, digest_of, exactly
+from discreet.verbs.learn.learner import Learn, Learner, Model, Trainer, digest_of, exactly
 
 _BATCH = 20
-"""So many samples are learnt from at a time."""
+"""Samples learnt from at a time."""
 _TEST = 1
 _SAMPLE = 0
 
@@ -56,13 +55,13 @@ class Pool:
 
     @classmethod
     def of(cls, learn: Learn, people: int, root: int) -> Pool:
-        """By lot: a share of the people is set aside."""
+        """Draw the people who are set aside."""
         order = Draws(root).at(_TEST).permutation(people)
         inside = np.sort(order[_aside(learn, people) :])
         return cls(root, people, inside, learn.sizes(len(inside)))
 
     def sample(self, draw: int) -> NDArray[np.bool_]:
-        """Who is in the sample of that number."""
+        """Members of the sample with this number."""
         order = Draws(self.root).at(_SAMPLE, draw).permutation(len(self.inside))
         return self._chosen(self.inside[order[: self.sizes[draw % len(self.sizes)]]])
 
@@ -83,13 +82,13 @@ class Group:
 
     draws: list[int] = field(default_factory=list)
     in_all: NDArray[np.uint8] | None = None
-    """Who is in every one of them, a bit a person."""
+    """People in every one of them, a bit a person."""
     contents: tuple[set[bytes], ...] = ()
-    """What is different in them: see ``Frame.contents``."""
+    """Digests of their rows: see ``Frame.contents``."""
 
     @property
     def many(self) -> int:
-        """How many of them are different, in the column that differs least."""
+        """Number of different samples, in the column that differs least."""
         return min(map(len, self.contents), default=0)
 
     def add(self, draw: int, packed: NDArray[np.uint8], contents: tuple[bytes, ...]) -> None:
@@ -151,12 +150,12 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
 
 
 def _aside(learn: Learn, people: int) -> int:
-    """How many are set aside."""
+    """Number of people set aside."""
     return max(1, round(learn.test * people))
 
 
 def model_of(trainer: Trainer, who: NDArray[np.bool_]) -> Model:
-    """What is learnt from these people."""
+    """The model learnt from these people."""
     return trainer.train(trainer.frame.rows_of(who), exactly)
 
 
@@ -232,14 +231,14 @@ def _digests(trainer: Trainer, pool: Pool, draws: Sequence[int]) -> list[str]:
 
 
 def _about(learn: Learn, frame: Frame) -> str:
-    """What tells this search from any other: the rows, and all that a sample's model hangs on."""
+    """Digest of a search: of the rows, and all that a sample's model depends on."""
     said = [__version__, np.__version__, frame.digest, learn.learner.name, dict(learn.learner.parameters())]
     return sha256(dumps([*said, list(learn.shares), learn.test]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Journal:
-    """What was drawn so far."""
+    """Samples drawn so far, and the digests of their models."""
 
     root: int
     """The seed of all samples."""

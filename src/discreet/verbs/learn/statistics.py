@@ -18,12 +18,12 @@ from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, feature_read, feature_written, features_of
+from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, feature_read, features_of, plain
 from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, exactly, on_steps
 
 Of = Literal["mean", "median", "deviation"]
 _BINS = 1000
-"""A median is looked for among so many intervals."""
+"""Intervals among which a median is looked for."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,10 @@ class Summary:
         return pa.array([next(iter(self.figures.values()))] * rows.num_rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
-        features = [feature_written(one) for one in self.features]
-        return {"kind": self.kind, "of": self.of, "features": features, "shares": list(self.shares)}
+        return {"kind": self.kind, "of": self.of, "features": plain(self.features), "shares": plain(self.shares)}
 
     @classmethod
     def from_dict(cls, data: object) -> Summary:
-        """What ``to_dict`` gave, read back strictly."""
         read = fields(data, "statistics", kind=str, of=str, features=list, shares=list)
         made = tuple(one for one in map(feature_read, read["features"]) if isinstance(one, Graded))
         if read["of"] not in get_args(Of) or len(made) != len(read["shares"]) or len(made) < len(read["features"]):
@@ -101,11 +98,9 @@ class Statistics(Learner):
         return made
 
     def trainer(self, frame: Frame) -> Summer:
-        """The frame as it is."""
         return Summer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        """How it is computed."""
         told = f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound."
         return (told, f"It is looked for in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
 

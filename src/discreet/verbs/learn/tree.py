@@ -72,12 +72,10 @@ class Tree:
         return told
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
         return {"kind": self.kind, "target": self.target, "tree": _written(self.root)}
 
     @classmethod
     def from_dict(cls, data: object) -> Tree:
-        """What ``to_dict`` gave, read back strictly."""
         read = fields(data, "a tree", kind=str, target=str, tree=dict)
         return cls(read["target"], _node(read["tree"]))
 
@@ -166,7 +164,7 @@ def lines_drawn(title: str, lines: Sequence[tuple[int, str]], caption: str) -> P
 
 
 _LEAST = 0.01
-"""Of the rows, how many each side of a test has at least."""
+"""Fewest rows on each side of a test, as a share of all."""
 _DEEPEST = 8
 _MOST_CLASSES = 64
 
@@ -206,11 +204,9 @@ class DecisionTree(Learner):
         return Frame.of(table, (*features, target), (self.target,))
 
     def trainer(self, frame: Frame) -> Grower:
-        """The frame as codes."""
         return Grower(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        """How a tree is grown."""
         return (
             f"Thresholds are the borders of {self.grid} equal intervals between the declared bounds.",
             f"Trees have up to {self.depth} tests on each way, by Gini impurity, which each test brings down by "
@@ -229,7 +225,7 @@ class Grower(Trainer):
 
     @cached_property
     def _edges(self) -> list[Figures]:
-        """Of each feature the thresholds; none for what has values."""
+        """Thresholds of each feature; none for categories."""
         return [
             one.edges(self.learner.grid) if isinstance(one, Graded) else np.empty(0) for one in self.frame.features[:-1]
         ]
@@ -246,7 +242,7 @@ class Grower(Trainer):
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """Where the codes of each feature begin, all in a row; at the end, how many there are."""
+        """First code of each feature in one numbering; at the end, the number of codes."""
         sizes = [_size(one, edges) for one, edges in zip(self.frame.features[:-1], self._edges, strict=True)]
         return np.cumsum([0, *sizes])
 
@@ -373,7 +369,7 @@ class Grower(Trainer):
 
 
 def _size(one: Graded | Listed, edges: Figures) -> int:
-    """How many codes there are, that of missing values among them."""
+    """Number of codes, that of missing values among them."""
     return (len(edges) + 1 if isinstance(one, Graded) else len(one.values)) + 1
 
 

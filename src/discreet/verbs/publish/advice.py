@@ -26,25 +26,25 @@ _SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Telling:
-    """How far columns tell people apart."""
+    """Identifying power of columns."""
 
     columns: tuple[str, ...]
     roles: tuple[Role, ...]
     distinction: float
     """Different value combinations as a share of the rows (Motwani and Xu 2008)."""
     separation: float
-    """The share of pairs of people whom they tell apart (Motwani and Xu 2008)."""
+    """Share of pairs of people who differ in them (Motwani and Xu 2008)."""
     unique: float
-    """The share of people who are alone with their values."""
+    """Share of people whose values nobody else has."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the optimum loses when so many quasi-identifiers are kept, the most telling ones first."""
+    """Loss of the optimal recoding when only the most identifying quasi-identifiers are kept."""
 
     columns: tuple[str, ...]
     unique: float
-    """The share of people who are alone with their values in these columns."""
+    """Share of people whose values in these columns nobody else has."""
     loss: float | None
     """The granularity lost, from 0 to 1; ``None``: there is no solution."""
     suppressed: float
@@ -53,7 +53,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a holder should know before publishing."""
+    """Identifying columns and the cost of anonymity, for the holder."""
 
     rows: int
     alone: tuple[Telling, ...]
@@ -63,11 +63,11 @@ class Advice:
     costs: tuple[Cost, ...]
     """One more quasi-identifier at a time."""
     asked: tuple[str, ...] = ("what is asked",)
-    """What the table is to be at these costs, such as "5-anonymous"."""
+    """The models that these costs are for, such as "5-anonymous"."""
 
     @property
     def undeclared(self) -> tuple[str, ...]:
-        """Columns that are said to be nothing special, and tell people apart as well as a quasi-identifier does."""
+        """Columns marked "other" that identify people as well as a quasi-identifier does."""
         quasi = [one.separation for one in self.alone if one.roles == (Role.QUASI,)]
         least = min(quasi, default=0.5)
         return tuple(one.columns[0] for one in self.alone if one.roles == (Role.OTHER,) and 0 < one.separation >= least)

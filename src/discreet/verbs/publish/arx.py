@@ -38,7 +38,7 @@ _LARGEST = 1 << 28
 
 @dataclass(frozen=True)
 class ArxProject:
-    """What a project says that means something here."""
+    """Card, models and limits of an ARX project."""
 
     card: Card
     models: tuple[str, ...]

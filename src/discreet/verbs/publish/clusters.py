@@ -34,25 +34,25 @@ _CHUNK = 1 << 18
 _MANY = 50
 """Classes of more rows than that are found by splitting the whole, not by gathering neighbours."""
 _USUAL, _ROOM = 64, 256
-"""So many points are taken out of their classes at once, usually and at most; with more there are fewer tries."""
+"""Points taken out of their classes at once, usually and at most; with more there are fewer tries."""
 _PAIRS = 4 * 10**9
-"""Trying every point in every class is left out above so many pairs."""
+"""Point–class pairs above which not every point is tried in every class."""
 _ROUNDS = 12
-"""So often at most points are moved and classes split before other classes are taken apart."""
+"""Rounds of moving points and splitting classes before other classes are taken apart."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a search has to keep to."""
+    """Constraints and effort of a search."""
 
     smallest: int
     """The least number of rows in a class."""
     limit: int
-    """How many rows may be suppressed."""
+    """Number of rows that may be suppressed."""
     check: Check | None = None
     """Which classes break a model; ``None``: none does."""
     tries: int = 16
-    """How often, for each class, a few classes near each other are put together anew."""
+    """Times that a few classes near each other are put together anew, for each class."""
     until: float | None = None
     """The time (of ``time.monotonic``) to stop at; what has been found by then counts."""
 
@@ -69,7 +69,7 @@ class Found:
     settled: bool
     """Whether no move of one point, no suppression of one and no split of a class pays: every one was tried."""
     bound: int | None
-    """What all rows together lose at least, however they are grouped; ``None``: not known."""
+    """Lower bound on the loss of all rows, however they are grouped; ``None``: not known."""
 
 
 class Search:
@@ -79,7 +79,7 @@ class Search:
         self._points, self._terms, self._entropy = points, terms, entropy
 
     def run(self, progress: Progress | None = None) -> Found | None:
-        """The best classes found; ``None`` if not even all rows together will do."""
+        """The best classes found; ``None`` if not even all rows as one class are allowed."""
         say = progress or silent
         points, smallest = self._points, self._terms.smallest
         if int(points.weights.sum()) < smallest:
@@ -109,7 +109,7 @@ class Search:
         regroup.place(self._parts, self._near, self._terms.limit)
 
     def _descend(self) -> bool:
-        """Split the whole table again and again; whether the whole itself will do."""
+        """Split the whole table again and again; whether the table as one class is allowed."""
         self._parts = partition(self._points, np.ones(len(self._points.weights), dtype=np.int32))
         if self._terms.check is not None and self._terms.check(self._parts.of).any():
             return False
@@ -244,7 +244,7 @@ class Search:
 
 
 class _Splits(NamedTuple):
-    """What is known of splits."""
+    """Splits that were tried."""
 
     barred: Flags
     """Shape (classes, columns): a split by that column breaks a model, or does not pay."""
@@ -258,7 +258,7 @@ class _Splits(NamedTuple):
 
 
 def _reach(weights: Integers, near: Integers, costs: Integers, smallest: int) -> Integers:
-    """What a row of each point loses at least: so far away are enough neighbours for a class."""
+    """Lower bound on what a row of each point loses: the cost of enough neighbours for a class."""
     have, reach = weights.copy(), np.zeros(len(weights), dtype=np.int64)
     for place in range(near.shape[1]):
         short = (have < smallest) & (near[:, place] >= 0)

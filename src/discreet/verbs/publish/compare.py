@@ -43,7 +43,7 @@ from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
 
 @dataclass(frozen=True)
 class _Original:
-    """The table as it is: the map's other end."""
+    """The table as it is: no masking, the other end of the map."""
 
     name: ClassVar[str] = ORIGINAL
 
@@ -162,7 +162,7 @@ def _label(method: str | Masker) -> str:
 
 
 def _print_of(table: Table, rows: pa.Table) -> str:
-    """What tells this table from any other: its card and every value."""
+    """Digest of a table: of its card and every value."""
     digest = sha256(dump_cards([table.card]).encode())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -173,7 +173,7 @@ def _print_of(table: Table, rows: pa.Table) -> str:
 
 @dataclass(frozen=True)
 class _Shelf:
-    """Where points are kept: a file a point, named by all that it hangs on."""
+    """Folder of measured points: a file a point, named by the digest of all that it depends on."""
 
     folder: Path | None
     data: str
@@ -183,7 +183,7 @@ class _Shelf:
         return sha256(said.encode()).hexdigest()[:32]
 
     def get(self, job: _Job) -> Point | None:
-        """What was kept; nothing if it cannot be read, in which case it is measured again."""
+        """The stored point; ``None`` if it cannot be read, in which case it is measured again."""
         if self.folder is None:
             return None
         try:

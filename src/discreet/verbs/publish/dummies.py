@@ -111,7 +111,7 @@ class AddDummies(Checked):
 
 
 class _Rest:
-    """Columns that are released beside the quasi-identifiers, and draws from their joint distribution."""
+    """The released columns that are no quasi-identifiers, and draws from their joint distribution."""
 
     def __init__(self, table: Table, entropy: Entropy) -> None:
         names = [c.name for c in published_columns(table.card) if c.role is not Role.QUASI]

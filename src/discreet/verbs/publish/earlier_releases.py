@@ -37,12 +37,12 @@ Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]
 
 @dataclass(frozen=True)
 class Joint:
-    """What is known of people from several releases together."""
+    """Verdicts on what several releases show together."""
 
     releases: tuple[str, ...]
     """The titles of those that were given."""
     verdicts: tuple[Verdict, ...]
-    """Of each model, on the classes of all labels at once."""
+    """Verdict of each model, on the classes by the labels of all releases."""
     sizes: Sizes
 
     @property
@@ -79,7 +79,7 @@ class Joint:
 
 
 def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
-    """What the ``given`` releases of ``table`` and a new one, recoded like this, show together."""
+    """Verdicts on the ``given`` releases of ``table`` together with a new one, recoded like this."""
     if any(model.reference is not None for model in require):
         raise BadInput(
             "A model that compares with a population cannot be checked over several releases.",
@@ -109,7 +109,7 @@ def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: S
 
 
 def _beside(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
-    """The table with the labels a release shows beside its own columns; a row that is not in it has none."""
+    """The table with the labels of a release in additional columns; rows not released have none."""
     kept = sql.column(labelled.kept)
     masked = [sql.named(exp.case().when(kept.copy(), sql.column(label.name)), label.name) for label in labels]
     held = map(sql.column, table.columns)
@@ -119,7 +119,7 @@ def _beside(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table
 
 
 def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
-    """What an earlier release did to the table: its levels, or the mapping that was kept."""
+    """The recoding of an earlier release: its levels, or the mapping in its holder's copy."""
     release, key = earlier if isinstance(earlier, tuple) else (earlier, None)
     names = table.quasi()
     payload = with_rows(release).payload

@@ -158,7 +158,7 @@ _LARGE_LATTICE_BOXES = 50_000
 _REFORM_LOG_RATIO = 3.0
 """Log of the ratio of labels from which on the classes of a coarser node are formed."""
 _SET_ASIDE_ONE_IN = 8
-"""Suppressed classes are set aside when they are more than one in so many."""
+"""Suppressed classes are set aside when they are more than this fraction's share of all."""
 _HELD_CLASSES = 30_000_000
 """Classes that waiting boxes may hold; those of other boxes are formed again when they are needed."""
 
@@ -194,7 +194,7 @@ class _Box(NamedTuple):
     rows: _Rows | None
     """All rows, of which some that are gone were set aside; ``None``: to be formed again."""
     formed: Node
-    """Whose classes these are: those of ``low``, or of a finer node."""
+    """The node whose classes these are: ``low``, or a finer one."""
     tried: bool
     """Whether ``low`` was tried; then these are its classes."""
 
@@ -217,7 +217,7 @@ class Search:
         """The least score a node may have that was not tried; infinite if there is none better."""
 
     def run(self, time_limit: float | None = None, progress: Progress | None = None) -> Found | None:
-        """The best node; ``None`` if none that will do was found."""
+        """The best node; ``None`` if no node that is allowed was found."""
         began, large = time.monotonic(), self._space.nodes > _LARGE_LATTICE_NODES
         most = _LARGE_LATTICE_BOXES if large and time_limit is None else inf
         if self._rules.others:

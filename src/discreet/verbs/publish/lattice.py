@@ -67,11 +67,11 @@ class Space:
 
     @property
     def nodes(self) -> int:
-        """How many combinations of levels there are."""
+        """Number of combinations of levels."""
         return prod(map(len, self.choices))
 
     def apart(self, fine: Node, coarse: Node) -> float:
-        """By what factor labels are fewer at the coarser of two nodes, as a logarithm."""
+        """Log of the factor by which labels are fewer at the coarser of two nodes."""
         return sum(labels[a] - labels[b] for labels, a, b in zip(self.labels, fine, coarse, strict=True))
 
     def levels(self, node: Node) -> tuple[int, ...]:
@@ -110,7 +110,7 @@ class Space:
         return Lump(node, first, keys, Classes(sizes, spreads, None, people, old.outside)), numbers
 
     def part(self, lump: Lump, numbers: Members, kept: Booleans) -> Lump:
-        """Those that go into a class that is kept, when ``numbers`` says into which each goes."""
+        """The classes that are merged into one that is kept; ``numbers`` says into which each is merged."""
         old = lump.classes
         keys, members, sizes = self._kernels.part(lump.keys, lump.members, old.sizes, numbers, kept)
         plain = not old.spreads and old.population is None
@@ -126,7 +126,7 @@ class Space:
         return found
 
     def lost(self, classes: Classes, kept: Booleans) -> int:
-        """How many rows are in classes that are not kept."""
+        """Number of rows in classes that are not kept."""
         found: int = self._kernels.lost(classes.sizes, kept)
         return found
 
@@ -200,7 +200,7 @@ class Score(Protocol):
         return self.floor(node, gone)
 
     def least(self, node: Node, gone: Gone, rows: int) -> float:
-        """Lower bound for a node where ``gone`` and so many other ``rows`` are suppressed, whichever these are."""
+        """Lower bound for a node where ``gone`` and any other ``rows``, this many, are suppressed."""
         return self.floor(node, gone)
 
     def floor(self, low: Node, gone: Gone) -> float:

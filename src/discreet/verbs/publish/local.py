@@ -164,7 +164,7 @@ class Grouped:
     settled: bool
     """Whether the grouping is locally optimal."""
     bound: float | None
-    """What is lost at least, as a share of all; ``None``: not known."""
+    """Lower bound on the loss, as a share of all; ``None``: not known."""
 
     def recoding(
         self,

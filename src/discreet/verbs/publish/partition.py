@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _BUCKETS = 2048
-"""So many groups of points at most: what is compared between groups is compared with all others."""
+"""Largest number of buckets of points; each is compared with all others."""
 
 
 class Points(NamedTuple):
@@ -28,7 +28,7 @@ class Points(NamedTuple):
     codes: npt.NDArray[np.int32]
     """Shape (points, columns): the value of each."""
     weights: Integers
-    """How many rows each point has."""
+    """Number of rows of each point."""
     labels: npt.NDArray[np.int32]
     """Shape (columns, levels, values): the number of the label. A column of fewer levels repeats its top."""
     costs: Integers
@@ -42,7 +42,7 @@ class Points(NamedTuple):
 
     @property
     def full(self) -> int:
-        """What a row loses that is suppressed: as much as one with top labels only."""
+        """Loss of a suppressed row: as much as one with top labels only."""
         return int(self.costs[:, -1, 0].sum()) if self.costs.size else 0
 
 
@@ -119,7 +119,7 @@ Whole: TypeAlias = Any
 
 FAR: Whole = np.int64(1 << 62)
 BLOCK = 32_768
-"""In larger tables a point is compared with so many others around it, not with all."""
+"""Points that a point is compared with in larger tables."""
 
 
 def nearest(points: Points, count: int) -> tuple[Array, Array]:
@@ -189,7 +189,7 @@ def _nearest(points: Points, members: Array, starts: Array, numbers: Array, near
 
 @njit(cache=True, inline="always")
 def _together(points: Points, one: Whole, two: Whole, bound: Whole) -> Whole:
-    """What a row of either loses when both get the same labels; at least ``bound``, if it is not less."""
+    """Loss of a row of either when both get the same labels; at least ``bound``, if it is not less."""
     cost = np.int64(0)
     for column in range(points.codes.shape[1]):
         a, b = points.codes[one, column], points.codes[two, column]
@@ -223,7 +223,7 @@ class Partition(NamedTuple):
     before: Array
     rows: Array
     cost: Array
-    """What each row of a class loses."""
+    """Loss of each row of a class."""
     level: Array
     """Shape (classes, columns): the level of each column at which all members have the same label."""
     spare: Array
@@ -273,7 +273,7 @@ def fresh(parts: Partition) -> Whole:
 
 @njit(cache=True, inline="always")
 def joined(points: Points, box: Box, point: Whole, bound: Whole) -> Whole:
-    """What a row loses by the labels of a box with one point more; at least ``bound``, if it is not less."""
+    """Loss of a row by the labels of a box with one point more; at least ``bound``, if it is not less."""
     levels, number, member = box
     cost = np.int64(0)
     for column in range(points.codes.shape[1]):

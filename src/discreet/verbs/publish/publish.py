@@ -92,7 +92,7 @@ def publish(
 def require_usable(
     method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None, holder: str | Path | None
 ) -> None:
-    """An error before any work is done, if what was said means nothing to the method."""
+    """An error before any work is done, if an option means nothing to the method."""
     if earlier and isinstance(method, Masker):
         raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
     if seed is not None and not isinstance(method, Masker):
@@ -142,7 +142,7 @@ def _listed(models: Any) -> list[Any]:
 
 
 def _named(method: object, models: Sequence[Model]) -> set[str]:
-    """The columns that somebody asked for by name."""
+    """The columns that the method and the models name."""
     named = [*getattr(method, "columns", ()), *getattr(method, "given", ()), *(n for m in models for n in m.sensitive)]
     return {name for name in named if isinstance(name, str)}
 
@@ -162,7 +162,7 @@ class Recode(Method[Any]):
         return {"recoder": type(self.recoder).__name__, "models": [model.claim.text for model in self.models]}
 
     def promise(self, card: Card) -> Statement:
-        """That the models hold."""
+        """The claims of the models."""
         claims = tuple(model.claim for model in self.models)
         return Statement(card.unit or "person", None, claims, None, evidence_of(self.models))
 
@@ -254,7 +254,7 @@ def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together
 
 
 def _lost(recoding: Recoding) -> Mapping[str, float]:
-    """What each column lost, as the recoder measured it."""
+    """Loss of each column, as the recoder measured it."""
     return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
 
 

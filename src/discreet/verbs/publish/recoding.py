@@ -58,7 +58,7 @@ class Recoding:
     added: pa.Table | None = None
     """Dummy rows to append, with all released columns."""
     caveats: tuple[str, ...] = ()
-    """What whoever relies on the models must know of this recoding, for the statement."""
+    """Limits of the models' protection under this recoding, for the statement."""
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ from discreet.verbs.publish.partition import (
 
 
 class Bounds(NamedTuple):
-    """What steps keep to."""
+    """Constraints of every step."""
 
     smallest: int
     """The least number of rows in a class."""
     limit: int
-    """How many rows may be suppressed."""
+    """Number of rows that may be suppressed."""
 
 
 @njit(cache=True)
@@ -109,7 +109,7 @@ def _outside(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tupl
 
 @njit(cache=True, inline="always")
 def _extra(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole:
-    """What all rows of a class lose more when a point joins, its own loss included; ``FAR`` if not below ``bound``."""
+    """Additional loss of a class when a point joins, its own loss included; ``FAR`` if not below ``bound``."""
     rows, now = parts.rows[number] + parts.points.weights[point], parts.rows[number] * parts.cost[number]
     most = (bound + now) // rows + 1
     cost = joined(parts.points, (parts.level, number, parts.first[number]), point, most)
@@ -118,7 +118,7 @@ def _extra(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole
 
 @njit(cache=True)
 def _spared(parts: Partition, point: Whole, smallest: Whole) -> Whole:
-    """What is not lost any more when a point leaves its class, its own loss included; -1 if it cannot leave."""
+    """Loss spared when a point leaves its class, its own included; -1 if it cannot leave."""
     number, weight = parts.of[point], parts.points.weights[point]
     if number == GONE:
         return weight * parts.cost[GONE]
@@ -283,7 +283,7 @@ def _best_split(parts: Partition, number: Whole, smallest: Whole, barred: Array)
 
 @njit(cache=True)
 def _halves(parts: Partition, number: Whole, column: Whole, label: Whole, levels: Array) -> tuple[Whole, Whole]:
-    """How many rows of a class have a label one level finer in a column, and what all lose when they leave."""
+    """Rows of a class with a label one level finer in a column, and the loss of all when they leave."""
     points, finer = parts.points, parts.level[number, column] - 1
     levels[:] = 0
     one: Whole = -1
@@ -339,7 +339,7 @@ def merge(parts: Partition, broken: Array, limit: int) -> int:
 
 @njit(cache=True, inline="always")
 def _both(parts: Partition, one: Whole, two: Whole, bound: Whole) -> Whole:
-    """What a row loses by the labels that two classes share; at least ``bound``, if it is not less."""
+    """Loss of a row by the labels that two classes share; at least ``bound``, if it is not less."""
     points = parts.points
     cost = np.int64(0)
     for column in range(points.codes.shape[1]):

@@ -15,7 +15,7 @@ from discreet.models.picture import by_size
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the classes of a table are: how many classes there are of each size."""
+    """Number of equivalence classes of each size."""
 
     classes: Mapping[int, int]
 
@@ -31,12 +31,12 @@ class Sizes:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(size * count for size, count in self.classes.items())
 
     @property
     def count(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return sum(self.classes.values())
 
     @property
@@ -46,17 +46,17 @@ class Sizes:
 
     @property
     def unique(self) -> float:
-        """The share of rows that are alone in their class."""
+        """Share of rows that are alone in their class."""
         return self.classes.get(1, 0) / self.rows if self.rows else 0.0
 
     @property
     def highest_risk(self) -> float:
-        """The chance to pick the right row of a class, in the smallest one."""
+        """Probability of picking the right row of the smallest class."""
         return 1 / self.smallest if self.smallest else 0.0
 
     @property
     def average_risk(self) -> float:
-        """The same, over all rows."""
+        """Mean of that probability over all rows."""
         return self.count / self.rows if self.rows else 0.0
 
 
@@ -75,7 +75,7 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
 
 
 def _risk(before: Sizes, after: Sizes) -> Picture:
-    """What an intruder who knows a person's quasi-identifiers can do, in per cent."""
+    """Re-identification risk from the quasi-identifiers before and after, in per cent."""
     measured = {
         "unique": (before.unique, after.unique),
         "highest risk": (before.highest_risk, after.highest_risk),

@@ -26,7 +26,7 @@ class Point:
     risk: float | None = None
     """DR, from 0 (best) to 1."""
     loss: float | None = None
-    """What is lost by the map's measure; less is better."""
+    """Loss by the map's measure; less is better."""
     interval: float | None = None
     distance: float | None = None
     probabilistic: float | None = None
@@ -42,7 +42,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class RiskMap:
-    """What ``compare`` found. For the holder of the table: it tells about the original, and is no release."""
+    """Risk and loss of several maskings. For the table's holder: it tells about the original, and is no release."""
 
     table: str
     measure: str
@@ -119,7 +119,7 @@ class RiskMap:
 
     @property
     def _blind(self) -> str:
-        """What to do about maskings that the measure cannot see; empty if it sees all of them."""
+        """Advice on maskings that the measure cannot see; empty if it sees all of them."""
         if not self.unseen:
             return ""
         other = "il1" if self.measure != "il1" else "propensity"
@@ -278,7 +278,7 @@ class _Box:
 
 
 def _label(text: str, x: float, y: float, taken: list[_Box]) -> Markup:
-    """Beside the dot, right or left, or as near as there is room, with a line to it; none if there is no room."""
+    """A label next to its dot, or as near as there is room, with a line to it; none if there is no room."""
     short = shortened(text, 40)
     width = len(short) * _LETTER
     for step in range(2 * _UP // _LINE + 2):

@@ -13,7 +13,7 @@ from discreet.core.compiled import njit
 from discreet.verbs.publish.partition import FAR, GONE, Array, Partition, Whole, add, fresh, joined, widen
 
 CLASSES = 4
-"""So many classes are taken apart at most."""
+"""Largest number of classes taken apart at a time."""
 
 
 class _Pool(NamedTuple):
@@ -30,12 +30,12 @@ class _Pool(NamedTuple):
     """A member of each new class."""
     rows: Array
     costs: Array
-    """What each row of a new class loses."""
+    """Loss of each row of a new class."""
 
 
 @njit(cache=True)
 def words_needed(room: int) -> int:
-    """How many random words a try takes at most, when ``room`` points may be taken at once."""
+    """Largest number of random words of a try, when ``room`` points may be taken at once."""
     return 1 + 3 * CLASSES + room
 
 

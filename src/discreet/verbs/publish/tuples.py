@@ -44,7 +44,7 @@ class Tuples:
     codes: npt.NDArray[np.int32]
     """Shape (columns, tuples): places in ``values``."""
     counts: Integers
-    """How many rows have each tuple."""
+    """Number of rows of each tuple."""
     levels: tuple[LevelCodes, ...]
     """For each column the labels of ``values`` on each level; without a hierarchy: itself, and ``*``."""
     shares: tuple[npt.NDArray[np.float64], ...]
@@ -53,11 +53,11 @@ class Tuples:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """Sensitive columns over tuples: the classes of these spreads are places of tuples."""
     population: Integers | None = None
-    """How many people of the population have each tuple; tuples without rows are those of others only."""
+    """Number of people of the population with each tuple; tuples without rows are those of others only."""
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.counts.sum())
 
     @property
@@ -88,7 +88,7 @@ class Tuples:
         return Classes(sizes, spreads, None, people)
 
     def labels(self, places: npt.NDArray[np.integer[Any]], levels: Sequence[int]) -> pa.Table:
-        """What the tuples at ``places`` are called when each column is at its level: a column for each name."""
+        """Labels of the tuples at ``places`` when each column is at its level: a column for each name."""
         found = {}
         for column, (name, level) in enumerate(zip(self.names, levels, strict=True)):
             codes = self.levels[column].codes[level][self.codes[column][places]]

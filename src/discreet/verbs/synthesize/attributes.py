@@ -32,7 +32,7 @@ NOWHERE = -1
 """The code of a row that no code is for: it is counted nowhere."""
 _CENTS = 2
 _DIGITS = 5
-"""So many digits a real number has within its interval."""
+"""Digits of a real number within its interval."""
 _FINEST = 15
 _EPOCH = dt.date(1970, 1, 1)
 _LARGEST = 2**62
@@ -45,14 +45,14 @@ class Attribute(Protocol):
 
     @property
     def size(self) -> int:
-        """How many codes there are, that for a missing value among them."""
+        """Number of codes, that for a missing value among them."""
 
     @property
     def type(self) -> pa.DataType:
-        """What values are decoded to."""
+        """Arrow type that codes are decoded to."""
 
     def key(self) -> exp.Expr:
-        """What the engine groups rows by."""
+        """Expression that the engine groups rows by."""
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The codes of keys that the engine found; ``NOWHERE`` for what has none."""
@@ -79,7 +79,6 @@ class Listed(Attribute):
 
     @property
     def type(self) -> pa.DataType:
-        """The column's own."""
         scale = max((sql.scale_of(one) for one in self.values if isinstance(one, Decimal)), default=0)
         return arrow_type(self.column.kind, scale=scale, zoned=_zone(self.values[0]) is not None)
 
@@ -88,7 +87,7 @@ class Listed(Attribute):
         return sql.column(self.column.name)
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
-        """What is no declared value is missing; a bounded table has none."""
+        """Codes of the declared values; others, which a bounded table has not, count as missing."""
         other = NOWHERE if self.column.required else len(self.values)
         found = keys.combine_chunks().dictionary_encode()
         values: list[Any] = found.dictionary.to_pylist()
@@ -227,7 +226,7 @@ class Binned(Attribute):
 
 @dataclass(frozen=True, eq=False)
 class Merged(Attribute):
-    """A column some of whose codes are one code in the model, and are told apart again when rows are drawn.
+    """A column some of whose codes are merged in the model, and drawn apart again.
 
     Which are merged, and how often each of them is drawn, was worked out from counts that had their noise already.
     """
@@ -236,25 +235,22 @@ class Merged(Attribute):
     groups: tuple[int, ...]
     """For each code of ``fine`` the code that it has here: of intervals only neighbours are one."""
     weights: tuple[float, ...]
-    """How often each code of ``fine`` is drawn among those of its group; none is below zero."""
+    """Weight of each code of ``fine`` when one of its group is drawn; none is below zero."""
 
     @property
     def column(self) -> Column:  # type: ignore[override]
-        """The column."""
         return self.fine.column
 
     @property
     def size(self) -> int:
-        """How many codes are left."""
+        """Number of codes after merging."""
         return max(self.groups) + 1
 
     @property
     def type(self) -> pa.DataType:
-        """What values are decoded to."""
         return self.fine.type
 
     def key(self) -> exp.Expr:
-        """What the engine groups rows by."""
         if isinstance(self.fine, Binned):
             return self.fine.key_of(self.groups[: len(self.fine.firsts)], self.groups[-1])
         return self.fine.key()
@@ -303,7 +299,7 @@ def _carved_whole(cells: Sequence[tuple[int, int]], single: Sequence[int]) -> li
 
 
 def _carved_real(edges: Sequence[float], single: Sequence[float]) -> list[tuple[float, float]]:
-    """The same of real numbers, between edges; the last single number is the last edge."""
+    """Intervals of real numbers between edges, with single numbers cut out; the last one is the last edge."""
     points = sorted({*edges, *map(float, single)})
     found = []
     for first, last in pairwise(points):
@@ -324,7 +320,7 @@ def _units(value: Any, column: Column) -> Any:
 
 
 def _value(units: float, column: Column) -> Scalar:
-    """What ``_units`` was made of."""
+    """The value of a number of ``_units``."""
     if column.kind is Kind.REAL:
         return float(units)
     if column.kind is Kind.TIMESTAMP:

@@ -34,11 +34,11 @@ WITHIN = "in intervals"
 
 @dataclass(frozen=True)
 class Near:
-    """How synthetic rows were made, and how far counts of them may be off."""
+    """Bounds on the error of counts over synthetic rows."""
 
     by: str
     rows: int
-    """How many synthetic rows there are."""
+    """Number of synthetic rows."""
     columns: tuple[str, ...]
     exact: tuple[str, ...]
     """The columns every value of which was counted by itself; of others only intervals or groups were."""
@@ -57,7 +57,7 @@ class Near:
         return tuple(one for one in release_extras.sets(self.columns) if one not in self.reach)
 
     def called(self, columns: Sequence[str]) -> str:
-        """What a set of columns is called, with a mark if its bound is about whole intervals alone."""
+        """Name of a set of columns, with a mark if its bound is about whole intervals alone."""
         return release_extras.called(columns) + ("" if set(columns) <= set(self.exact) else f" ({WITHIN})")
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Near:
 
 
 def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> Near:
-    """What was measured of synthetic rows; an error if they say nothing of it."""
+    """The measured distances of synthetic rows; an error if they carry none."""
     source = of.payload if isinstance(of, Release) else of
     if isinstance(source, Rows):
         with pq.ParquetFile(source.path) as file:

@@ -21,14 +21,14 @@ from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merg
 from discreet.verbs.synthesize.graph.measurement import Measurement
 
 BINS = 32
-"""How many intervals a column with bounds gets, unless it is said."""
+"""Default number of intervals of a column with bounds."""
 _FEW = 100
-"""Whole numbers and days get a code each up to so many, unless bins are asked for."""
+"""Largest number of whole numbers or days that get a code each, unless bins are asked for."""
 _FINE = 512
-"""How many intervals are counted where their borders are to follow the data."""
+"""Number of intervals counted where their borders follow the data (quantiles)."""
 _MOST_BINS = 4096
 _RARE = 3
-"""What is counted less often than so many standard deviations of its noise is merged with others."""
+"""Counts below this many standard deviations of their noise are merged with others."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,11 @@ class Domain:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each attribute has."""
+        """Number of codes of each attribute."""
         return tuple(one.size for one in self.attributes)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
         return tuple(one.column.name for one in self.attributes)
 
     @property
@@ -82,7 +81,7 @@ class Domain:
         return pa.schema([(one.column.name, one.type) for one in self.attributes])
 
     def called(self, columns: Sequence[int]) -> str:
-        """What a marginal is called: its columns, such as "age × sex"."""
+        """Name of a marginal: its columns, such as "age × sex"."""
         return " × ".join(self.names[place] for place in columns)
 
     def refined(self, codes: NDArray[np.integer], rng: Generator) -> NDArray[np.int64]:
@@ -126,7 +125,7 @@ def merged(
 
 
 def regrouped(narrow: Attribute, one: Measurement) -> Measurement:
-    """What was measured of an attribute before its codes were merged, in those that are left.
+    """A measurement of an attribute before its codes were merged, in the merged codes.
 
     Merged counts have more noise than others. A measurement has one deviation: that of its mean variance is taken.
     """

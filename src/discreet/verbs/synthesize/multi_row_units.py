@@ -30,7 +30,7 @@ from discreet.verbs.synthesize.streaming import Drawn, Source
 
 _ROUNDS = 12
 _MORE = 4
-"""So many rows are drawn for each that is looked for."""
+"""Rows drawn for each that is looked for."""
 
 
 def card_of_units(card: Card, person: Sequence[str]) -> Card:
@@ -53,7 +53,7 @@ def units_of(table: Table, person: Sequence[str]) -> Table:
 
 @dataclass(frozen=True)
 class Households:
-    """Where people and their rows are drawn from."""
+    """Models that people and their rows are drawn from."""
 
     people: Source
     rows: Source
@@ -65,7 +65,7 @@ class Households:
         return round(self.rows.model.total)
 
     def drawn(self, people: int, rng: Generator) -> Iterator[Drawn]:
-        """Rows of so many people, with a number for each person in front; those that cannot be are left out.
+        """Rows of this many people, numbered by person in the first column; impossible ones are left out.
 
         A block has the rows of a block of people.
         """
@@ -75,7 +75,7 @@ class Households:
             before += len(codes)
 
     def _block(self, codes: NDArray[np.int64], values: pa.Table, before: int, rng: Generator) -> Drawn:
-        """The rows of some people, of whom others were numbered before."""
+        """The rows of some people, numbered from ``before`` on."""
         person = self.people.fine.names[:-1]
         whose = np.repeat(np.arange(len(codes)), values.column(len(person)).to_numpy())
         places = [self.rows.fine.names.index(name) for name in person]
@@ -126,7 +126,7 @@ def _pairs(wanted: NDArray[np.int64], there: NDArray[np.int64]) -> tuple[NDArray
 
 
 def _again(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How often each number came up before."""
+    """Number of earlier occurrences of each number."""
     order = np.argsort(numbers, kind="stable")
     ranked = np.arange(len(numbers)) - np.searchsorted(numbers[order], numbers[order])
     found = np.empty(len(numbers), np.int64)
@@ -147,5 +147,5 @@ def _least(column: Column) -> exp.Expr:
 
 
 def _many(card: Card) -> str:
-    """What the number of a unit's rows is called."""
+    """Name of the column for the number of a unit's rows."""
     return free("rows", [column.name for column in card.columns])

@@ -46,15 +46,15 @@ WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] 
     "bayes": bayes.select,
     "independent": independent.select,
 }
-"""How marginals are chosen, the best first."""
+"""Selections of marginals by name, the best first."""
 _WIDE = 8
-"""Of a column with more codes than this, rare ones are merged."""
+"""Number of codes above which rare ones are merged."""
 _LARGEST = 1 << 24
 _WIDEST = 2.0**22
 _BARS = 20
 _MOST_ROWS = 10**10
 _TRIED = 10_000
-"""So many rows of anything are drawn, to see whether what is impossible leaves some."""
+"""Rows drawn evenly to see whether the impossible conditions leave any."""
 
 
 @declare(PRIVATE_SYNTHESIS, "synthesize", example="synthesize epsilon=1 delta=1e-9", paper="McKenna and others 2022")
@@ -102,7 +102,7 @@ class Synthesize(Method[pa.Table | Rows]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the result hangs on."""
+        """All parameters that determine the result, except rows, noise and loss."""
         return {
             "by": self.by,
             "rows": self.rows,
@@ -150,7 +150,7 @@ class Synthesize(Method[pa.Table | Rows]):
         return (str(card.unit), *names) if self.person else names
 
     def steps(self, card: Card) -> tuple[str, ...]:
-        """What is done, in words."""
+        """The steps, in words."""
         domain = self.domain(card)
         wide = [domain.names[place] for place in self._wide(domain)]
         done = [kept_rows(card), f"columns were coded as declared: {', '.join(domain.names)}"]
@@ -211,7 +211,7 @@ class Synthesize(Method[pa.Table | Rows]):
         return made
 
     def _source(self, meter: Meter, table: Table) -> Source:
-        """What rows are drawn from: all that a meter has left is spent on a model of a table."""
+        """A model of a table to draw rows from; it costs all that the meter has left."""
         fine = meter.domain
         impossible = Impossible.of(table.card, fine)
         domain, found = self._first(meter, impossible)
@@ -247,7 +247,7 @@ class Synthesize(Method[pa.Table | Rows]):
         return Domain.of(card_of_units(card, self.person), (), bins, quantiles)
 
     def pictures(self, payload: pa.Table | Rows) -> tuple[Picture, ...]:
-        """How far counts of the rows may be off."""
+        """Bounds on the error of counts, the largest first."""
         near = distances(payload)
         far = sorted(near.distance.items(), key=lambda one: -one[1])[:_BARS]
         if not far:
@@ -269,7 +269,7 @@ class Synthesize(Method[pa.Table | Rows]):
 
     @property
     def allowance(self) -> Allowance:
-        """What the meter may spend: of (ε, δ) the largest ρ that is within it."""
+        """The allowance of the meter: of (ε, δ) the largest ρ that is within it."""
         loss = self.loss
         if isinstance(loss, Approximate):
             return largest_concentrated(loss)
@@ -278,7 +278,7 @@ class Synthesize(Method[pa.Table | Rows]):
 
     @property
     def loss(self) -> Loss:
-        """What is promised."""
+        """The promised loss."""
         if self.delta is None or self.delta == 0:
             return loss_of(self.epsilon, self.rho)
         if self.epsilon is None or self.rho is not None:

@@ -54,7 +54,7 @@ from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Measurement
 
 GRID = 64
-"""Expected counts are put on multiples of one in so many."""
+"""Steps of the grid in a count of one: expected counts are rounded to it."""
 Allowance: TypeAlias = Pure | Concentrated
 Array: TypeAlias = NDArray[np.float64]
 _LARGEST = 2.0**48
@@ -64,7 +64,7 @@ class Step(Protocol):
     """Something that was asked of the data, to be gone through again by an audit. It holds no true count."""
 
     def lost(self, ours: Counts, theirs: Counts) -> Allowance:
-        """What this step loses on two tables that are neighbours: exactly, or a bound that is not above the claim."""
+        """Privacy loss of this step on two neighbouring tables: exact, or a bound that is not above the claim."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Chosen:
     concentrated: bool
 
     def scores(self, counts: Counts) -> list[Fraction]:
-        """What each candidate scores on a table."""
+        """Score of each candidate on a table."""
         return [
             weight * (distance(counts.on(self.domain).over(columns), expected) - penalty)
             for columns, expected, weight, penalty in zip(
@@ -125,13 +125,13 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far expected counts are from the true ones: the sum of all differences, with noise."""
+    """Noisy L1 distance between expected and true counts."""
 
     value: float
     noise: Noise
 
     def at_most(self, beta: Fraction) -> float:
-        """What the distance does not exceed, with probability 1 - beta."""
+        """Upper bound on the distance, with probability 1 - beta."""
         return max(self.value + self.noise.error(2 * beta) / GRID, 0.0)
 
 
@@ -159,7 +159,7 @@ class Meter:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each column has."""
+        """Number of codes of each column."""
         return self.domain.sizes
 
     @property
@@ -169,7 +169,7 @@ class Meter:
 
     @property
     def most(self) -> int:
-        """How many rows a unit may have."""
+        """Number of rows that a unit may have."""
         return self._most
 
     def part(self, share: Fraction, counts: Counts | None = None, most: int | None = None) -> Meter:
@@ -212,7 +212,7 @@ class Meter:
         return Exponential(step.scale).choose(step.scores(self._counts), self._entropy)
 
     def compare(self, columns: tuple[int, ...], expected: Array, share: Fraction) -> Distance:
-        """How far what is expected over some columns is from the true counts."""
+        """Noisy distance between expected and true counts over some columns."""
         noise, whole = least_noise(self._allowance, share, self._most * GRID), on_grid(expected)
         self._spend(share, Compared(self.domain, columns, whole, noise))
         true = np.array([distance(self._counts.over(columns), whole)])
@@ -275,7 +275,7 @@ def _lost(noise: Noise, moved: NDArray[np.int64]) -> Allowance:
 
 
 _KEPT = 1 << 24
-"""Counts are kept, to be used again, up to so many cells in all."""
+"""Cells of counts that are cached, in all."""
 
 
 class Counts:
@@ -295,7 +295,7 @@ class Counts:
         return self._others.setdefault(id(domain), Counts(self.table, domain))
 
     def over(self, columns: tuple[int, ...]) -> NDArray[np.int64]:
-        """How many rows have each combination of codes: an axis for each of the columns."""
+        """Number of rows of each combination of codes: an axis for each of the columns."""
         found = self._kept.get(columns)
         if found is None:
             found = self._counted(columns)

@@ -29,21 +29,21 @@ from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.structural_zeros import Impossible
 
 HELD = 1 << 21
-"""So many rows are held in memory; more are written to a file."""
+"""Largest number of rows held in memory; more are written to a file."""
 _BLOCK = 1 << 18
 _TRIES = 32
-"""So often other values are drawn for the same codes of a model."""
+"""Attempts to draw other values for the same codes of a model."""
 _ROUNDS = 4
-"""So often whole rows are drawn again."""
+"""Attempts to draw whole rows again."""
 _MOST_CELLS = 1 << 24
-"""Combinations of codes are counted up to so many in all."""
+"""Cells that are counted, in all."""
 Codes: TypeAlias = NDArray[np.integer]
 Drawn: TypeAlias = tuple[Codes, pa.Table]
 
 
 @dataclass(frozen=True)
 class Source:
-    """What rows are drawn from."""
+    """A fitted model to draw rows from."""
 
     model: Model
     domain: Domain
@@ -83,7 +83,7 @@ class Source:
 
 @dataclass
 class Tally:
-    """How often each code, and each pair of codes, was drawn."""
+    """Counts of drawn codes and pairs of codes."""
 
     domain: Domain
     rows: int = 0
@@ -119,7 +119,7 @@ def tallied(domain: Domain) -> list[tuple[int, ...]]:
 def written(
     blocks: Iterable[Drawn], schema: pa.Schema, tally: Tally, expected: int
 ) -> Iterator[Callable[[Mapping[str, object]], pa.Table | Rows]]:
-    """Draw all blocks, and count them; what is given puts what there is to say beside them, and gives them.
+    """Draw and count all blocks; the function given attaches metadata to the rows and returns them.
 
     Of many rows no more than a block is in memory: they go to a file, which moves where its release is saved. Where
     the block under ``with`` fails, the file is gone.

@@ -34,9 +34,9 @@ from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Zeros
 
 _MOST = 1 << 22
-"""Cells are looked at up to so many for a condition."""
+"""Largest number of cells looked at for a condition."""
 _SORTS = 4
-"""A condition sets at most so many sorts of codes apart."""
+"""Largest number of sorts of codes that a condition sets apart."""
 Flags = NDArray[np.bool_]
 
 
@@ -50,12 +50,12 @@ class Impossible:
 
     @classmethod
     def of(cls, card: Card, domain: Domain) -> Impossible:
-        """Those about the columns of a domain."""
+        """The conditions about the columns of a domain."""
         return cls.among(card, domain.schema)
 
     @classmethod
     def among(cls, card: Card, schema: pa.Schema) -> Impossible:
-        """Those that can be kept to; an error for one that no rows of these types can be asked."""
+        """The conditions on these columns; an error for one that cannot be evaluated on rows of these types."""
         found = {text: known(text, schema.names) for text in card.impossible}
         kept = cls(
             {text: one for text, one in found.items() if one is not None},
@@ -123,7 +123,7 @@ class _Ends:
     high: NDArray[Any]
     there: Flags
     sort: str
-    """What it can be compared with: others of the same sort."""
+    """Sort of its values: only values of one sort are compared."""
 
 
 _Truth = tuple[Flags, Flags]
@@ -185,7 +185,7 @@ class _Cells:
         return there & true.astype(np.bool_), there & false.astype(np.bool_)
 
     def _ends(self, operand: exp.Expr, beside: exp.Expr) -> _Ends | None:
-        """What an operand can be; a constant is read as the kind of the column that it is compared with."""
+        """Range of an operand; a constant is read as the kind of the column that it is compared with."""
         if isinstance(operand, exp.Column):
             names = list(self.attributes)
             axis, attribute = names.index(operand.name), self.attributes[operand.name]
@@ -230,7 +230,7 @@ def _measured(value: Any) -> Any:
 
 
 def _sort(value: Any) -> str:
-    """What a value compares with; a moment only with others that have a time zone, or with others that have none."""
+    """Sort of a value; moments with and without a time zone are two sorts."""
     if isinstance(value, dt.datetime):
         return "moment" if value.tzinfo is None else "moment in a zone"
     return "text" if isinstance(value, str) else "day" if isinstance(value, dt.date) else "number"

@@ -76,7 +76,6 @@ class Code:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, coded."""
         names, top, bottom, shown = state
         for name in names:
             found = numbers(rows.column(name))

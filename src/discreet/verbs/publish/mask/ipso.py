@@ -106,13 +106,13 @@ class Ipso(Checked):
 
 
 def _orthogonal(drawn: Array, x: Array) -> Array:
-    """What no regression on ``x`` explains."""
+    """The part that no regression on ``x`` explains."""
     left: Array = drawn - x @ np.linalg.lstsq(x, drawn, rcond=None)[0]
     return left
 
 
 def _require_crowds(card: Card, rows: pa.Table, given: Sequence[str], y: Array) -> None:
-    """An error if what is given singles somebody out, so that the regression has to meet that person's values."""
+    """An error if the given columns single somebody out, so that the regression meets that person's values."""
     complete = ~np.isnan(y).any(axis=1)
 
     def single_out(names: Sequence[str]) -> bool:

@@ -45,7 +45,7 @@ class Masked:
     steps: tuple[str, ...]
     """For the recipe, as sentences."""
     not_promised: tuple[str, ...]
-    """What this does not protect from, as sentences."""
+    """Limits of the protection, as sentences."""
 
 
 @runtime_checkable
@@ -61,10 +61,10 @@ class Masker(Protocol):
 
 @dataclass(frozen=True)
 class MaskingPlan:
-    """What a record-wise method needs to know before it masks a row."""
+    """Parameters of a record-wise method, computed from aggregates before any row is masked."""
 
     state: Any
-    """What every row is masked by. It travels to Spark's workers: plain data and arrays."""
+    """Parameters for every row. They travel to Spark's workers: plain data and arrays."""
     parameters: Mapping[str, Any]
     steps: tuple[str, ...]
     not_promised: tuple[str, ...]
@@ -75,7 +75,7 @@ class RecordMasker(Masker, Protocol):
     """Interface of record-wise methods, which see one row at a time: tables larger than memory stream through them."""
 
     def plan(self, table: Table) -> MaskingPlan:
-        """What the rows will be masked by: aggregates on the engine, never rows."""
+        """The parameters that rows are masked by: aggregates on the engine, never rows."""
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
         """Some rows (released columns only), masked."""

@@ -49,7 +49,6 @@ class Masking(Method[Any]):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """That of the masker."""
         return self.masker.name
 
     @property
@@ -58,7 +57,7 @@ class Masking(Method[Any]):
         return {"models": [model.claim.text for model in self.models]}
 
     def promise(self, card: Card) -> Statement:
-        """That the models hold, if any are required."""
+        """The claims of the required models, if any."""
         claims = tuple(model.claim for model in self.models)
         evidence = evidence_of(self.models) if claims else Evidence.ARGUED
         return Statement(card.unit or "person", None, claims, None, evidence)
@@ -106,7 +105,7 @@ class Masking(Method[Any]):
 def _holder(
     table: Table, told: Masked | MaskingPlan, links: Array | None, payload: pa.Table | Rows, bench: Bench
 ) -> HolderCopy:
-    """Which row is whose, unless nobody counted (on Spark), and how each masked column was spread, and is now."""
+    """Links from released to original rows (not on Spark), and masked columns beside the originals."""
 
     def draw() -> Markup:
         source: pa.Table | Path = payload if isinstance(payload, pa.Table) else payload.path

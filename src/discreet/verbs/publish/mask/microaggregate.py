@@ -223,7 +223,7 @@ class _Found:
         return [aggregated(column, self.of, kept, median) for column, kept in zip(columns, self.kept.T, strict=True)]
 
     def told(self, columns: Sequence[Coordinate], median: bool) -> dict[str, Any]:
-        """What everybody may know about it. The loss has three digits: all of them would give small groups away."""
+        """Public figures of the block. The loss has three digits: all of them would give small groups away."""
         sizes = np.bincount(self.of, minlength=self.groups)
         return {
             "columns": [column.column.name for column in columns],

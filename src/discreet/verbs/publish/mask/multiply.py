@@ -72,7 +72,6 @@ class Multiply:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, multiplied."""
         for name in state:
             if self.law == "uniform":
                 half = sqrt(3) * self.alpha

@@ -123,7 +123,7 @@ class Pram:
 
 
 def undone(counts: Sequence[float], matrix: Sequence[Sequence[float]]) -> tuple[Array, Array]:
-    """What the counts of categories were before PRAM, estimated without bias, and the standard error of each.
+    """Unbiased estimates of the category counts before PRAM, and their standard errors.
 
     Why this is right: the expected shown counts are Mᵗt, so (Mᵗ)⁻¹ of them is t. Given the original, each row of M
     scatters its counts as a multinomial; the error takes t by its estimate.
@@ -166,7 +166,7 @@ def require_transition(matrix: Array, size: int, name: str) -> Array:
 
 
 def evenly(size: int, keep: float) -> Array:
-    """Stay with chance ``keep``, or else become any other category, all alike."""
+    """The matrix that keeps a value with probability ``keep``, and changes it evenly to any other."""
     matrix = np.full((size, size), (1 - keep) / (size - 1))
     np.fill_diagonal(matrix, keep)
     return matrix
@@ -188,7 +188,7 @@ def invariant(matrix: Array, counts: Array) -> Array:
 
 
 def least_moved(counts: Array, keep: float, name: str) -> Array:
-    """Of all invariant matrices that hide with ``keep``, the one that moves values least on average.
+    """The invariant matrix that hides with ``keep`` and moves values least on average.
 
     A linear program: a flow from shares to the same shares, with |i - j| for the cost of a way. No way takes more than
     ``keep`` of either end, so that no category becomes another (or stays), and none that is shown was another (or the
@@ -222,6 +222,6 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
 
 
 def changing(matrix: Array, counts: Array) -> float:
-    """The share of rows that change, on average."""
+    """Expected share of rows that change."""
     total = float(counts.sum())
     return float(counts @ (1 - np.diag(matrix)) / total) if total else 0.0

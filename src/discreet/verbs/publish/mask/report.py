@@ -28,7 +28,7 @@ _LONGEST = 22
 """Letters that a label of a bar has room for."""
 _MISSING = "NULL"
 _CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century", 8, "00s"))
-"""How many letters of a written day are cut off to tell only so much of it, and what is written instead."""
+"""Precision of a date: letters cut off its ISO form, and what is written instead."""
 
 
 def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
@@ -59,7 +59,7 @@ def _drawn(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Picture, 
 
 @dataclass(frozen=True)
 class _Spread:
-    """How many per cent of the rows lie in each of some equal steps."""
+    """Histogram of a column: per cent of the rows in equal steps."""
 
     low: float
     width: float

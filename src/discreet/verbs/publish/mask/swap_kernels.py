@@ -123,7 +123,7 @@ def _take(rank: int, up: Array, down: Array) -> None:
 
 @njit(cache=True)
 def _find(links: Array, start: int) -> int:
-    """Where the links lead; each is bent to skip one, so that later walks are short."""
+    """The end of a chain of links, which is shortened on the way (path halving)."""
     at = start
     while links[at] != at:
         links[at] = links[links[at]]

@@ -54,7 +54,7 @@ class Model:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many values each column has."""
+        """Number of values of each column."""
         return self.tree.sizes
 
     @property

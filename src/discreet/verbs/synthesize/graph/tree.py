@@ -29,7 +29,7 @@ class Node:
 
     @property
     def cells(self) -> int:
-        """How many cells the clique's array has."""
+        """Number of cells of the clique's array."""
         return math.prod(self.shape)
 
 
@@ -82,7 +82,7 @@ def junction(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> Tree:
 
 
 def cells(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> int:
-    """How many cells the junction tree of these cliques has in all its arrays."""
+    """Number of cells of the junction tree of these cliques, in all its arrays."""
     return _cells(tuple(sizes), frozenset(_mask(clique) for clique in cliques))
 
 
@@ -147,7 +147,7 @@ def _missing(near: Sequence[int], column: int) -> float:
 
 
 def _weight(sizes: Sequence[int]) -> Rule:
-    """How many cells the clique of a column would have, as a logarithm."""
+    """Log of the number of cells that the clique of a column would have."""
     logs = [math.log(size) for size in sizes]
     return lambda near, column: sum(logs[other] for other in _members(near[column]))
 

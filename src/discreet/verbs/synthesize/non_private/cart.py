@@ -31,9 +31,9 @@ from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_
 from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Synthetic
 
 _SLACK = 1e-6
-"""What rounding may take from a sum of weights."""
+"""Rounding error of a sum of weights."""
 _CLASSES = 32
-"""A tree tells so many classes apart; it takes all rarer ones for one. They are drawn all the same."""
+"""Largest number of classes that a tree distinguishes; all rarer ones count as one, and are drawn all the same."""
 
 
 @declare(SYNTHESIZERS, "cart", rank=0, paper="Reiter 2005", extra="attack")
@@ -97,7 +97,7 @@ class Cart(Anew):
 
 
 def _figures(codes: Array, target: Learnt) -> Array:
-    """What the tree is to tell: a figure for each of some classes, or the rank among all, and whether it is missing."""
+    """The target of a tree: a class, or the rank among all, and whether it is missing."""
     if not target.ordered:
         counts = np.bincount(codes)
         common = np.argsort(-counts, kind="stable")[:_CLASSES]
@@ -129,7 +129,7 @@ def _ranks(known: Learnt, codes: Array, wanted: Array) -> Array:
 
 
 def _direction(shares: Array, counts: Array) -> Array:
-    """How far each category lies along the direction in which the shares of the classes differ most."""
+    """Score of each category along the first principal direction of the class shares."""
     weights = counts / counts.sum()
     around = shares - weights @ shares
     spread = (around * weights[:, None]).T @ around
@@ -138,12 +138,12 @@ def _direction(shares: Array, counts: Array) -> Array:
 
 
 def _matrix(columns: Sequence[Array]) -> Array:
-    """What trees are grown on: exact, for codes are below 2^24."""
+    """The matrix that trees are grown on: exact, for codes are below 2^24."""
     return np.column_stack(columns).astype(np.float32)
 
 
 def _weights(people: Array) -> Array:
-    """What rows count for: all of a person for one. So where they add up to five, there are five people at least."""
+    """Weights of rows: one for all rows of a person. Where they add up to five, there are five people at least."""
     return 1 / np.bincount(people)[people]
 
 

@@ -50,7 +50,6 @@ class Copula(Anew):
     margins: Literal["empirical", "parametric"] = parameter("How numbers are spread.", default="empirical")
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
-        """All rows at once."""
         lesson = self._lesson(table, LEAST, LEAST)
         parts, count, rng = lesson.parts, lesson.count, generator(seed)
         columns = _in_order([*lesson.learnt.values()])
@@ -74,7 +73,7 @@ class Copula(Anew):
 
 
 def _in_order(columns: Sequence[Learnt]) -> list[Learnt]:
-    """The columns, categories in the order in which they hang together most with the rest.
+    """The columns, categories in the order that correlates most with the other columns.
 
     Rows get the mean of their columns' scores, categories that of their rows, in turns: this converges to the first
     dimension. Columns of numbers keep their order.
@@ -174,7 +173,7 @@ class Latent:
 
     @classmethod
     def of(cls, codes: Array) -> Latent:
-        """Of a column whose codes are in their order."""
+        """The latent variable of a column whose codes are in their order."""
         counts = np.bincount(codes)
         here = counts > 0
         edges = quantiles(np.cumsum(counts[here]) / len(codes))[:-1]

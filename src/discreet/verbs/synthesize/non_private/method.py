@@ -58,7 +58,7 @@ from discreet.verbs.synthesize.structural_zeros import Impossible
 
 @dataclass(frozen=True)
 class NonPrivate(Method[Any]):
-    """Rows drawn from what was learnt of people, which nothing bounds; the holder is told what attackers find."""
+    """Synthetic rows without a privacy loss, attacked before they leave; the holder is told what was found."""
 
     synthesizer: Synthesizer
     control: Table | None = None
@@ -66,7 +66,6 @@ class NonPrivate(Method[Any]):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """That of the synthesizer."""
         return self.synthesizer.name
 
     @property
@@ -188,7 +187,7 @@ _REHEARSED = "This was found in a rehearsal: half of the people were learnt from
 
 
 def alarms(report: Report) -> tuple[str, ...]:
-    """What the holder has to know before this leaves, as sentences; none, if nothing was found."""
+    """Warnings for the holder before this leaves; none, if nothing was found."""
     return tuple(f"WARNING: {warned}" for one in report.findings if (warned := _warned(one)))
 
 
@@ -201,7 +200,7 @@ def attacked(
     seed: int | None,
     progress: Progress,
 ) -> Report:
-    """What a few quick attacks find in a release; ``again`` makes another of other people.
+    """Report of a few quick attacks on a release; ``again`` makes another of other people.
 
     ``control`` holds people of the same kind who are not in the table, if there are any at hand.
     """
@@ -230,7 +229,7 @@ def attacked(
 
 
 def _one_copy(release: Release[T]) -> Release[T]:
-    """The first of several copies, where they are several: in all of them nobody is alone."""
+    """The first of several copies: in all of them together nobody is unique."""
     if "copies" not in release.recipe.parameters:
         return release
     rows: Any = release.payload
@@ -240,7 +239,7 @@ def _one_copy(release: Release[T]) -> Release[T]:
 
 @dataclass(frozen=True)
 class _Scene:
-    """What is attacked, whom it was made of, and who was not in it."""
+    """A release to attack, its members, and a control of people who are not in it."""
 
     release: Release[Any]
     members: Table
@@ -281,7 +280,7 @@ def _part(progress: Progress, start: float, end: float) -> Progress:
 
 
 def _warned(finding: Finding) -> str | None:
-    """What is to be warned of: people who are alone and were copied, or much more learnt than by guessing."""
+    """The warning of a finding: uniques that were copied, or much more learnt than by guessing."""
     if finding.details.get("matched") and _REHEARSED not in finding.meaning:
         matched, unique = finding.details["matched"], finding.details["unique"]
         return (

@@ -33,11 +33,9 @@ class Redrawn:
 
     @property
     def name(self) -> str:
-        """The recipe's method."""
         return f"synthesize {self.method.name}"
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
-        """As many rows as there are."""
         given = self.method.given if isinstance(self.method, Ipso) else ()
         numbers = [c.name for c in published_columns(table.card) if c.kind in NUMBERS and c.name not in given]
         if not self.method.columns and not numbers:

@@ -36,13 +36,13 @@ class Learnt:
     codes: Array
     ordered: bool
     least: int
-    """What fewer people share is not given out; 0: everything is."""
+    """Values of fewer people are not released as they are; 0: all are."""
     listed: Array
-    """Of each code whether everybody knows that there can be such a value."""
+    """Whether the card lists the value of each code."""
     between: bool
     """Whether there are values between others: not if the card lists all there are."""
     people: Array
-    """Of each row whose it is, as a number."""
+    """Number of the person of each row."""
 
     @classmethod
     def of(cls, column: Column, cells: Cells, least: int, people: Array) -> Learnt:
@@ -64,12 +64,12 @@ class Learnt:
 
     @cached_property
     def counts(self) -> Array:
-        """How many rows have each code."""
+        """Number of rows of each code."""
         return np.bincount(self.codes, minlength=2)
 
     @cached_property
     def shared(self) -> Array:
-        """How many people have each code."""
+        """Number of people of each code."""
         most = int(self.people.max(initial=0)) + 1
         return np.bincount(np.unique(self.codes * most + self.people) // most, minlength=len(self.counts))
 
@@ -80,14 +80,14 @@ class Learnt:
 
     @cached_property
     def place(self) -> Array:
-        """Of each row its place in the order."""
+        """Position of each row in the order."""
         place = np.empty(len(self.codes), np.int64)
         place[self.order] = np.arange(len(self.codes))
         return place
 
     @property
     def missing(self) -> int:
-        """How many cells hold nothing, or nothing finite."""
+        """Number of cells that are missing or not finite."""
         return int(self.counts[0])
 
     @property
@@ -153,7 +153,7 @@ class Learnt:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """From where on numbers are coded.
+        """Bounds of bottom and top coding.
 
         With ``least`` of 5: the mean of the fifth to ninth largest, each person's largest, which tells of five people
         at least and of nobody beyond them; but no less than the largest number that so many share.
@@ -181,7 +181,7 @@ class Learnt:
 
     @cached_property
     def decimals(self) -> int | None:
-        """How many decimals real numbers have, if few: those that are drawn would else stand out by having more."""
+        """Number of decimals of real numbers, if few: those that are drawn would else stand out by having more."""
         if not pa.types.is_floating(self.cells.type):
             return None
         values = self._sorted[self.missing :]
@@ -197,7 +197,7 @@ class Learnt:
 
     @cached_property
     def _rare(self) -> Array:
-        """Of each place whether too few people share the value there."""
+        """Whether too few people share the value at each place."""
         rare = (self.shared < self.least) & ~self.listed
         rare[0] = False
         return rare[self.codes[self.order]]
@@ -236,7 +236,7 @@ def _beyond(values: Array, people: Array, least: int, common: Array) -> float:
 
 
 def _known(column: Column, cells: Cells) -> Array:
-    """Of each cell whether everybody knows that there can be such a value."""
+    """Whether the card lists the value of each cell."""
     if column.kind is Kind.BOOLEAN:
         return np.ones(len(cells), dtype=bool)
     if column.categories is None or "categories" in column.from_data:

@@ -32,12 +32,12 @@ from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.non_private.sorted_column import Learnt
 
 LEAST = 5
-"""Nothing is learnt from fewer people, and what fewer share is not given out."""
+"""Fewest people to learn from, and to share a value that is released as it is."""
 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """What a synthesizer made. The order of the rows is of no meaning, and none is anybody's."""
+    """Synthetic rows, in an order without meaning, and what the recipe says of them."""
 
     rows: pa.Table
     """All columns that will be released: no identifiers, no unit."""
@@ -46,12 +46,12 @@ class Synthetic:
     steps: tuple[str, ...]
     """For the recipe, as sentences."""
     not_promised: tuple[str, ...]
-    """What this does not protect from, as sentences."""
+    """Limits of the protection, as sentences."""
 
 
 @runtime_checkable
 class Synthesizer(Protocol):
-    """A way of making rows of nobody that are like those of people."""
+    """Interface of synthesizers without a privacy loss."""
 
     @property
     def name(self) -> str:
@@ -67,9 +67,9 @@ class Parts:
 
     made: tuple[str, ...]
     given: tuple[str, ...]
-    """What is kept and looked at when the others are made."""
+    """Columns that are kept and that the others depend on."""
     kept: tuple[str, ...]
-    """All that stays as it is."""
+    """All columns that stay as they are."""
 
     @classmethod
     def of(cls, card: Card, columns: Sequence[str], given: Sequence[str]) -> Parts:
@@ -86,7 +86,7 @@ class Parts:
         return cls(made, tuple(n for n in kept if n in given) if given else kept, kept)
 
     def rows(self, asked: int | None, found: int) -> int:
-        """How many rows are made."""
+        """Number of rows that are made."""
         if asked is None or asked == found:
             return found
         if type(asked) is not int or asked < 1:
@@ -98,7 +98,7 @@ class Parts:
         return asked
 
     def warnings(self) -> tuple[str, ...]:
-        """What is said of columns that stay."""
+        """Warnings about columns that stay as they are."""
         if not self.kept:
             return ()
         lone = [name for name in self.kept if name not in self.given]
@@ -115,7 +115,7 @@ def assembled(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
 
 
 def people_of(card: Card, rows: pa.Table) -> Array:
-    """Of each row whose it is, as a number: without a unit its own; rows of nobody in particular are one's."""
+    """Number of the person of each row: without a unit the row's own; rows without a unit's value share one."""
     if card.unit is None:
         return np.arange(rows.num_rows)
     units: Any = pc.dictionary_encode(rows.column(card.unit).combine_chunks(), null_encoding="encode")
@@ -136,7 +136,7 @@ def require_people(table: Table, least: int) -> None:
 
 
 def refuse_models(models: Sequence[Model]) -> None:
-    """An error if something is to hold for rows that are nobody's."""
+    """An error if models are required of synthetic rows, which are nobody's."""
     if models:
         raise BadInput(
             f"{models[0].claim.text} says whose rows may be whose, and synthetic rows are nobody's: it would promise "
@@ -147,7 +147,7 @@ def refuse_models(models: Sequence[Model]) -> None:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is learnt from."""
+    """The columns and rows that are learnt from."""
 
     parts: Parts
     rows: pa.Table
@@ -155,7 +155,7 @@ class Lesson:
     learnt: Mapping[str, Learnt]
     """The columns that are given, and then those that are made."""
     count: int
-    """How many rows are made."""
+    """Number of rows that are made."""
 
     def synthetic(
         self, made: Mapping[str, Cells], parameters: Mapping[str, Any], steps: Sequence[str], warnings: Sequence[str]

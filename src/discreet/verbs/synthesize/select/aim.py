@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from discreet.verbs.synthesize.spending import Meter
 
 ROUNDS = 16
-"""So many rounds for each column, if no round is dearer than the first."""
+"""Rounds for each column, if no round is dearer than the first."""
 MEASURED = Fraction(9, 10)
 """The part of a round that is spent on its measurement; the rest on its choice."""
 LARGEST = 1 << 20
-"""So many cells the model may have when the allowance is spent."""
+"""Cells that the model may have when the allowance is spent."""
 
 
 def select(

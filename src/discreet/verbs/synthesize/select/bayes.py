@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 CHOICES = Fraction(1, 8)
 """The part of what is left that is spent on choosing."""
 LARGEST = 1 << 20
-"""So many cells all families may have together."""
+"""Cells that all families may have together."""
 USEFUL = 4.0
-"""A family is too large if a cell would hold, on average, fewer rows than so many standard deviations of its noise."""
+"""Fewest rows a cell of a family holds on average, in standard deviations of its noise."""
 
 
 def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list[Measurement]:
-    """Every column but one with its parents, of which it has at most so many.
+    """Marginals of every column but one with its parents, at most this many.
 
     Why this is private: it only asks the meter, for shares that add up to what the meter has left. There is one
     choice and one measurement for each column but the first, and those that are too wide to be joined with any (what

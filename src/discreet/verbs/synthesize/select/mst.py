@@ -32,7 +32,7 @@ CHOICES = Fraction(1, 8)
 pair is chosen: on seven tables a third of the whole, as in the paper, was better on two, by 2 % at the most, and worse
 on five."""
 COLUMNS_A_PAIR = 2
-"""For so many columns there is one pair more than those of the tree."""
+"""Columns for which there is one pair more than those of the tree."""
 SPOILT = 0.5
 """The part of its noise (in a cell that holds less than its noise: of what it holds) that a measurement is thought to
 spoil: the fit pulls what is mostly noise back to independence. With the whole noise large pairs were hardly ever
@@ -40,9 +40,9 @@ chosen. With half of it, over six turns or more beside three, the worst pair was
 seven tables and about the same on the others, and the mean over pairs was worse by 2 % at most; a quarter was no
 better."""
 LARGEST = 1 << 17
-"""So many cells the model may have with a pair that no tree can hold."""
+"""Cells that the model may have with a pair that no tree can hold."""
 WIDEST = 1 << 20
-"""So many cells the pairs of a tree may have together."""
+"""Cells that the pairs of a tree may have together."""
 
 
 def select(meter: Meter, known: Sequence[Measurement]) -> list[Measurement]:

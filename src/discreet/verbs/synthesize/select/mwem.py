@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.verbs.synthesize.spending import Meter
 
 LARGEST = 1 << 20
-"""So many cells the model may have."""
+"""Cells that the model may have."""
 
 
 def select(

@@ -27,7 +27,7 @@ from discreet.models.classes import domain_of
 from discreet.verbs.publish.mask.values import Array, Cells, numbers, whole_units, written
 
 _MOST = 256
-"""So many categories without an order, in all columns together, are told apart at most."""
+"""Largest number of categories without an order, in all columns together."""
 _BITS = 51
 
 
@@ -42,7 +42,7 @@ class Coordinate:
     there: Array
     """For each row whether it has one."""
     domain: pa.Array[Any] | None
-    """What the places stand for; ``None``: the values are numbers themselves."""
+    """Values that the places stand for; ``None``: the values are numbers themselves."""
 
     @property
     def nominal(self) -> bool:
@@ -125,7 +125,7 @@ def aggregated(part: Coordinate, of: Array, kept: Array, median: bool) -> Cells:
 
 
 def chosen_for(part: Coordinate, median: bool) -> str:
-    """What ``aggregated`` takes, in a word."""
+    """Name of the aggregate that ``aggregated`` uses."""
     if part.nominal:
         return "mode"
     return "median" if median or part.domain is not None else "mean"
@@ -139,7 +139,7 @@ def _means(values: Array, of: Array) -> Array:
 
 
 def _medians(values: Array, of: Array) -> Array:
-    """The lower one, which is always somebody's value."""
+    """Lower medians, which are values of a member."""
     order = np.lexsort((values, of))
     sizes = np.bincount(of)
     starts = np.cumsum(sizes) - sizes
@@ -147,7 +147,7 @@ def _medians(values: Array, of: Array) -> Array:
 
 
 def _modes(values: Array, of: Array) -> Array:
-    """Of equally frequent ones the first in the order of the domain."""
+    """Modes; of equally frequent values the first in the order of the domain."""
     lines, counts = np.unique(np.stack([of, values.astype(np.int64)], axis=1), axis=0, return_counts=True)
     order = np.lexsort((lines[:, 1], -counts, lines[:, 0]))
     first = np.searchsorted(lines[order, 0], np.arange(of.max() + 1))

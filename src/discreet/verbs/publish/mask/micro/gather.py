@@ -48,7 +48,7 @@ LEFT = -1
 """The group of a record that found none."""
 NOBODY: Whole = np.int64(-1)  # no literal: Numba would compile everything twice
 _EDGE = 512
-"""So many outermost records are watched at a time."""
+"""Number of outermost records watched at a time."""
 
 
 class Edge(NamedTuple):
@@ -125,7 +125,7 @@ def closest(points: Array, places: Array, count: int) -> Array:
 
 @njit(cache=True)
 def _tended(points: Array, tree: Tree) -> Tree:
-    """The same records, in a new tree if fewer leaves will do."""
+    """The same records, in a new tree if fewer leaves are enough."""
     if len(tree.ids) > 1 and 2 * tree.left[0] <= len(tree.ids) * LEAF:
         return plant(points, _rest(tree))
     return tree
@@ -133,7 +133,7 @@ def _tended(points: Array, tree: Tree) -> Tree:
 
 @njit(cache=True)
 def _rest(tree: Tree) -> Array:
-    """Who is left."""
+    """Records that are still in the tree."""
     found, have = np.empty(tree.left[0], np.int64), 0
     for point in range(len(tree.home)):
         if tree.home[point, NUMBER] >= 0:
@@ -233,7 +233,7 @@ def _edge(points: Array, tree: Tree) -> Edge:
 
 @njit(cache=True)
 def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
-    """The edge, seen anew if need be, and the record farthest from the centre of what is left.
+    """The edge, recomputed if need be, and the record farthest from the centre of what is left.
 
     By the triangle inequality nobody beyond the edge is farther from the centre than its limit and the way that the
     centre has gone since; as long as somebody on it is, nobody else need be looked at.
@@ -248,7 +248,7 @@ def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
 
 @njit(cache=True)
 def _outmost(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, float]:
-    """Who of the edge that is still there is farthest from ``at``, and the squared distance; -1 if nobody is there."""
+    """The remaining record of the edge farthest from ``at``, and its squared distance; -1 if none remains."""
     found, best = -1, -1.0
     for point in edge.who:
         if tree.home[point, NUMBER] >= 0:

@@ -37,7 +37,7 @@ is chance, and taking longer over it helps less and less."""
 
 @dataclass(frozen=True)
 class Grouping:
-    """How groups are formed."""
+    """Parameters of a grouping."""
 
     k: int
     algorithm: str
@@ -46,7 +46,7 @@ class Grouping:
     at_once: int
     rule: Rule
     broken: Callable[[Array, Array], Array] | None
-    """Of some rows, by number, and their groups: which groups are not diverse enough, exactly; ``None``: none is."""
+    """Exact check which groups of some rows are not diverse enough; ``None``: all are."""
 
 
 def grouped(points: Array, rows: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
@@ -107,7 +107,7 @@ def _gathered(points: Array, codes: Array, way: Grouping, rng: Generator) -> Arr
 
 
 def _joined(points: Array, of: Array) -> Array:
-    """Whoever found no group joins the one with the nearest centre."""
+    """Put every record without a group into the one with the nearest centre."""
     from discreet.verbs.publish.mask.micro import gather
 
     found = of != gather.LEFT
@@ -191,7 +191,7 @@ class Confidential:
 
 
 def confidential(card: Card, rows: pa.Table, model: Model | None, masked: tuple[str, ...]) -> Confidential | None:
-    """What a model asks for of a table; an error if it cannot be had."""
+    """The confidential column of a diversity model; an error if the table has none."""
     if model is None:
         return None
     if not isinstance(model, Diversity):
@@ -245,6 +245,6 @@ def patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
 
 
 def _lost(one: tuple[Array, Array], two: tuple[Array, Array]) -> int:
-    """How many values are left out when two sets are put together."""
+    """Number of values left out when two sets are put together."""
     kept = (one[0] & two[0]).sum()
     return int((one[0].sum() - kept) * len(one[1]) + (two[0].sum() - kept) * len(two[1]))

@@ -23,11 +23,11 @@ Array = npt.NDArray[Any]
 
 NOBODY: Any = np.int64(-1)  # no literal: Numba would compile everything twice
 ROOM = 16
-"""So many times k records are looked at together at most."""
+"""Largest number of records looked at together, as a multiple of k."""
 _GROUPS: Any = np.int64(8)
 """Fewer groups than two more than these are taken at a time."""
 _FEWER: Any = np.int64(4)
-"""One time in so many there is a group less than there could be."""
+"""One attempt in so many forms a group less than it could."""
 _HEAT, _COOLING = 0.03, 5.0
 """By what share worse what is kept may be, on average, at first; and how far that falls, as a power of e."""
 _SMALL = 1e-9
@@ -57,7 +57,7 @@ class Pool(NamedTuple):
     total: Array
     """For each record and group the sum of its squared distances from the members."""
     size: Array
-    """How many members each group has; 0: it does not exist."""
+    """Number of members of each group; 0: it does not exist."""
     pairs: Array
     """For each group the sum of the squared distances of its pairs."""
     old: Array
@@ -68,7 +68,7 @@ class Pool(NamedTuple):
 def search(  # noqa: PLR0917  # Numba takes arguments by position
     points: Array, groups: Groups, near: Array, k: int, tries: int, seed: int, codes: Array, rule: Rule
 ) -> float:
-    """Make ``groups`` better, by so many ``tries``; by how much the sum of squares fell.
+    """Improve ``groups`` by ``tries`` attempts; the decrease of the sum of squares.
 
     ``near``: for each record its neighbours. The same ``seed`` makes the same choices.
     """
@@ -240,7 +240,7 @@ def _settle(pool: Pool, count: int, made: int, k: int) -> None:
 
 @njit(cache=True)
 def _joined(pool: Pool, one: int, group: int) -> float:
-    """By how much the sum of squares rises when a record joins a group."""
+    """Increase of the sum of squares when a record joins a group."""
     size, pairs = pool.size[group], pool.pairs[group]
     return float((pairs + pool.total[one, group]) / (size + 1) - pairs / size)
 

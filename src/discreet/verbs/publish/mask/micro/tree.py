@@ -17,9 +17,9 @@ from discreet.core.compiled import njit
 Array = npt.NDArray[Any]
 
 LEAF = 32
-"""So many points are in a leaf at most: what one scan compares."""
+"""Largest number of points in a leaf: what one scan compares."""
 FAN = 8
-"""So many children has a node: what one scan of boxes compares."""
+"""Number of children of a node: what one scan of boxes compares."""
 LOW, HIGH = 0, 1
 SUM, MIDDLE = 0, 1
 NUMBER, SLOT = 0, 1
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
     reach: Array
     """Shape (inner nodes, FAN): for each child a squared distance from the middle; none of its points is farther."""
     left: Array
-    """How many points are left in each node; there may be fewer leaves than numbers of them."""
+    """Number of points left in each node; there may be fewer leaves than numbers of them."""
     cells: Array
     """Shape (leaves, columns, LEAF): the values of the points of each leaf."""
     ids: Array
@@ -251,7 +251,7 @@ def _distances(cells: Array, number: int, at: Array, out: Array) -> None:
 def _split(  # noqa: PLR0917
     points: Array, order: Array, left: Array, ends: Array, node: int, parts: int
 ) -> None:
-    """Divide the points of a node among its first children, so many ``parts``."""
+    """Divide the points of a node among its first ``parts`` children."""
     edges = np.empty(FAN + 1, np.int64)
     edges[0], edges[parts] = ends[node] - left[node], ends[node]
     step = parts
