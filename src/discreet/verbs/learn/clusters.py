@@ -25,14 +25,14 @@ from discreet.errors import BadInput, DataError
 from discreet.verbs.learn.frame import (
     Figures,
     Frame,
-    Graded,
+    NumberFeature,
     Rows,
     cells_of,
-    feature_read,
     features_of,
     plain,
+    read_feature,
 )
-from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, on_steps
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, round_to_step
 
 _CELLS = 4
 """Cells of a column when the first centres are looked for."""
@@ -45,7 +45,7 @@ class Centres:
     """Centres of clusters, as plain data; each has a number from 0 to 1 for every column."""
 
     kind: ClassVar[str] = "clusters"
-    features: tuple[Graded, ...]
+    features: tuple[NumberFeature, ...]
     centres: tuple[tuple[float, ...], ...]
 
     def predict(self, rows: pa.Table) -> pa.Array[Any]:
@@ -60,7 +60,7 @@ class Centres:
     @classmethod
     def from_dict(cls, data: object) -> Centres:
         read = fields(data, "clusters", kind=str, features=list, centres=list)
-        made = tuple(one for one in map(feature_read, read["features"]) if isinstance(one, Graded))
+        made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         centres = tuple(tuple(float(value) for value in one) for one in read["centres"])
         if len(made) < len(read["features"]) or any(len(one) != len(made) for one in centres) or not centres:
             raise BadInput("These are no clusters: columns have bounds, and each centre a number for every column.")
@@ -100,15 +100,15 @@ class Clusters(Learner):
         """Rows with a missing value are left out."""
         features = features_of(table, self.columns, graded=True)
         made = Frame.of(table, features, [one.name for one in features])
-        if made.people and (full := Mover(self, made).full) < self.count:
+        if made.people and (full := ClusterTrainer(self, made).full) < self.count:
             raise DataError(
                 f"The rows fill {number(full, 'cell')} of the grid, and {self.count} clusters begin in a cell each.",
                 hint=f"Ask for {full} clusters, or learn from other columns." if full > 1 else "Learn from others.",
             )
         return made
 
-    def trainer(self, frame: Frame) -> Mover:
-        return Mover(self, frame)
+    def trainer(self, frame: Frame) -> ClusterTrainer:
+        return ClusterTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
         return (
@@ -117,7 +117,7 @@ class Clusters(Learner):
         )
 
 
-class Mover(Trainer):
+class ClusterTrainer(Trainer):
     """A frame as points."""
 
     @property
@@ -159,7 +159,7 @@ class Mover(Trainer):
             many = sums[:, :1]
             centres = np.where(many >= 1, np.clip(sums[:, 1:] / np.maximum(many, 1.0), 0, 1), centres)
         rounded = sorted(
-            tuple(min(on_steps(float(one), self.learner.step), 1.0) for one in centre) for centre in centres
+            tuple(min(round_to_step(float(one), self.learner.step), 1.0) for one in centre) for centre in centres
         )
         return Centres(self.graded, tuple(rounded))
 

@@ -20,8 +20,8 @@ from discreet.core.holder_copy import read_holder_copy
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.learner import SEARCHED, exactly, learner_of
-from discreet.verbs.publish.recoding import at_hand
+from discreet.verbs.learn.learner import SEARCHED, exact_sums, learner_of
+from discreet.verbs.publish.recoding import on_recoding_engine
 
 CLAIM = "integral privacy"
 NOTE = "generators"
@@ -127,7 +127,7 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     """Learn from every set of people that was kept again, and see whether the claim of the release is true."""
     kept = evidence if isinstance(evidence, Generators) else Generators.load(evidence)
     learner = learner_of(kept.learner, kept.parameters)
-    frame = learner.frame(at_hand(table))
+    frame = learner.frame(on_recoding_engine(table))
     if frame.digest != kept.frame or frame.people != kept.people:
         raise BadInput(f"The sets are not of {table.card.name} as it is now.", hint="Give the table as it was.")
     trainer = learner.trainer(frame)
@@ -136,7 +136,7 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     for place in range(len(kept.sets)):
         who = kept.who(place)
         rows = frame.rows_of(who)
-        if trainer.train(rows, exactly).to_dict() == kept.model:
+        if trainer.train(rows, exact_sums).to_dict() == kept.model:
             different.add(frame.contents(rows))
             in_all &= who
     return Verified(

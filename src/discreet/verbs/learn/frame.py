@@ -36,7 +36,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True)
-class Listed:
+class CategoryFeature:
     """A column with declared values: its figure is the place of a value among them."""
 
     name: str
@@ -51,7 +51,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Graded:
+class NumberFeature:
     """A column with declared bounds: its figure is the number, or the days since 1970, moved into the bounds."""
 
     name: str
@@ -89,7 +89,7 @@ class Graded:
         return int(figure) if self.kind is Kind.INTEGER and figure == int(figure) else float(figure)
 
 
-Feature: TypeAlias = Listed | Graded
+Feature: TypeAlias = CategoryFeature | NumberFeature
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def features_of(table: Table, columns: Sequence[str], *, but: str | None = None,
     if graded and not columns:
         chosen = [column for column in chosen if column.kind in NUMBERS and column.bounds is not None]
     found = [feature_of(column) for column in chosen]
-    if graded and (other := next((one for one in found if isinstance(one, Listed)), None)):
+    if graded and (other := next((one for one in found if isinstance(one, CategoryFeature)), None)):
         raise BadInput(f"{other.name!r} has no numbers to compute with.", hint="Leave it out.")
     if not found:
         raise BadInput(f"{card.name} has no column to learn from.", hint="Declare bounds or categories on its card.")
@@ -184,11 +184,11 @@ def feature_of(column: Column) -> Feature:
     if column.kind is Kind.TIMESTAMP:
         raise BadInput(f"{column.name!r} holds times, which are not learnt from.", hint="Name the other columns: on …")
     if column.categories is not None:
-        return Listed(column.name, column.categories)
+        return CategoryFeature(column.name, column.categories)
     if isinstance(column.hierarchy, Taxonomy) and column.kind is Kind.TEXT:
-        return Listed(column.name, column.hierarchy.leaves)
+        return CategoryFeature(column.name, column.hierarchy.leaves)
     if column.kind is Kind.BOOLEAN:
-        return Listed(column.name, (False, True))
+        return CategoryFeature(column.name, (False, True))
     if column.bounds is None:
         what = "categories" if column.kind is Kind.TEXT else "bounds"
         raise NotDeclared(
@@ -196,7 +196,7 @@ def feature_of(column: Column) -> Feature:
             hint=f"Declare {what}, or leave the column out: name the others (columns=[…], or on COLUMNS).",
         )
     low, high = (figure_of(end) for end in column.bounds)
-    return Graded(column.name, column.kind, low, high)
+    return NumberFeature(column.name, column.kind, low, high)
 
 
 def target_of(table: Table, target: str) -> Feature:
@@ -260,24 +260,24 @@ def _short(figure: float) -> float:
 
 def plain(value: Any) -> Any:
     """Fields of a model as plain data: features with their values or bounds, tuples as lists."""
-    if isinstance(value, Listed):
+    if isinstance(value, CategoryFeature):
         return {"name": value.name, "values": list(value.values)}
-    if isinstance(value, Graded):
+    if isinstance(value, NumberFeature):
         return {"name": value.name, "kind": value.kind.value, "low": value.low, "high": value.high}
     return [plain(one) for one in value] if isinstance(value, tuple) else value
 
 
-def feature_read(data: object) -> Feature:
+def read_feature(data: object) -> Feature:
     """A feature that ``plain`` wrote, read back strictly."""
     if isinstance(data, Mapping) and "values" in data:
         read = fields(data, "a feature", name=str, values=list)
         if not all(isinstance(one, bool | int | float | Decimal | str | dt.date) for one in read["values"]):
             raise BadInput("a feature: values are not what they should be.")
-        return Listed(read["name"], tuple(read["values"]))
+        return CategoryFeature(read["name"], tuple(read["values"]))
     read = fields(data, "a feature", name=str, kind=str, low=float, high=float)
     if not read["low"] < read["high"]:
         raise BadInput("a feature: the lower bound is not below the upper one.")
     try:
-        return Graded(read["name"], Kind(read["kind"]), read["low"], read["high"])
+        return NumberFeature(read["name"], Kind(read["kind"]), read["low"], read["high"])
     except ValueError:
         raise BadInput(f"{read['kind']!r} is no kind of column.") from None

@@ -30,9 +30,9 @@ from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.verbs.learn.frame import Frame
-from discreet.verbs.learn.learner import Learn, Learner, Model, Noisily, Trainer, exactly
+from discreet.verbs.learn.learner import Learn, Learner, Model, NoisySums, Trainer, exact_sums
 from discreet.verbs.learn.search import Found, search
-from discreet.verbs.publish.recoding import prepared, require_table
+from discreet.verbs.publish.recoding import prepare, require_table
 
 
 def learn(
@@ -57,7 +57,7 @@ def learn(
             hint='Such as dc.Learn(dc.DecisionTree("income"), integral=20).',
         )
     require_places(to, holder=holder)
-    table = prepared(table, set(), quasi=False)
+    table = prepare(table, set(), quasi=False)
     learnt = release(_Learning(chosen, seed), table, to=to, holder=holder, progress=progress)
     if chosen.journal is not None:
         Path(chosen.journal).unlink(missing_ok=True)
@@ -203,11 +203,14 @@ def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compa
     """The model compared with one learnt from all people, and one with noise."""
     frame, inside = trainer.frame, found.pool.everybody
     rows, aside = frame.rows_of(inside), frame.rows_of(~inside)
-    models: dict[str, Model] = {f"integral, k = {learn.integral}": found.model, "plain": trainer.train(rows, exactly)}
+    models: dict[str, Model] = {
+        f"integral, k = {learn.integral}": found.model,
+        "plain": trainer.train(rows, exact_sums),
+    }
     per_person = 1 if card.unit is None else card.rows_per_unit
     if per_person is not None and np.bincount(frame.person).max() <= per_person:  # or the noise is not enough
         epsilon: Fraction = exact(learn.epsilon, "epsilon")
-        noise = Noisily(epsilon, learn.learner.queries, per_person)
+        noise = NoisySums(epsilon, learn.learner.queries, per_person)
         models[f"differentially private, ε = {float(epsilon):g}"] = trainer.train(rows, noise)
     scores = tuple((name, trainer.score(model, aside)) for name, model in models.items())
     return Compared(learn.learner.measure, int((~inside).sum()), scores)

@@ -29,7 +29,7 @@ from discreet.core.text import number
 from discreet.errors import BadInput, DataError
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import whole
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows
+from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows
 
 Tell: TypeAlias = Callable[[Figures, float], Figures]
 """Gives sums over rows to whoever learns: as they are, or with noise. The number says how much one row moves them, all
@@ -64,9 +64,9 @@ class Trainer:
     frame: Frame
 
     @cached_property
-    def graded(self) -> tuple[Graded, ...]:
+    def graded(self) -> tuple[NumberFeature, ...]:
         """The features that are numbers."""
-        return tuple(one for one in self.frame.features if isinstance(one, Graded))
+        return tuple(one for one in self.frame.features if isinstance(one, NumberFeature))
 
     def train(self, rows: Rows, tell: Tell) -> Model:
         """What is learnt from these rows: a function of them and of what the card declares, and of nothing else."""
@@ -111,13 +111,13 @@ class Learner(Checked):
         return said | ({"columns": list(columns)} if columns else {})
 
 
-def exactly(sums: Figures, moved: float) -> Figures:
+def exact_sums(sums: Figures, moved: float) -> Figures:
     """Sums as they are."""
     return sums
 
 
 @dataclass(frozen=True)
-class Noisily:
+class NoisySums:
     """Sums with Laplace noise: learning one model loses ``epsilon`` for each person.
 
     Why this is private: sums are counted in 2**-20, and rounding moves each by less than one more; noise of scale
@@ -142,7 +142,7 @@ def digest_of(model: Model) -> str:
     return sha256(dumps(model.to_dict()).encode()).hexdigest()
 
 
-def on_steps(value: float, step: float) -> float:
+def round_to_step(value: float, step: float) -> float:
     """``value`` rounded to a multiple of ``step``, and never minus zero."""
     return float(f"{round(value / step) * step:.12g}") + 0.0
 

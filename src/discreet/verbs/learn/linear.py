@@ -22,19 +22,19 @@ from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.learn.frame import (
+    CategoryFeature,
     Feature,
     Figures,
     Frame,
-    Graded,
-    Listed,
+    NumberFeature,
     Rows,
     cells_of,
-    feature_read,
     features_of,
     plain,
+    read_feature,
     target_of,
 )
-from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, on_steps
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, round_to_step
 
 _RIDGE = 1e-6
 """Ridge, as a share of the rows: columns that say the same share their weight."""
@@ -45,7 +45,7 @@ class Linear:
     """A linear model, as plain data."""
 
     kind: ClassVar[str] = "linear"
-    target: Graded
+    target: NumberFeature
     features: tuple[Feature, ...]
     intercept: float
     coefficients: tuple[float, ...]
@@ -58,7 +58,7 @@ class Linear:
 
     def figures(self, figures: Figures) -> Figures:
         """Predictions for rows of figures."""
-        told = self.intercept + designed(self.features, figures) @ np.array(self.coefficients)
+        told = self.intercept + design_matrix(self.features, figures) @ np.array(self.coefficients)
         low, high = self.target.low, self.target.high
         return np.asarray(low + np.clip(told, 0.0, 1.0) * (high - low), np.float64)
 
@@ -69,10 +69,10 @@ class Linear:
     @classmethod
     def from_dict(cls, data: object) -> Linear:
         read = fields(data, "a linear model", kind=str, target=dict, features=list, intercept=float, coefficients=list)
-        target = feature_read(read["target"])
-        made = tuple(feature_read(one) for one in read["features"])
+        target = read_feature(read["target"])
+        made = tuple(read_feature(one) for one in read["features"])
         told = tuple(float(one) for one in read["coefficients"])
-        if not isinstance(target, Graded) or len(told) != len(terms(made)):
+        if not isinstance(target, NumberFeature) or len(told) != len(terms(made)):
             raise BadInput("This is no linear model: its target has bounds, and there is a coefficient for each term.")
         return cls(target, made, read["intercept"], told)
 
@@ -103,13 +103,13 @@ class LinearModel(Learner):
     def frame(self, table: Table) -> Frame:
         """The target is the last column; rows with a missing value are left out."""
         target = target_of(table, self.target)
-        if not isinstance(target, Graded) or target.kind is Kind.DATE:
+        if not isinstance(target, NumberFeature) or target.kind is Kind.DATE:
             raise BadInput(f"A linear model tells numbers, and {self.target!r} has values.", hint="Use tree.")
         features = (*features_of(table, self.columns, but=self.target), target)
         return Frame.of(table, features, [one.name for one in features])
 
-    def trainer(self, frame: Frame) -> Fitter:
-        return Fitter(self, frame)
+    def trainer(self, frame: Frame) -> LinearTrainer:
+        return LinearTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
         return (
@@ -118,21 +118,21 @@ class LinearModel(Learner):
         )
 
 
-class Fitter(Trainer):
+class LinearTrainer(Trainer):
     """A frame as a matrix."""
 
     @cached_property
     def _matrix(self) -> Figures:
         """One, the terms, and the target."""
         features, target = self.frame.features[:-1], self._target
-        inside = designed(features, self.frame.figures[:, :-1])
+        inside = design_matrix(features, self.frame.figures[:, :-1])
         ones = np.ones((len(inside), 1))
         return np.concatenate([ones, inside, target.scaled(self.frame.figures[:, -1:])], axis=1)
 
     @property
-    def _target(self) -> Graded:
+    def _target(self) -> NumberFeature:
         target = self.frame.features[-1]
-        assert isinstance(target, Graded)  # noqa: S101  # LinearModel.frame has looked
+        assert isinstance(target, NumberFeature)  # noqa: S101  # LinearModel.frame has looked
         return target
 
     def train(self, rows: Rows, tell: Tell) -> Linear:
@@ -145,7 +145,7 @@ class Fitter(Trainer):
         products = np.triu(products) + np.triu(products, 1).T
         inner = products[:-1, :-1] + _RIDGE * max(products[0, 0], 1.0) * np.eye(size - 1)
         found = np.linalg.lstsq(inner, products[:-1, -1], rcond=None)[0]
-        first, *others = (on_steps(float(one), self.learner.step) for one in found)
+        first, *others = (round_to_step(float(one), self.learner.step) for one in found)
         return Linear(self._target, self.frame.features[:-1], first, tuple(others))
 
     def score(self, model: Linear, rows: Rows) -> float:
@@ -160,16 +160,18 @@ def terms(features: tuple[Feature, ...]) -> list[str]:
     """Names of the terms that the coefficients belong to."""
     found = []
     for one in features:
-        found += [f"{one.name} = {value}" for value in one.values[1:]] if isinstance(one, Listed) else [one.name]
+        found += (
+            [f"{one.name} = {value}" for value in one.values[1:]] if isinstance(one, CategoryFeature) else [one.name]
+        )
     return found
 
 
-def designed(features: tuple[Feature, ...], figures: Figures) -> Figures:
+def design_matrix(features: tuple[Feature, ...], figures: Figures) -> Figures:
     """Rows × terms, from 0 to 1; NaN where a value is missing."""
     columns = []
     for place, one in enumerate(features):
         held = figures[:, place]
-        if isinstance(one, Graded):
+        if isinstance(one, NumberFeature):
             columns.append(one.scaled(held))
         else:
             columns += [np.where(np.isnan(held), np.nan, held == code) for code in range(1, len(one.values))]

@@ -36,7 +36,7 @@ from discreet.errors import BadInput, DataError, NoPromise
 from discreet.noise.masking import Draws
 from discreet.releases.method import Progress
 from discreet.verbs.learn.frame import Frame, Rows
-from discreet.verbs.learn.learner import Learn, Learner, Model, Trainer, digest_of, exactly
+from discreet.verbs.learn.learner import Learn, Learner, Model, Trainer, digest_of, exact_sums
 
 _BATCH = 20
 """Samples learnt from at a time."""
@@ -156,7 +156,7 @@ def _aside(learn: Learn, people: int) -> int:
 
 def model_of(trainer: Trainer, who: NDArray[np.bool_]) -> Model:
     """The model learnt from these people."""
-    return trainer.train(trainer.frame.rows_of(who), exactly)
+    return trainer.train(trainer.frame.rows_of(who), exact_sums)
 
 
 def _chosen(

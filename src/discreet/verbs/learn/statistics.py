@@ -18,8 +18,8 @@ from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, feature_read, features_of, plain
-from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, exactly, on_steps
+from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows, features_of, plain, read_feature
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, exact_sums, round_to_step
 
 Of = Literal["mean", "median", "deviation"]
 _BINS = 1000
@@ -32,7 +32,7 @@ class Summary:
 
     kind: ClassVar[str] = "statistics"
     of: str
-    features: tuple[Graded, ...]
+    features: tuple[NumberFeature, ...]
     shares: tuple[float, ...]
 
     @property
@@ -50,7 +50,7 @@ class Summary:
     @classmethod
     def from_dict(cls, data: object) -> Summary:
         read = fields(data, "statistics", kind=str, of=str, features=list, shares=list)
-        made = tuple(one for one in map(feature_read, read["features"]) if isinstance(one, Graded))
+        made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         if read["of"] not in get_args(Of) or len(made) != len(read["shares"]) or len(made) < len(read["features"]):
             raise BadInput("These are no statistics: each column has bounds, and a figure.")
         return cls(read["of"], made, tuple(float(one) for one in read["shares"]))
@@ -63,13 +63,13 @@ class Summary:
     def __str__(self) -> str:
         return "\n".join(f"{self.of} of {one.name}: {self._shown(one)}" for one in self.features)
 
-    def _shown(self, one: Graded) -> str:
+    def _shown(self, one: NumberFeature) -> str:
         figure = self.figures[one.name]
         if one.kind is not Kind.DATE:
             return f"{figure:,.12g}"
         return f"{figure:,.12g} days" if self.of == "deviation" else str(one.shown(figure))
 
-    def _figure(self, one: Graded, share: float) -> float:
+    def _figure(self, one: NumberFeature, share: float) -> float:
         return one.unscaled(share) - (one.low if self.of == "deviation" else 0.0)
 
 
@@ -97,27 +97,27 @@ class Statistics(Learner):
                 raise DataError(f"No value of {one.name!r} is known.", hint="Leave it out: name the other columns.")
         return made
 
-    def trainer(self, frame: Frame) -> Summer:
-        return Summer(self, frame)
+    def trainer(self, frame: Frame) -> StatisticsTrainer:
+        return StatisticsTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
         told = f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound."
         return (told, f"It is looked for in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
 
 
-class Summer(Trainer):
+class StatisticsTrainer(Trainer):
     """A frame to be summed up."""
 
     def train(self, rows: Rows, tell: Tell) -> Summary:
         """A column of which no value is known is left out."""
         shares = self._shares(rows, tell)
         told = [(one, float(share)) for one, share in zip(self.graded, shares, strict=True) if not np.isnan(share)]
-        rounded = tuple(min(on_steps(share, self.learner.step), 1.0) for _, share in told)
+        rounded = tuple(min(round_to_step(share, self.learner.step), 1.0) for _, share in told)
         return Summary(self.learner.of, tuple(one for one, _ in told), rounded)
 
     def score(self, model: Summary, rows: Rows) -> float:
         """One less the mean distance from what these rows give; who knows nothing of a column guesses the middle."""
-        truth = self._shares(rows, exactly)
+        truth = self._shares(rows, exact_sums)
         known = dict(zip(model.features, model.shares, strict=True))
         far = np.abs(np.array([known.get(one, 0.5) for one in self.graded]) - truth)
         return 1 - float(np.mean(far[~np.isnan(far)])) if not np.isnan(far).all() else 0.0

@@ -27,7 +27,17 @@ from discreet.core.markup import drawing, tag
 from discreet.core.picture import Picture
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Listed, Rows, cells_of, features_of, figure_of, target_of
+from discreet.verbs.learn.frame import (
+    CategoryFeature,
+    Figures,
+    Frame,
+    NumberFeature,
+    Rows,
+    cells_of,
+    features_of,
+    figure_of,
+    target_of,
+)
 from discreet.verbs.learn.learner import Learner, Tell, Trainer
 from discreet.verbs.publish.mask.values import numbers
 
@@ -67,7 +77,7 @@ class Tree:
 
     def predict(self, rows: pa.Table) -> pa.Array[Any]:
         """The answer for each row."""
-        places, answers = answered(self.root, rows.num_rows, lambda branch: _passes(branch, rows))
+        places, answers = leaf_answers(self.root, rows.num_rows, lambda branch: _passes(branch, rows))
         told: pa.Array[Any] = pa.array([answers[place] for place in places.tolist()])
         return told
 
@@ -81,13 +91,13 @@ class Tree:
 
     def picture(self) -> Picture:
         """The tests from the top down, what passes first."""
-        return lines_drawn(f"A tree for {self.target}", list(_lines(self.root)), "What passes a test goes on above.")
+        return draw_lines(f"A tree for {self.target}", list(_lines(self.root)), "What passes a test goes on above.")
 
     def __str__(self) -> str:
         return "\n".join(f"{'  ' * depth}{text}" for depth, text in _lines(self.root))
 
 
-def answered(root: Node, rows: int, passes: Passes) -> tuple[NDArray[np.int64], list[Scalar]]:
+def leaf_answers(root: Node, rows: int, passes: Passes) -> tuple[NDArray[np.int64], list[Scalar]]:
     """For each row the place of its answer among all leaves' answers."""
     places = np.zeros(rows, np.int64)
     answers: list[Scalar] = []
@@ -148,7 +158,7 @@ _STYLE = (
 )
 
 
-def lines_drawn(title: str, lines: Sequence[tuple[int, str]], caption: str) -> Picture:
+def draw_lines(title: str, lines: Sequence[tuple[int, str]], caption: str) -> Picture:
     """Each line is moved in by its depth, and joined to the last one before it that is less deep."""
     drawn = []
     last: dict[int, int] = {}
@@ -194,7 +204,7 @@ class DecisionTree(Learner):
     def frame(self, table: Table) -> Frame:
         """The target is the last column."""
         target = target_of(table, self.target)
-        if not isinstance(target, Listed):
+        if not isinstance(target, CategoryFeature):
             raise BadInput(
                 f"A tree tells values that are declared, and {self.target!r} is a number.", hint="Use linear."
             )
@@ -203,8 +213,8 @@ class DecisionTree(Learner):
         features = features_of(table, self.columns, but=self.target)
         return Frame.of(table, (*features, target), (self.target,))
 
-    def trainer(self, frame: Frame) -> Grower:
-        return Grower(self, frame)
+    def trainer(self, frame: Frame) -> TreeTrainer:
+        return TreeTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
         return (
@@ -214,20 +224,21 @@ class DecisionTree(Learner):
         )
 
 
-class Grower(Trainer):
+class TreeTrainer(Trainer):
     """A frame as codes, and all tests there can be."""
 
     @cached_property
-    def _target(self) -> Listed:
+    def _target(self) -> CategoryFeature:
         target = self.frame.features[-1]
-        assert isinstance(target, Listed)  # noqa: S101  # DecisionTree.frame has looked
+        assert isinstance(target, CategoryFeature)  # noqa: S101  # DecisionTree.frame has looked
         return target
 
     @cached_property
     def _edges(self) -> list[Figures]:
         """Thresholds of each feature; none for categories."""
         return [
-            one.edges(self.learner.grid) if isinstance(one, Graded) else np.empty(0) for one in self.frame.features[:-1]
+            one.edges(self.learner.grid) if isinstance(one, NumberFeature) else np.empty(0)
+            for one in self.frame.features[:-1]
         ]
 
     @cached_property
@@ -236,7 +247,7 @@ class Grower(Trainer):
         found = []
         for place, (one, edges) in enumerate(zip(self.frame.features[:-1], self._edges, strict=True)):
             figures = self.frame.figures[:, place]
-            codes = np.searchsorted(edges, figures, side="right") if isinstance(one, Graded) else figures
+            codes = np.searchsorted(edges, figures, side="right") if isinstance(one, NumberFeature) else figures
             found.append(np.where(np.isnan(figures), _size(one, edges) - 1, codes).astype(np.int64))
         return np.stack(found, axis=1)
 
@@ -257,7 +268,7 @@ class Grower(Trainer):
         """A feature and a code: below it, or the very same."""
         found = []
         for place, (one, edges) in enumerate(zip(self.frame.features[:-1], self._edges, strict=True)):
-            if isinstance(one, Graded):
+            if isinstance(one, NumberFeature):
                 found += [(place, code) for code in range(1, len(edges) + 1)]
             else:
                 found += [(place, code) for code in range(len(one.values))]
@@ -269,8 +280,8 @@ class Grower(Trainer):
         made = np.zeros((len(self._tests), int(self._starts[-1])))
         for row, (place, code) in enumerate(self._tests):
             start = self._starts[place]
-            first = start if isinstance(self.frame.features[place], Graded) else start + code
-            last = start + code if isinstance(self.frame.features[place], Graded) else start + code + 1
+            first = start if isinstance(self.frame.features[place], NumberFeature) else start + code
+            last = start + code if isinstance(self.frame.features[place], NumberFeature) else start + code + 1
             made[row, first:last] = 1.0
         return made
 
@@ -309,11 +320,11 @@ class Grower(Trainer):
 
         def passes(branch: Branch) -> NDArray[np.bool_]:
             one = self.frame.features[at[branch.column]]
-            if isinstance(one, Listed):
+            if isinstance(one, CategoryFeature):
                 return np.asarray(figures[:, at[branch.column]] == one.values.index(branch.value))
             return np.asarray(figures[:, at[branch.column]] < figure_of(branch.value))
 
-        places, said = answered(model.root, len(rows), passes)
+        places, said = leaf_answers(model.root, len(rows), passes)
         told = np.array([self._target.values.index(one) for one in said])[places]
         return float(np.mean(told == figures[:, -1])) if len(rows) else 0.0
 
@@ -350,7 +361,7 @@ class Grower(Trainer):
         on = chosen >= 0
         rows, node, chosen = rows[on], node[on], chosen[on]
         places, codes = (np.array(self._tests, np.int64).reshape(-1, 2)[chosen]).T
-        graded = np.array([isinstance(one, Graded) for one in self.frame.features])[places]
+        graded = np.array([isinstance(one, NumberFeature) for one in self.frame.features])[places]
         held = self._codes[rows, places]
         passed = np.where(graded, held < codes, held == codes)
         return 2 * node + ~passed, rows
@@ -363,14 +374,14 @@ class Grower(Trainer):
             return yes  # a test that changes nothing is none
         place, code = self._tests[tests[one]]
         feature = self.frame.features[place]
-        if isinstance(feature, Listed):
+        if isinstance(feature, CategoryFeature):
             return Branch(feature.name, "=", feature.values[code], yes, no)
         return Branch(feature.name, "<", feature.shown(float(self._edges[place][code - 1])), yes, no)
 
 
-def _size(one: Graded | Listed, edges: Figures) -> int:
+def _size(one: NumberFeature | CategoryFeature, edges: Figures) -> int:
     """Number of codes, that of missing values among them."""
-    return (len(edges) + 1 if isinstance(one, Graded) else len(one.values)) + 1
+    return (len(edges) + 1 if isinstance(one, NumberFeature) else len(one.values)) + 1
 
 
 def _purity(counts: Figures, sizes: Figures) -> Figures:

@@ -102,11 +102,11 @@ class Search:
 
     def _gather(self, reach: Integers) -> None:
         order = np.lexsort((self._entropy.words(len(reach)), reach))
-        of = regroup.gather(self._points, self._near, order, self._terms.smallest)
+        of = regroup.gather_classes(self._points, self._near, order, self._terms.smallest)
         if of.max(initial=-1) < 0:
             of[:] = 1
         self._parts = partition(self._points, of)
-        regroup.place(self._parts, self._near, self._terms.limit)
+        regroup.place_points(self._parts, self._near, self._terms.limit)
 
     def _descend(self) -> bool:
         """Split the whole table again and again; whether the table as one class is allowed."""

@@ -21,9 +21,9 @@ from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Progress
 from discreet.utility.quality import figures
-from discreet.verbs.publish.model_pruning import Rules
+from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.recoding import Recoding, published_columns, require_levels, require_quasi
-from discreet.verbs.publish.tuples import Tuples, breaking, local_models, merged, tuples_of
+from discreet.verbs.publish.tuples import Tuples, breaking, local_models, merge_spread, tuples_of
 
 
 @declare(RECODERS, "dummies", rank=4)
@@ -94,7 +94,7 @@ class AddDummies(Checked):
         """The class of each dummy: as many as every class needs to be large enough, then one at a time for those that
         still break a model."""
         most = int(exact(self.most, "most") * classes.rows)
-        lack = np.maximum(Rules(models, 0).smallest - classes.sizes, 0)
+        lack = np.maximum(PruningRules(models, 0).smallest - classes.sizes, 0)
         places = np.repeat(np.arange(len(lack)), lack)
         found = np.zeros(0, dtype=np.int64)
         while True:
@@ -145,7 +145,7 @@ def _with(spread: Spread, places: Integers, rows: pa.Table, count: int) -> Sprea
         np.concatenate([spread.codes, codes.to_numpy(zero_copy_only=False).astype(np.int64)]),
         np.concatenate([spread.counts, np.ones(len(places), dtype=np.int64)]),
     )
-    return merged(more, np.arange(count), count)
+    return merge_spread(more, np.arange(count), count)
 
 
 def _added(table: Table, labels: pa.Table, rest: pa.Table) -> pa.Table:

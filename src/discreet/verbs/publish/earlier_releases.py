@@ -27,7 +27,7 @@ from discreet.core.table import Table, count_name
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all
-from discreet.verbs.publish.recoding import Labelled, Names, Recoding, at_hand, recoded
+from discreet.verbs.publish.recoding import Labelled, Names, Recoding, on_recoding_engine, recode_rows
 from discreet.verbs.publish.report import Sizes
 from discreet.verbs.publish.tuples import keys_of
 
@@ -78,14 +78,14 @@ class Joint:
         )
 
 
-def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
+def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
     """Verdicts on the ``given`` releases of ``table`` together with a new one, recoded like this."""
     if any(model.reference is not None for model in require):
         raise BadInput(
             "A model that compares with a population cannot be checked over several releases.",
             hint="Leave it out of what is required, or leave the earlier releases out.",
         )
-    table = at_hand(table)
+    table = on_recoding_engine(table)
     names = table.quasi()
     everything, labels, present = table, list[Column](), list[str]()
     for place, one in enumerate([*(_recoding_of(table, release) for release in given), recoding]):
@@ -125,21 +125,21 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     payload = with_rows(release).payload
     if not isinstance(payload, pa.Table):
         raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
-    released = _sizes(payload, names, release.title)
+    class_sizes = _sizes(payload, names, release.title)
     _require_same_quasi(release, names)
     levels = release.recipe.parameters.get("levels")
     if key is not None:
         found = Recoding(mapping=_mapping(key, names))
     elif isinstance(levels, dict) and set(levels) == set(names):
         counted = table.histogram(levels=levels)
-        gone = pa.array([key not in released for key in keys_of(counted, names)], pa.bool_())
+        gone = pa.array([key not in class_sizes for key in keys_of(counted, names)], pa.bool_())
         found = Recoding(levels=levels, dropped=counted.filter(gone).select(list(names)))
     else:
         raise _untold(release)
-    again = recoded(table, found).histogram()
+    again = recode_rows(table, found).histogram()
     there = _counts(again, names, count_name(names))
     dummies = bool(release.recipe.parameters.get("dummies"))
-    if there != released and not (dummies and all(released.get(key, 0) >= size for key, size in there.items())):
+    if there != class_sizes and not (dummies and all(class_sizes.get(key, 0) >= size for key, size in there.items())):
         raise BadInput(
             f"{release.title!r} was not made of {table.card.name} as it is now: its classes are others.",
             hint="Give the table that it was made of.",
@@ -204,7 +204,7 @@ def _listed(titles: Sequence[str]) -> str:
     return " and ".join(f"“{title}”" for title in titles)
 
 
-def released(folder: str | Path, card: Card) -> Table:
+def read_release(folder: str | Path, card: Card) -> Table:
     """The rows of a published release, every file checked against its hash, with the roles that ``card`` gives them.
 
     Quasi-identifiers are what the release shows of them: labels, of whatever kind.

@@ -30,9 +30,9 @@ from discreet.errors import NoPromise
 from discreet.models.model import Model, parts_of, population_of
 from discreet.releases.method import Progress
 from discreet.utility.quality import Granularity, Quality, figures
-from discreet.verbs.publish.lattice import Gone, Lump, Node, Score, Space, score_of
-from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recoding import Recoding, allowed, require_levels, require_quasi
+from discreet.verbs.publish.lattice import Lattice, Node, NodeClasses, Score, Suppressed, score_of
+from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_levels, require_quasi
 from discreet.verbs.publish.tuples import Tuples, refusal, require_beside, tuples_of
 
 Levels: TypeAlias = int | range | tuple[int, int]
@@ -66,9 +66,9 @@ class Generalize(Checked):
 
     def search(self, tuples: Tuples, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The same for the tuples of a table: no rows are needed."""
-        space = Space(tuples, self._limits(tuples))
-        limit = min(allowed(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
-        rules = Rules(require, limit, self.quality.sensitive)
+        space = Lattice(tuples, self._limits(tuples))
+        limit = min(allowed_suppressions(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
+        rules = PruningRules(require, limit, self.quality.sensitive)
         score = score_of(space, self.quality, rules.smallest)
         search = Search(space, rules, score, limit)
         found = search.run(self.time_limit, progress)
@@ -84,7 +84,7 @@ class Generalize(Checked):
             found[name] = require_levels(name, given, _span(given), heights[name])
         return found
 
-    def _result(self, space: Space, rules: Rules, score: Score, found: Found, tried: int) -> Recoding:
+    def _result(self, space: Lattice, rules: PruningRules, score: Score, found: Found, tried: int) -> Recoding:
         tuples, levels = space.tuples, space.levels(found.node)
         lump, groups = space.coarsen(space.whole(rules.sensitive), found.node)
         sizes = lump.classes.sizes
@@ -180,8 +180,8 @@ class Found:
 class _Rows(NamedTuple):
     """Rows as classes, and those that were set aside as suppressed."""
 
-    lump: Lump
-    gone: Gone
+    lump: NodeClasses
+    gone: Suppressed
 
 
 class _Box(NamedTuple):
@@ -189,7 +189,7 @@ class _Box(NamedTuple):
 
     low: Node
     high: Node
-    gone: Gone
+    gone: Suppressed
     """Rows that are suppressed at every node."""
     rows: _Rows | None
     """All rows, of which some that are gone were set aside; ``None``: to be formed again."""
@@ -202,7 +202,7 @@ class _Box(NamedTuple):
 class Search:
     """A branch-and-bound search for the best node."""
 
-    def __init__(self, space: Space, rules: Rules, score: Score, limit: int) -> None:
+    def __init__(self, space: Lattice, rules: PruningRules, score: Score, limit: int) -> None:
         """``limit``: number of rows that may be suppressed."""
         self._space, self._rules, self._score, self._limit = space, rules, score, limit
         self._tuples = space.whole(rules.watched)
@@ -338,7 +338,7 @@ class Search:
             worth = self._settle(node, lump)
         return self._record(node, worth)
 
-    def _settle(self, node: Node, lump: Lump) -> float:
+    def _settle(self, node: Node, lump: NodeClasses) -> float:
         """Score of a node when models that do not absorb are judged too, which may depend on all rows."""
         if self._judged is not None:
             lump = self._space.coarsen(self._judged, node)[0]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Integers
 from discreet.utility.quality import ByClass, ByColumn, Quality
-from discreet.verbs.publish.tuples import Tuples, merged
+from discreet.verbs.publish.tuples import Tuples, merge_spread
 
 Node: TypeAlias = tuple[int, ...]
 """For each column the position of its level among those worth trying."""
@@ -27,7 +27,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 
-class Lump(NamedTuple):
+class NodeClasses(NamedTuple):
     """The classes at a node, of all rows or some."""
 
     node: Node
@@ -38,7 +38,7 @@ class Lump(NamedTuple):
     classes: Classes
 
 
-class Space:
+class Lattice:
     """The lattice of levels over the tuples of a table.
 
     A level that tells the same values apart as the one below it is left out: it would cost more and bring nothing.
@@ -78,15 +78,15 @@ class Space:
         """The level of each column."""
         return tuple(levels[place] for levels, place in zip(self.choices, node, strict=True))
 
-    def whole(self, sensitive: Sequence[str]) -> Lump:
+    def whole(self, sensitive: Sequence[str]) -> NodeClasses:
         """All tuples at the bottom, each by itself, with the spreads of some columns."""
         spreads = {name: self.tuples.spreads[name] for name in sensitive}
         members = np.arange(len(self.tuples.counts), dtype=np.uint32)
-        return Lump(
+        return NodeClasses(
             self.bottom, members, self._keys, Classes(self.tuples.counts, spreads, None, self.tuples.population)
         )
 
-    def coarsen(self, lump: Lump, node: Node) -> tuple[Lump, Members]:
+    def coarsen(self, lump: NodeClasses, node: Node) -> tuple[NodeClasses, Members]:
         """The classes at ``node``, put together from finer ones, and in which of them each of those is."""
         old = lump.classes
         numbers, first, keys, sizes = self._kernels.coarsen(
@@ -100,23 +100,23 @@ class Space:
             self._up,
         )
         if not old.spreads and old.population is None:
-            return Lump(node, first, keys, Classes(sizes)), numbers
+            return NodeClasses(node, first, keys, Classes(sizes)), numbers
         wide = numbers.astype(np.int64)
-        spreads = {name: merged(spread, wide, len(sizes)) for name, spread in old.spreads.items()}
+        spreads = {name: merge_spread(spread, wide, len(sizes)) for name, spread in old.spreads.items()}
         people = None
         if old.population is not None:
             people = np.zeros(len(sizes), dtype=np.int64)
             np.add.at(people, wide, old.population)
-        return Lump(node, first, keys, Classes(sizes, spreads, None, people, old.outside)), numbers
+        return NodeClasses(node, first, keys, Classes(sizes, spreads, None, people, old.outside)), numbers
 
-    def part(self, lump: Lump, numbers: Members, kept: Booleans) -> Lump:
+    def part(self, lump: NodeClasses, numbers: Members, kept: Booleans) -> NodeClasses:
         """The classes that are merged into one that is kept; ``numbers`` says into which each is merged."""
         old = lump.classes
         keys, members, sizes = self._kernels.part(lump.keys, lump.members, old.sizes, numbers, kept)
         plain = not old.spreads and old.population is None
-        return Lump(lump.node, members, keys, Classes(sizes) if plain else old.keeping(kept[numbers]))
+        return NodeClasses(lump.node, members, keys, Classes(sizes) if plain else old.keeping(kept[numbers]))
 
-    def tally(self, lump: Lump, numbers: Members | None, kept: Booleans) -> tuple[Floats, int]:
+    def tally(self, lump: NodeClasses, numbers: Members | None, kept: Booleans) -> tuple[Floats, int]:
         """Of those that go into a class that is not kept (``None``: are one): how many rows have each value, the values
         of all columns in one line (see ``offsets``); and how many there are."""
         into = self._each[: len(lump.members)] if numbers is None else numbers
@@ -174,7 +174,7 @@ def _telling(codes: npt.NDArray[np.int32], levels: Sequence[int]) -> tuple[int, 
     return tuple(found)
 
 
-class Gone(NamedTuple):
+class Suppressed(NamedTuple):
     """Suppressed rows: how many have each value, and what each column loses at each level with them: the total over
     all cells, and its score."""
 
@@ -189,37 +189,37 @@ class Score(Protocol):
 
     exact: bool = False
     """Whether bounds are much better when all that is sure to be suppressed is set aside."""
-    nothing: Gone
+    nothing: Suppressed
     """When nothing is suppressed."""
 
-    def more(self, gone: Gone, tally: Floats, rows: int) -> Gone:
+    def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
         """``gone`` and further suppressed rows."""
 
-    def worth(self, node: Node, gone: Gone, classes: Classes, kept: Booleans) -> float:
+    def worth(self, node: Node, gone: Suppressed, classes: Classes, kept: Booleans) -> float:
         """Score of a node where ``gone`` are suppressed and those ``classes`` are kept that are."""
         return self.floor(node, gone)
 
-    def least(self, node: Node, gone: Gone, rows: int) -> float:
+    def least(self, node: Node, gone: Suppressed, rows: int) -> float:
         """Lower bound for a node where ``gone`` and any other ``rows``, this many, are suppressed."""
         return self.floor(node, gone)
 
-    def floor(self, low: Node, gone: Gone) -> float:
+    def floor(self, low: Node, gone: Suppressed) -> float:
         """Lower bound for every node no finer than ``low`` in any column, when ``gone`` are suppressed in all."""
         return -inf
 
-    def beyond(self, low: Node, high: Node, gone: Gone) -> float:
+    def beyond(self, low: Node, high: Node, gone: Suppressed) -> float:
         """Lower bound for every node between two but ``low`` itself."""
         return inf if low == high else -inf
 
-    def between(self, high: Node, gone: Gone, lump: Lump) -> float:
+    def between(self, high: Node, gone: Suppressed, lump: NodeClasses) -> float:
         """Lower bound between two nodes, when ``lump`` are the classes of the finer one without ``gone``."""
         return -inf
 
-    def clip(self, low: Node, high: Node, gone: Gone, best: float) -> Node:
+    def clip(self, low: Node, high: Node, gone: Suppressed, best: float) -> Node:
         """The coarser end of what is left between two nodes without those that are surely no better than ``best``."""
         return high
 
-    def widest(self, low: Node, high: Node, gone: Gone) -> int:
+    def widest(self, low: Node, high: Node, gone: Suppressed) -> int:
         """The column to cut between two nodes: where they differ most in labels, and in what these cost."""
 
     def loss(self, score: float) -> float:
@@ -227,7 +227,7 @@ class Score(Protocol):
         return score
 
 
-def score_of(space: Space, quality: Quality, smallest: int) -> Score:
+def score_of(space: Lattice, quality: Quality, smallest: int) -> Score:
     """The score of a quality measure; ``smallest``: the least number of rows in a class that may be kept."""
     if isinstance(quality, ByColumn):
         return ColumnScore(space, quality)
@@ -239,7 +239,7 @@ def score_of(space: Space, quality: Quality, smallest: int) -> Score:
 class ColumnScore(Score):
     """The sum over columns of a figure that depends on the column's level and on who is suppressed."""
 
-    def __init__(self, space: Space, quality: ByColumn) -> None:
+    def __init__(self, space: Lattice, quality: ByColumn) -> None:
         self._space, self._quality, self._rows = space, quality, space.tuples.rows
         whole = space.whole(())
         rows, _ = space.tally(whole, None, np.zeros(len(whole.members), dtype=np.bool_))
@@ -259,11 +259,11 @@ class ColumnScore(Score):
         self._most = [[1 - float(level.max(initial=0)) for level in cells] for cells in self._cells]
         self.nothing = self._gone(0, np.zeros(space.offsets[-1]), self._base)
 
-    def more(self, gone: Gone, tally: Floats, rows: int) -> Gone:
+    def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
         tally = gone.tally + tally
         return self._gone(gone.rows + rows, tally, self._suppressing(tally))
 
-    def least(self, node: Node, gone: Gone, rows: int) -> float:
+    def least(self, node: Node, gone: Suppressed, rows: int) -> float:
         if not self._quality.linear:
             return self.floor(node, gone)
         totals = [
@@ -271,14 +271,14 @@ class ColumnScore(Score):
         ]
         return float(sum(self._scores(np.array(totals)).tolist()))
 
-    def floor(self, low: Node, gone: Gone) -> float:
+    def floor(self, low: Node, gone: Suppressed) -> float:
         return sum(map(getitem, gone.scores, low))
 
-    def beyond(self, low: Node, high: Node, gone: Gone) -> float:
+    def beyond(self, low: Node, high: Node, gone: Suppressed) -> float:
         steps = [scores[a + 1] - scores[a] for scores, a, b in zip(gone.scores, low, high, strict=True) if a < b]
         return self.floor(low, gone) + min(steps, default=inf)
 
-    def clip(self, low: Node, high: Node, gone: Gone, best: float) -> Node:
+    def clip(self, low: Node, high: Node, gone: Suppressed, best: float) -> Node:
         room = best - self.floor(low, gone)
         if room == inf:
             return high
@@ -290,7 +290,7 @@ class ColumnScore(Score):
             found.append(most)
         return tuple(found)
 
-    def widest(self, low: Node, high: Node, gone: Gone) -> int:
+    def widest(self, low: Node, high: Node, gone: Suppressed) -> int:
         spans = [
             (scores[b] - scores[a]) * (labels[(a + b) // 2] - labels[b]) if a < b else -1.0
             for scores, labels, a, b in zip(gone.scores, self._space.labels, low, high, strict=True)
@@ -300,8 +300,8 @@ class ColumnScore(Score):
     def loss(self, score: float) -> float:
         return self._quality.total(score, len(self._cells))
 
-    def _gone(self, rows: int, tally: Floats, totals: Floats) -> Gone:
-        return Gone(rows, tally, totals.tolist(), self._scores(totals).tolist())
+    def _gone(self, rows: int, tally: Floats, totals: Floats) -> Suppressed:
+        return Suppressed(rows, tally, totals.tolist(), self._scores(totals).tolist())
 
     def _scores(self, totals: Floats) -> Floats:
         return self._quality.score(self._quality.column(totals, self._rows))
@@ -325,21 +325,21 @@ class ClassScore(Score):
 
     exact: bool = True
 
-    def __init__(self, space: Space, quality: ByClass, smallest: int) -> None:
+    def __init__(self, space: Lattice, quality: ByClass, smallest: int) -> None:
         self._space, self._quality, self._smallest = space, quality, smallest
         self._rows = space.tuples.rows
-        self.nothing = Gone(0, np.zeros(0), [], [])
+        self.nothing = Suppressed(0, np.zeros(0), [], [])
 
-    def more(self, gone: Gone, tally: Floats, rows: int) -> Gone:
-        return Gone(gone.rows + rows, tally, [], [])
+    def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
+        return Suppressed(gone.rows + rows, tally, [], [])
 
-    def worth(self, node: Node, gone: Gone, classes: Classes, kept: Booleans) -> float:
+    def worth(self, node: Node, gone: Suppressed, classes: Classes, kept: Booleans) -> float:
         return self._quality.worth(classes.keeping(kept), self._rows, gone.rows)
 
-    def between(self, high: Node, gone: Gone, lump: Lump) -> float:
+    def between(self, high: Node, gone: Suppressed, lump: NodeClasses) -> float:
         into = self._space.coarsen(lump, high)[1]
         return self._quality.bound(lump.classes, into, self._smallest, self._rows, gone.rows)
 
-    def widest(self, low: Node, high: Node, gone: Gone) -> int:
+    def widest(self, low: Node, high: Node, gone: Suppressed) -> int:
         spans = [labels[a] - labels[b] for labels, a, b in zip(self._space.labels, low, high, strict=True)]
         return spans.index(max(spans))

@@ -15,7 +15,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Fibonacci hashin
 
 
 @njit(cache=True)
-def tell_apart(keys: Array) -> tuple[Array, Array]:
+def number_keys(keys: Array) -> tuple[Array, Array]:
     """Number different keys by first appearance: the number of each key, and where each number appears first."""
     bits = 4
     while (1 << bits) < 2 * len(keys):
@@ -70,13 +70,13 @@ def coarsen(  # noqa: PLR0917  # Numba takes arguments by position
                 begin, shift, mask = np.uint64(start), fields[column, 1], fields[column, 2]
                 for place in range(count):
                     new[place] |= up[begin + ((old[place] >> shift) & mask)]
-    numbers, firsts = tell_apart(fresh[0])
+    numbers, firsts = number_keys(fresh[0])
     for word in range(1, words):
-        others, apart = tell_apart(fresh[word])
+        others, apart = number_keys(fresh[word])
         both = numbers.astype(np.uint64)
         for place in range(count):
             both[place] = both[place] * np.uint64(len(apart)) + others[place]
-        numbers, firsts = tell_apart(both)
+        numbers, firsts = number_keys(both)
     first = np.empty(len(firsts), members.dtype)
     labels = np.empty((words, len(firsts)), np.uint64)
     sums = np.zeros(len(firsts), np.int64)

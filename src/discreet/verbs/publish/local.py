@@ -21,8 +21,8 @@ from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Progress
 from discreet.utility.quality import Floats, Granularity, Precision, figures
-from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recoding import Recoding, allowed, require_quasi
+from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_quasi
 from discreet.verbs.publish.tuples import (
     GONE,
     Labels,
@@ -214,10 +214,10 @@ def _grouped(
     until = None if method.time_limit is None else time.monotonic() + method.time_limit
     models = local_models(require, table.quasi())
     tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
-    labels, limit = Labels(tuples), min(allowed(method.suppress, tuples.rows), max(tuples.rows - 1, 0))
+    labels, limit = Labels(tuples), min(allowed_suppressions(method.suppress, tuples.rows), max(tuples.rows - 1, 0))
     check = check_of(tuples, models, lambda of: labels.alike(of, labels.levels(of)))
     plain = all(isinstance(model, KAnonymity) for model in models)
-    terms = Terms(Rules(models, limit).smallest, limit, None if plain else check, method.effort, until)
+    terms = Terms(PruningRules(models, limit).smallest, limit, None if plain else check, method.effort, until)
     layout = by_hierarchy(tuples, losses(tuples))
     found: Found | None = Found(np.zeros(0, dtype=np.int64), settled=True, bound=0)
     if tuples.rows:

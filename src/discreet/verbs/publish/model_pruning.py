@@ -23,7 +23,7 @@ from discreet.models.risk import JournalistRisk, ProsecutorRisk
 Booleans = npt.NDArray[np.bool_]
 
 
-class Rules:
+class PruningRules:
     """The models that must hold, sorted by how a search can use them."""
 
     def __init__(self, models: Iterable[Model], limit: int, quality: Sequence[str] = ()) -> None:

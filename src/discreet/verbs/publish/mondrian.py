@@ -21,9 +21,18 @@ from discreet.models.classes import Integers, domain_of
 from discreet.models.model import Model
 from discreet.releases.method import Progress, silent
 from discreet.utility.quality import ClassSize, Discernibility
-from discreet.verbs.publish.model_pruning import Rules
+from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.recoding import Recoding
-from discreet.verbs.publish.tuples import Labels, Tuples, as_text, breaking, local_models, mapping, refusal, tuples_of
+from discreet.verbs.publish.tuples import (
+    Labels,
+    Tuples,
+    breaking,
+    local_models,
+    mapping,
+    refusal,
+    text_labels,
+    tuples_of,
+)
 
 Flags = npt.NDArray[np.bool_]
 
@@ -64,7 +73,7 @@ class Mondrian:
         shown = [axis.labels(of) for axis in axes]
         groups = np.zeros(len(of), dtype=np.int64)
         for cells, _ in shown:
-            encoded = as_text(cells).dictionary_encode(null_encoding="encode")
+            encoded = text_labels(cells).dictionary_encode(null_encoding="encode")
             codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
             groups = np.unique(groups * max(len(encoded.dictionary), 1) + codes, return_inverse=True)[1]
         classes = tuples.classes(groups.astype(np.int64))
@@ -93,7 +102,7 @@ class _Parts:
 
     def __init__(self, tuples: Tuples, axes: Sequence[Axis], models: Sequence[Model], *, strict: bool) -> None:
         self._tuples, self._axes, self._models, self._strict = tuples, axes, models, strict
-        self._smallest = Rules(models, 0).smallest
+        self._smallest = PruningRules(models, 0).smallest
         self.of = np.ones(len(tuples.counts), dtype=np.int64)
 
     def broken(self) -> Flags:
@@ -219,7 +228,7 @@ class Line:
         place, shares = np.searchsorted(numbers, of), np.where(mixed, 1.0, (high - low) / self._widest)
         if (low == high).all():
             return self._values.take(pa.array(self._ranks)), shares[place]
-        texts = as_text(self._values).to_pylist()
+        texts = text_labels(self._values).to_pylist()
         met = (np.unique(self._ranks[order[start : start + size]]) for start, size in zip(starts, sizes, strict=True))
         shown = [self._shown([texts[rank] for rank in ranks]) for ranks in met]
         return pa.array([shown[at] for at in place], pa.string()), shares[place]

@@ -263,7 +263,7 @@ def _fill(parts: Partition, of: Array) -> None:
 
 
 @njit(cache=True)
-def fresh(parts: Partition) -> Whole:
+def new_class(parts: Partition) -> Whole:
     """The number of an empty class; -1 if there is none left."""
     if parts.spare[-1] == 0:
         return -1
@@ -272,7 +272,7 @@ def fresh(parts: Partition) -> Whole:
 
 
 @njit(cache=True, inline="always")
-def joined(points: Points, box: Box, point: Whole, bound: Whole) -> Whole:
+def cost_with(points: Points, box: Box, point: Whole, bound: Whole) -> Whole:
     """Loss of a row by the labels of a box with one point more; at least ``bound``, if it is not less."""
     levels, number, member = box
     cost = np.int64(0)
@@ -301,7 +301,7 @@ def widen(points: Points, box: Box, point: Whole) -> Whole:
 
 
 @njit(cache=True, inline="always")
-def without(parts: Partition, number: Whole, point: Whole, column: Whole) -> tuple[Whole, Whole]:
+def level_without(parts: Partition, number: Whole, point: Whole, column: Whole) -> tuple[Whole, Whole]:
     """The level at which all members but one share a label, and what a row loses by it. There are others."""
     points, member = parts.points, parts.first[number]
     if member == point:
@@ -352,6 +352,6 @@ def remove(parts: Partition, point: Whole) -> None:
     parts.cost[number] = 0
     if parts.first[number] >= 0:
         for column in range(parts.points.codes.shape[1]):
-            level, cost = without(parts, number, -1, column)
+            level, cost = level_without(parts, number, -1, column)
             parts.level[number, column] = level
             parts.cost[number] += cost

@@ -30,16 +30,16 @@ from discreet.models.model import Model, check_all, checked_alone, evidence_of, 
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
-from discreet.verbs.publish.earlier_releases import Earlier, joint
+from discreet.verbs.publish.earlier_releases import Earlier, check_together
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.method import Masking
 from discreet.verbs.publish.recoding import (
     Recoder,
     Recoding,
-    prepared,
+    prepare,
     published_columns,
-    recoded,
+    recode_rows,
     require_table,
 )
 from discreet.verbs.publish.report import Sizes, pictures
@@ -47,7 +47,7 @@ from discreet.verbs.publish.report import Sizes, pictures
 if TYPE_CHECKING:
     from discreet.core.card import Card
     from discreet.verbs.publish.mask.masker import Masker
-    from discreet.verbs.publish.recoding import prepared, require_table
+    from discreet.verbs.publish.recoding import prepare, require_table
 
 _LOST = "loss of "
 
@@ -82,7 +82,7 @@ def publish(
     chosen, models = _chosen(table.card, method, require)
     require_places(to, csv=csv, holder=holder)
     require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
-    table = prepared(table, _named(chosen, models), quasi=not isinstance(chosen, Masker))
+    table = prepare(table, _named(chosen, models), quasi=not isinstance(chosen, Masker))
     maker: Method[Any] = (
         Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
     )
@@ -169,7 +169,7 @@ class Recode(Method[Any]):
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """Search on the histogram of quasi-identifiers; the rows are recoded when they are written."""
         found = self.recoder.recode(table, self.models, bench.progress)
-        together = joint(table, found, self.earlier, self.models) if self.earlier else None
+        together = check_together(table, found, self.earlier, self.models) if self.earlier else None
         if together is not None:
             together.require()
         before = Sizes.of(table)
@@ -190,7 +190,7 @@ class Recode(Method[Any]):
         holder = None
         if self.recoder.own_labels and found.mapping is not None:
             holder = HolderCopy("recoding", found.mapping)
-        out = recoded(table, found)
+        out = recode_rows(table, found)
         return Made(
             out,
             parameters,

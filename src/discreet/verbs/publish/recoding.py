@@ -74,9 +74,9 @@ class Names:
         taken = list(quasi)
         new = {}
         for name in quasi:
-            new[name] = free(f"{name}_new", taken)
+            new[name] = unused_name(f"{name}_new", taken)
             taken.append(new[name])
-        return cls(new, free("kept", taken))
+        return cls(new, unused_name("kept", taken))
 
 
 class Recoder(Protocol):
@@ -90,7 +90,7 @@ class Recoder(Protocol):
         """The best recoding found for which all models hold; an error if there is none."""
 
 
-def free(name: str, taken: Iterable[str]) -> str:
+def unused_name(name: str, taken: Iterable[str]) -> str:
     """``name`` with underscores appended until no taken name equals it, ignoring case as SQL does."""
     known = {one.casefold() for one in taken}
     while name.casefold() in known:
@@ -115,7 +115,7 @@ def require_levels(name: str, given: object, levels: range | None, height: int) 
     return levels
 
 
-def allowed(suppress: Number, rows: int) -> int:
+def allowed_suppressions(suppress: Number, rows: int) -> int:
     """Number of ``rows`` that may be suppressed if a share of them may: exact, rounded down."""
     share = exact(suppress, "suppress")
     if share > Fraction(1):
@@ -126,12 +126,12 @@ def allowed(suppress: Number, rows: int) -> int:
 _PREFIX = "discreet_"
 
 
-def recoded(table: Table, recoding: Recoding) -> Table:
+def recode_rows(table: Table, recoding: Recoding) -> Table:
     """The released rows: recoded, without suppressed rows, identifiers and unit, ordered by content.
 
     The order reveals nothing, because it depends only on what is in the rows themselves.
     """
-    table = at_hand(table)
+    table = on_recoding_engine(table)
     columns = published_columns(table.card)
     names = [column.name for column in columns]
     labelled = Labelled.of(table, recoding, _PREFIX)
@@ -148,7 +148,7 @@ def recoded(table: Table, recoding: Recoding) -> Table:
     return Table(card, table.engine, rows.order_by(*order))
 
 
-def at_hand(table: Table) -> Table:
+def on_recoding_engine(table: Table) -> Table:
     """The table on an engine that can recode: its own, or an embedded DuckDB with a copy of its rows."""
     if table.engine.lends:
         return table
@@ -166,13 +166,13 @@ def require_table(table: object, verb: str) -> None:
         )
 
 
-def prepared(table: Table, named: set[str], *, quasi: bool) -> Table:
+def prepare(table: Table, named: set[str], *, quasi: bool) -> Table:
     """The table that a release is made of: rows of people, without undeclared identifiers, on an engine that recodes.
 
     ``named`` are columns that somebody asked for by name, which are not held back.
     """
     require_rows_of_people(table)
-    table = at_hand(hold_back(table, named, quasi=quasi))
+    table = on_recoding_engine(hold_back(table, named, quasi=quasi))
     published_columns(table.card)
     return table
 

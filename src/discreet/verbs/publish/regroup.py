@@ -20,11 +20,11 @@ from discreet.verbs.publish.partition import (
     Points,
     Whole,
     add,
-    fresh,
-    joined,
+    cost_with,
+    level_without,
+    new_class,
     remove,
     widen,
-    without,
 )
 
 
@@ -38,7 +38,7 @@ class Bounds(NamedTuple):
 
 
 @njit(cache=True)
-def gather(points: Points, near: Array, order: Array, smallest: int) -> Array:
+def gather_classes(points: Points, near: Array, order: Array, smallest: int) -> Array:
     """A first grouping: from each point in ``order`` that is still free, a class grows among the neighbours of its
     members, by who costs least. The class of each point, from 1; -1: it found no company."""
     of = np.full(len(order), -1, np.int32)
@@ -58,7 +58,7 @@ def gather(points: Points, near: Array, order: Array, smallest: int) -> Array:
                         break
                     if of[other] < 0:
                         crowd = max(rows + points.weights[other], smallest)
-                        price = joined(points, (levels, 0, seed), other, best // crowd + 1) * crowd
+                        price = cost_with(points, (levels, 0, seed), other, best // crowd + 1) * crowd
                         if price < best:
                             best, chosen = price, other
             if chosen < 0:
@@ -75,7 +75,7 @@ def gather(points: Points, near: Array, order: Array, smallest: int) -> Array:
 
 
 @njit(cache=True)
-def place(parts: Partition, near: Array, limit: int) -> None:
+def place_points(parts: Partition, near: Array, limit: int) -> None:
     """Put every point without a class into the one of its neighbours' classes where that costs least, or of all if
     its neighbours have none; ``limit``: how many rows may be suppressed."""
     classes = np.flatnonzero(parts.first[1:] >= 0) + 1
@@ -112,7 +112,7 @@ def _extra(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole
     """Additional loss of a class when a point joins, its own loss included; ``FAR`` if not below ``bound``."""
     rows, now = parts.rows[number] + parts.points.weights[point], parts.rows[number] * parts.cost[number]
     most = (bound + now) // rows + 1
-    cost = joined(parts.points, (parts.level, number, parts.first[number]), point, most)
+    cost = cost_with(parts.points, (parts.level, number, parts.first[number]), point, most)
     return rows * cost - now if cost < most else FAR
 
 
@@ -127,7 +127,7 @@ def _spared(parts: Partition, point: Whole, smallest: Whole) -> Whole:
         return np.int64(-1)
     cost = np.int64(0)
     for column in range(parts.points.codes.shape[1]):
-        cost += without(parts, number, point, column)[1]
+        cost += level_without(parts, number, point, column)[1]
     return parts.rows[number] * parts.cost[number] - left * cost
 
 
@@ -239,7 +239,7 @@ def split(parts: Partition, smallest: int, mark: Array, barred: Array, by: Array
         if member < 0 or barred[number].all() or not _free(mark, number):
             continue
         column, like = _best_split(parts, number, smallest, barred[number])
-        new = fresh(parts) if column >= 0 else -1
+        new = new_class(parts) if column >= 0 else -1
         if new < 0:
             barred[number, :] = True
             continue

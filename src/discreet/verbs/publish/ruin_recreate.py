@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.core.compiled import njit
-from discreet.verbs.publish.partition import FAR, GONE, Array, Partition, Whole, add, fresh, joined, widen
+from discreet.verbs.publish.partition import FAR, GONE, Array, Partition, Whole, add, cost_with, new_class, widen
 
 CLASSES = 4
 """Largest number of classes taken apart at a time."""
@@ -128,7 +128,7 @@ def _formed(
             best, bound, chosen = FAR, FAR, -1
             for other in range(free):
                 crowd = max(pool.rows[new] + weights[pool.members[other]], smallest)
-                price = joined(parts.points, (pool.levels, new, seed), pool.members[other], bound) * crowd
+                price = cost_with(parts.points, (pool.levels, new, seed), pool.members[other], bound) * crowd
                 if price < best:
                     best, bound, chosen = price, price // smallest + 1, other
         cost += pool.rows[new] * pool.costs[new]
@@ -140,7 +140,7 @@ def _formed(
         best, chosen = FAR, -1
         for one in range(new):
             rows = pool.rows[one] + weights[point]
-            loss = joined(parts.points, (pool.levels, one, pool.seeds[one]), point, FAR)
+            loss = cost_with(parts.points, (pool.levels, one, pool.seeds[one]), point, FAR)
             if rows * loss - pool.rows[one] * pool.costs[one] < best:
                 best, chosen = rows * loss - pool.rows[one] * pool.costs[one], one
         pool.into[free] = chosen
@@ -156,7 +156,7 @@ def _put(parts: Partition, pool: _Pool, counts: tuple[Whole, Whole, Whole], mark
     taken, new, size = counts
     numbers = np.empty(new, np.int64)
     for one in range(new):
-        numbers[one] = pool.old[one] if one < taken else fresh(parts)
+        numbers[one] = pool.old[one] if one < taken else new_class(parts)
     for one in pool.old[:taken]:
         parts.first[one], parts.rows[one], parts.cost[one] = -1, 0, 0
     if len(mark):

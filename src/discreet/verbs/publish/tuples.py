@@ -80,7 +80,7 @@ class Tuples:
         count = int(groups.max(initial=-1)) + 1
         sizes = np.zeros(count, dtype=np.int64)
         np.add.at(sizes, groups, self.counts)
-        spreads = {name: merged(spread, groups, count) for name, spread in self.spreads.items()}
+        spreads = {name: merge_spread(spread, groups, count) for name, spread in self.spreads.items()}
         if self.population is None:
             return Classes(sizes, spreads)
         people = np.zeros(count, dtype=np.int64)
@@ -125,7 +125,7 @@ def tuples_of(table: Table, sensitive: Sequence[str] = (), population: Table | N
     return Tuples(names, tuple(values), np.stack(places), counts, tuple(levels), tuple(shares), found.spreads, people)
 
 
-def merged(spread: Spread, groups: Integers, count: int) -> Spread:
+def merge_spread(spread: Spread, groups: Integers, count: int) -> Spread:
     """A spread over ``count`` classes that are unions of its own: ``groups`` says into which each goes."""
     width = max(len(spread.domain), 1)
     keys = groups[spread.classes] * width + spread.codes
@@ -218,7 +218,7 @@ class Labels:
         self._numbers: list[Integers] = []
         """For each column, shape (levels, values): the place of the text of a label."""
         for column in tuples.levels:
-            texts = [as_text(labels) for labels in column.labels]
+            texts = [text_labels(labels) for labels in column.labels]
             encoded = pa.concat_arrays(texts).dictionary_encode(null_encoding="encode")
             places = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
             starts = np.cumsum([0, *(len(text) for text in texts)])
@@ -343,7 +343,7 @@ def refusal(
     )
 
 
-def as_text(values: pa.Array[Any]) -> pa.Array[Any]:
+def text_labels(values: pa.Array[Any]) -> pa.Array[Any]:
     """Values as text, different for different values; NULL stays NULL."""
     if pa.types.is_boolean(values.type):
         named: pa.Array[Any] = pc.if_else(values, "true", "false")

@@ -26,14 +26,14 @@ from discreet.errors import BadInput
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.spending import Meter
-from discreet.verbs.synthesize.streaming import Tally, tallied
+from discreet.verbs.synthesize.streaming import Tally, tallied_columns
 
 WITHIN = "in intervals"
 """Marks columns of which whole intervals were counted, and nothing within them."""
 
 
 @dataclass(frozen=True)
-class Near:
+class CountBounds:
     """Bounds on the error of counts over synthetic rows."""
 
     by: str
@@ -71,7 +71,7 @@ class Near:
         }
 
 
-def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> Near:
+def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> CountBounds:
     """The measured distances of synthetic rows; an error if they carry none."""
     source = of.payload if isinstance(of, Release) else of
     if isinstance(source, Rows):
@@ -86,10 +86,10 @@ def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> Near:
     read = release_extras.read(found[release_extras.SYNTHETIC.encode()])
     named = {release_extras.called(one): one for one in release_extras.sets(read["columns"])}
     reach = {named[name]: float(far) for name, far in read["reach"].items()}
-    return Near(read["by"], read["rows"], tuple(read["columns"]), tuple(read["exact"]), reach)
+    return CountBounds(read["by"], read["rows"], tuple(read["columns"]), tuple(read["exact"]), reach)
 
 
-def compared(meter: Meter, tally: Tally, by: str) -> Near:
+def measure_distances(meter: Meter, tally: Tally, by: str) -> CountBounds:
     """Spend all that a meter has left on comparing true counts with those of drawn rows.
 
     Why this is private: it only asks the meter, for shares that add up to what it has left. What is compared was
@@ -103,7 +103,7 @@ def compared(meter: Meter, tally: Tally, by: str) -> Near:
         far = meter.compare(columns, counts.astype(np.float64), share).at_most(beta)
         rounded_up = float(f"{(far + rows) / 2 * (1 + 1e-4):.5g}")  # five digits are enough for a bound
         found[tuple(meter.domain.names[place] for place in columns)] = rounded_up
-    return Near(by, tally.rows, meter.domain.names, exact_columns(meter.domain), found)
+    return CountBounds(by, tally.rows, meter.domain.names, exact_columns(meter.domain), found)
 
 
 def exact_columns(domain: Domain) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def exact_columns(domain: Domain) -> tuple[str, ...]:
 
 def too_many(domain: Domain) -> tuple[str, ...]:
     """The sets of columns that have too many combinations to be compared, by what they are called."""
-    known = {tuple(domain.names[place] for place in columns) for columns in tallied(domain)}
+    known = {tuple(domain.names[place] for place in columns) for columns in tallied_columns(domain)}
     return tuple(release_extras.called(one) for one in release_extras.sets(domain.names) if one not in known)
 
 

@@ -99,7 +99,7 @@ class Domain:
         return replace(self, attributes=(*self.attributes[:place], attribute, *self.attributes[place + 1 :]))
 
 
-def merged(
+def merge_rare(
     fine: Attribute,
     counts: NDArray[np.float64],
     deviation: float,
@@ -124,7 +124,7 @@ def merged(
     return Merged(fine, tuple(groups), tuple(np.maximum(counts, 0.0).tolist()))
 
 
-def regrouped(narrow: Attribute, one: Measurement) -> Measurement:
+def regroup_measurement(narrow: Attribute, one: Measurement) -> Measurement:
     """A measurement of an attribute before its codes were merged, in the merged codes.
 
     Merged counts have more noise than others. A measurement has one deviation: that of its mean variance is taken.

@@ -25,7 +25,7 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.recoding import free
+from discreet.verbs.publish.recoding import unused_name
 from discreet.verbs.synthesize.streaming import Drawn, Source
 
 _ROUNDS = 12
@@ -148,4 +148,4 @@ def _least(column: Column) -> exp.Expr:
 
 def _many(card: Card) -> str:
     """Name of the column for the number of a unit's rows."""
-    return free("rows", [column.name for column in card.columns])
+    return unused_name("rows", [column.name for column in card.columns])

@@ -27,8 +27,8 @@ from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
 from discreet.noise.parameters import positive, probability
 from discreet.releases.method import Method, Progress, silent
-from discreet.verbs.synthesize.distances import COMPARED, WITHIN, compared, distances, exact_columns, too_many
-from discreet.verbs.synthesize.domain import BINS, Domain, merged, regrouped
+from discreet.verbs.synthesize.distances import COMPARED, WITHIN, distances, exact_columns, measure_distances, too_many
+from discreet.verbs.synthesize.domain import BINS, Domain, merge_rare, regroup_measurement
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros
 from discreet.verbs.synthesize.graph.tree import cells
@@ -36,7 +36,7 @@ from discreet.verbs.synthesize.multi_row_units import Households, card_of_units,
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
 from discreet.verbs.synthesize.spending import Allowance, Meter, Step, counting, least_noise
-from discreet.verbs.synthesize.streaming import Source, Tally, written
+from discreet.verbs.synthesize.streaming import Source, Tally, write_blocks
 from discreet.verbs.synthesize.structural_zeros import Impossible
 
 WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] = {
@@ -68,7 +68,7 @@ class Synthesize(Method[pa.Table | Rows]):
     are those that leave, by default all but identifiers and the unit.
 
     Where a unit has several rows, ``person`` are the columns that are the same in all of them: then people are drawn
-    and rows for each (``linked.py``), with a number that says whose a row is. Without it every row stands alone.
+    and rows for each (``multi_row_units.py``), with a number that says whose a row is. Without it rows stand alone.
 
     Why this is private: the ``Meter`` (``spending.py``, where it is argued) is the only one to look at counts of the
     table, and its answers lose the allowance at most: ε; or ρ, which is the largest whose restatement is (ε, δ) where
@@ -204,9 +204,9 @@ class Synthesize(Method[pa.Table | Rows]):
                 rows, schema = round(source.model.total) if self.rows is None else self.rows, fine.schema
                 blocks = source.drawn(rows, generator())
             say(0.7, "drawing")
-            finished = until.enter_context(written(blocks, schema, tally, rows))
+            finished = until.enter_context(write_blocks(blocks, schema, tally, rows))
             say(0.9, "comparing")
-            made = finished(compared(later, tally, self.by).to_dict())
+            made = finished(measure_distances(later, tally, self.by).to_dict())
         say(1.0, "done")
         return made
 
@@ -298,9 +298,9 @@ class Synthesize(Method[pa.Table | Rows]):
             if place in self._wide(meter.domain):
                 asked = self.bins.get(name, BINS) if isinstance(self.bins, Mapping) else self.bins or BINS
                 most = asked if name in self.quantiles else None
-                narrow = merged(domain.attributes[place], one.counts, one.deviation, most, apart[place])
+                narrow = merge_rare(domain.attributes[place], one.counts, one.deviation, most, apart[place])
                 if narrow is not domain.attributes[place]:
-                    domain, one = domain.with_merged(place, narrow), regrouped(narrow, one)
+                    domain, one = domain.with_merged(place, narrow), regroup_measurement(narrow, one)
             found.append(one)
         return domain, found
 

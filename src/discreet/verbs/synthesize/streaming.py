@@ -92,7 +92,7 @@ class Tally:
     def __post_init__(self) -> None:
         sizes = self.domain.sizes
         self.counts = {
-            columns: np.zeros([sizes[place] for place in columns], np.int64) for columns in tallied(self.domain)
+            columns: np.zeros([sizes[place] for place in columns], np.int64) for columns in tallied_columns(self.domain)
         }
 
     def add(self, codes: Codes) -> None:
@@ -104,7 +104,7 @@ class Tally:
             self.counts[columns] += np.bincount(at, minlength=counts.size).reshape(counts.shape)
 
 
-def tallied(domain: Domain) -> list[tuple[int, ...]]:
+def tallied_columns(domain: Domain) -> list[tuple[int, ...]]:
     """The columns, and pairs of columns, that are counted: the smallest first, as long as there is room."""
     room, found = _MOST_CELLS, list[tuple[int, ...]]()
     wanted = [one for k in (1, 2) for one in combinations(range(len(domain.sizes)), k)]
@@ -116,7 +116,7 @@ def tallied(domain: Domain) -> list[tuple[int, ...]]:
 
 
 @contextmanager
-def written(
+def write_blocks(
     blocks: Iterable[Drawn], schema: pa.Schema, tally: Tally, expected: int
 ) -> Iterator[Callable[[Mapping[str, object]], pa.Table | Rows]]:
     """Draw and count all blocks; the function given attaches metadata to the rows and returns them.

@@ -28,7 +28,7 @@ from discreet.core.edit_rules import known
 from discreet.core.kind import MOMENTS, Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DiscreetError
-from discreet.verbs.publish.recoding import free
+from discreet.verbs.publish.recoding import unused_name
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merged
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Zeros
@@ -74,7 +74,7 @@ class Impossible:
         number, it is not met."""
         if not self.conditions:
             return np.empty(0, np.int64)
-        number = free("row", rows.column_names)
+        number = unused_name("row", rows.column_names)
         numbered = rows.append_column(number, pa.array(np.arange(rows.num_rows)))
         tried = [exp.Try(this=one.copy()) for one in self.conditions.values()]
         asked = exp.select(sql.column(number)).from_(sql.table("drawn")).where(exp.or_(*tried))

@@ -14,8 +14,8 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.releases.method import Progress, silent
 from discreet.releases.pipeline import Uncharged, release, require_places
-from discreet.verbs.publish.recoding import prepared, require_table
-from discreet.verbs.synthesize.distances import Near, distances
+from discreet.verbs.publish.recoding import prepare, require_table
+from discreet.verbs.synthesize.distances import CountBounds, distances
 from discreet.verbs.synthesize.non_private.method import NonPrivate
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
@@ -56,7 +56,7 @@ def synthesize(
         )
     own = getattr(chosen, "method", chosen)  # of several copies, that of each
     named = {name for name in (*getattr(own, "columns", ()), *getattr(own, "given", ())) if isinstance(name, str)}
-    table = prepared(table, named, quasi=False)
+    table = prepare(table, named, quasi=False)
     return release(NonPrivate(chosen, control, seed), table, to=to, csv=csv, holder=holder, progress=progress)
 
 
@@ -85,7 +85,7 @@ def _uncharged(method: Synthesize, table: Table) -> Uncharged:
     )
 
 
-def warning(near: Near, card: Card) -> str:
+def warning(near: CountBounds, card: Card) -> str:
     """That synthetic rows are little more than noise, and what would help, if even their columns taken alone may be
     far off; else nothing. It looks at what was measured privately alone."""
     alone = sorted(far for columns, far in near.distance.items() if len(columns) == 1)

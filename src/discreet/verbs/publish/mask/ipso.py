@@ -25,7 +25,7 @@ from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
 from discreet.verbs.publish.mask.moments import matrix_of, regressors, root
-from discreet.verbs.publish.mask.values import Array, on_grid, replaced, written
+from discreet.verbs.publish.mask.values import Array, round_at_random, with_column, write_numbers
 
 _KEPT = {
     "A": "the regression coefficients on what is given",
@@ -55,8 +55,8 @@ class Ipso(Checked):
         _require_crowds(table.card, rows, self.given, y)
         for place, name in enumerate(names):
             cells, there = rows.column(name), ~np.isnan(y[:, place])
-            drawn = on_grid(made[there, place], cells.type, rng)
-            rows = replaced(rows, name, written(drawn, cells, there))
+            drawn = round_at_random(made[there, place], cells.type, rng)
+            rows = with_column(rows, name, write_numbers(drawn, cells, there))
         on = f" on {', '.join(self.given)}" if self.given else ""
         return Masked(
             rows,

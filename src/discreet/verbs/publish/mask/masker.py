@@ -27,7 +27,7 @@ from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Draws, Generator
-from discreet.verbs.publish.mask.values import Array, Limits, limits_of, on_grid, within, written
+from discreet.verbs.publish.mask.values import Array, Limits, clamp_to_bounds, limits_of, round_at_random, write_numbers
 from discreet.verbs.publish.recoding import published_columns
 
 BLOCK = 1 << 16
@@ -132,7 +132,7 @@ def stream(masker: RecordMasker, plan: MaskingPlan, table: Table, seed: int | No
     """The rows, masked a block at a time and kept within the card's bounds, in the order they come in."""
     coming = table.engine.stream(_released(table))
     limits = limits_of(table.card, plan.parameters)
-    made = (within(batch, limits) for batch in _masked(masker, plan, coming, seed))
+    made = (clamp_to_bounds(batch, limits) for batch in _masked(masker, plan, coming, seed))
     return pa.RecordBatchReader.from_batches(_schema(table), made)
 
 
@@ -145,7 +145,7 @@ def on_workers(masker: RecordMasker, plan: MaskingPlan, table: Table, seed: int 
 def with_numbers(rows: pa.RecordBatch, name: str, values: Array, there: Array, rng: Generator) -> pa.RecordBatch:
     """The same rows with other numbers in the cells of a column that are ``there``, rounded at random to its type."""
     cells = rows.column(name)
-    return with_cells(rows, name, written(on_grid(values, cells.type, rng), cells, there))
+    return with_cells(rows, name, write_numbers(round_at_random(values, cells.type, rng), cells, there))
 
 
 def with_cells(rows: pa.RecordBatch, name: str, cells: Any) -> pa.RecordBatch:
@@ -167,7 +167,7 @@ def _worker(
             plain = pa.RecordBatch.from_arrays(
                 [c.cast(f.type) for c, f in zip(batch.columns, schema, strict=True)], schema=schema
             )
-            made = within(masker.batch(state, plain, draws.at(*key)), limits)
+            made = clamp_to_bounds(masker.batch(state, plain, draws.at(*key)), limits)
             back = [c.cast(f.type) for c, f in zip(made.columns, batch.schema, strict=True)]
             yield pa.RecordBatch.from_arrays(back, schema=batch.schema)
 

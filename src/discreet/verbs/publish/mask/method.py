@@ -30,8 +30,8 @@ from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone, evidence_of
 from discreet.releases.method import Bench, Made, Method
 from discreet.verbs.publish.mask.masker import Masked, Masker, MaskingPlan, RecordMasker, on_workers, stream
-from discreet.verbs.publish.mask.report import compared, pictures
-from discreet.verbs.publish.mask.values import Array, limits_of, said, within
+from discreet.verbs.publish.mask.report import compare_pictures, pictures
+from discreet.verbs.publish.mask.values import Array, bounds_steps, clamp_to_bounds, limits_of
 from discreet.verbs.publish.recoding import published_columns
 
 
@@ -70,7 +70,7 @@ class Masking(Method[Any]):
         streams = bench.scratch is not None and isinstance(self.masker, RecordMasker)
         masked = _streamed(table, self.masker, self.seed, bench) if streams else _held(table, self.masker, self.seed)
         payload, told, links = masked
-        limits = said(limits_of(table.card, told.parameters))
+        limits = bounds_steps(limits_of(table.card, told.parameters))
         parameters = {**told.parameters, "table": table.card.name, "rows": table.count()}
         return Made(
             payload,
@@ -112,7 +112,7 @@ def _holder(
         if isinstance(source, Path) and not source.exists() and bench.folder is not None:
             source = bench.folder / source.name
         after = read(source, released_card(table.card))
-        drawn = compared(table, after, _masked(told.parameters, after))
+        drawn = compare_pictures(table, after, _masked(told.parameters, after))
         first = section(
             "For the holder alone", tag("p", "Original and released values, side by side: never hand it over.")
         )
@@ -126,7 +126,7 @@ def _holder(
 def _held(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Masked, Array]:
     """All in memory, ordered by content."""
     masked = masker.mask(table, seed)
-    rows = within(masked.rows, limits_of(table.card, masked.parameters))
+    rows = clamp_to_bounds(masked.rows, limits_of(table.card, masked.parameters))
     order = content_order(rows)
     return rows.take(order), masked, order
 

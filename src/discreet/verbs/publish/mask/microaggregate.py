@@ -25,17 +25,17 @@ from discreet.models.diversity import PSensitivity
 from discreet.models.model import Model
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
-from discreet.verbs.publish.mask.micro.coordinates import Coordinate, aggregated, chosen_for, coordinates, embedded
+from discreet.verbs.publish.mask.micro.coordinates import Coordinate, aggregate, aggregate_name, coordinates, embed
 from discreet.verbs.publish.mask.micro.grouping import (
     MOST_IMPROVED,
     Confidential,
     Diversity,
     Grouping,
     confidential,
-    grouped,
-    patterns,
+    form_groups,
+    missing_patterns,
 )
-from discreet.verbs.publish.mask.values import Array, Cells, replaced
+from discreet.verbs.publish.mask.values import Array, Cells, with_column
 
 
 @declare(MASKING, "microaggregate", example="microaggregate k=5", paper="Domingo-Ferrer and Torra 2005")
@@ -97,7 +97,7 @@ class Microaggregate:
                 raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
             found = self._grouped(columns, rows.num_rows, held, rng)
             for column, cells in zip(columns, found.cells(columns, self.median), strict=True):
-                rows = replaced(rows, column.column.name, cells)
+                rows = with_column(rows, column.column.name, cells)
             told.append(found.told(columns, self.median))
         return Masked(
             rows.take(np.argsort(order)),
@@ -142,9 +142,9 @@ class Microaggregate:
             alone = np.zeros(len(members), np.int64)
             return len(members) >= self.k and (held is None or not held.broken(members, alone).any())
 
-        for shape, members in patterns(there, enough):
-            points = embedded([c for c, has in zip(columns, shape, strict=True) if has], members, not self.as_is)
-            of = grouped(points, members, held.codes[members] if held else np.zeros(0, np.int64), way, rng)
+        for shape, members in missing_patterns(there, enough):
+            points = embed([c for c, has in zip(columns, shape, strict=True) if has], members, not self.as_is)
+            of = form_groups(points, members, held.codes[members] if held else np.zeros(0, np.int64), way, rng)
             found.kept[members] = shape
             found.of[members] = found.groups + of
             found.add(points, of)
@@ -220,14 +220,14 @@ class _Found:
 
     def cells(self, columns: Sequence[Coordinate], median: bool) -> list[Cells]:
         """Each column with what stands for the groups."""
-        return [aggregated(column, self.of, kept, median) for column, kept in zip(columns, self.kept.T, strict=True)]
+        return [aggregate(column, self.of, kept, median) for column, kept in zip(columns, self.kept.T, strict=True)]
 
     def told(self, columns: Sequence[Coordinate], median: bool) -> dict[str, Any]:
         """Public figures of the block. The loss has three digits: all of them would give small groups away."""
         sizes = np.bincount(self.of, minlength=self.groups)
         return {
             "columns": [column.column.name for column in columns],
-            "stands": {column.column.name: chosen_for(column, median) for column in columns},
+            "stands": {column.column.name: aggregate_name(column, median) for column in columns},
             "rows": len(self.of),
             "groups": self.groups,
             "smallest": int(sizes.min(initial=len(self.of))),

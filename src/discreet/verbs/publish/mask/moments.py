@@ -13,7 +13,7 @@ from discreet.core.card import Card
 from discreet.core.kind import ORDERED
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.publish.mask.swap import classes
+from discreet.verbs.publish.mask.swap import equal_row_codes
 from discreet.verbs.publish.mask.values import Array, numbers
 
 _LARGEST = 1.7976931348623157e308
@@ -92,7 +92,7 @@ def regressors(card: Card, rows: pa.Table, given: Sequence[str]) -> Array:
             spread = np.sqrt((around**2).sum() / max(1, len(around))) or 1.0
             made.append((around / spread)[:, None])
         else:
-            codes = classes(rows, [name])
+            codes = equal_row_codes(rows, [name])
             if codes.max(initial=0) >= _MOST:
                 raise BadInput(f"{name!r} has more than {_MOST} categories.", hint="Give a coarser column.")
             made.append(np.eye(int(codes.max(initial=0)) + 1)[codes][:, 1:])

@@ -69,7 +69,7 @@ class Pram:
                 "categories": [str(value) for value in values.to_pylist()],
                 "matrix": matrix.tolist(),
                 "invariant": bool(np.allclose(counts @ matrix, counts, rtol=1e-9, atol=1e-9)),
-                "changed": changing(matrix, counts),
+                "changed": expected_change(matrix, counts),
             }
         shares = ", ".join(f"{name} ({described[name]['changed']:.1%})" for name in names)
         return MaskingPlan(
@@ -111,15 +111,15 @@ class Pram:
         if len(counts) < 2:
             return np.ones((1, 1))
         if self.how == "optimal":
-            return least_moved(counts, keep, name)
+            return optimal_matrix(counts, keep, name)
         if keep < 1 / len(counts):
             raise BadInput(
                 f"{name}: with keep={keep:g} a value is less likely to stay than to become any other of {len(counts)} "
                 "categories: two would mostly be flipped (even), or flipped and flipped back (invariant).",
                 hint=f"Take keep of at least 1/{len(counts)}.",
             )
-        even = evenly(len(counts), keep)
-        return invariant(even, counts) if self.how == "invariant" else even
+        even = even_matrix(len(counts), keep)
+        return invariant_matrix(even, counts) if self.how == "invariant" else even
 
 
 def undone(counts: Sequence[float], matrix: Sequence[Sequence[float]]) -> tuple[Array, Array]:
@@ -165,14 +165,14 @@ def require_transition(matrix: Array, size: int, name: str) -> Array:
     return matrix
 
 
-def evenly(size: int, keep: float) -> Array:
+def even_matrix(size: int, keep: float) -> Array:
     """The matrix that keeps a value with probability ``keep``, and changes it evenly to any other."""
     matrix = np.full((size, size), (1 - keep) / (size - 1))
     np.fill_diagonal(matrix, keep)
     return matrix
 
 
-def invariant(matrix: Array, counts: Array) -> Array:
+def invariant_matrix(matrix: Array, counts: Array) -> Array:
     """The matrix followed by its Bayes inverse: draw by it, then draw an original that could have given this.
 
     Why this is right: the Bayes inverse takes the shown shares back to the original ones, whatever the matrix is; so
@@ -187,7 +187,7 @@ def invariant(matrix: Array, counts: Array) -> Array:
     return made
 
 
-def least_moved(counts: Array, keep: float, name: str) -> Array:
+def optimal_matrix(counts: Array, keep: float, name: str) -> Array:
     """The invariant matrix that hides with ``keep`` and moves values least on average.
 
     A linear program: a flow from shares to the same shares, with |i - j| for the cost of a way. No way takes more than
@@ -221,7 +221,7 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
     return matrix
 
 
-def changing(matrix: Array, counts: Array) -> float:
+def expected_change(matrix: Array, counts: Array) -> float:
     """Expected share of rows that change."""
     total = float(counts.sum())
     return float(counts @ (1 - np.diag(matrix)) / total) if total else 0.0

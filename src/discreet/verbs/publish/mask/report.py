@@ -36,7 +36,7 @@ def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
     return _drawn({"released": after}, names)
 
 
-def compared(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
+def compare_pictures(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
     """The same beside the originals, for the holder alone."""
     return _drawn({"before": before, "after": after}, names)
 

@@ -17,7 +17,7 @@ from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
-from discreet.verbs.publish.mask.values import Cells, numbers, on_grid, replaced, written
+from discreet.verbs.publish.mask.values import Cells, numbers, round_at_random, with_column, write_numbers
 
 
 @declare(MASKING, "resample", example="resample samples=3", paper="Heer 1993")
@@ -33,7 +33,7 @@ class Resample(Checked):
         names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
-            rows = replaced(rows, name, self._resampled(rows.column(name), rng))
+            rows = with_column(rows, name, self._resampled(rows.column(name), rng))
         return Masked(
             rows,
             {"columns": list(names), "samples": self.samples, "mean_unchanged_on_average": True},
@@ -53,4 +53,4 @@ class Resample(Checked):
         shuffled = rng.permutation(count)
         made = np.empty(count)
         made[shuffled[np.argsort(found.values[shuffled], kind="stable")]] = drawn / self.samples
-        return written(on_grid(made, cells.type, rng), cells, found.there)
+        return write_numbers(round_at_random(made, cells.type, rng), cells, found.there)

@@ -16,7 +16,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
 from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_cells
-from discreet.verbs.publish.mask.values import numbers, unit_of, whole_units, written
+from discreet.verbs.publish.mask.values import numbers, unit_of, whole_units, write_numbers
 
 
 @declare(MASKING, "round", example="round base=5")
@@ -61,7 +61,7 @@ class Round(Checked):
                 near = np.rint(scaled)
                 scaled = np.where(np.abs(scaled - near) < 1e-9, near, np.floor(scaled + rng.random(len(scaled))))
             made = whole_units(np.rint(scaled) * base, cells.type)
-            rows = with_cells(rows, name, written(made, cells, found.there))
+            rows = with_cells(rows, name, write_numbers(made, cells, found.there))
         return rows
 
     def _bases(self, card: Card) -> dict[str, float]:

@@ -23,7 +23,7 @@ from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
 from discreet.verbs.publish.mask.moments import matrix_of, root
 from discreet.verbs.publish.mask.swap import ranks
-from discreet.verbs.publish.mask.values import Array, moved, replaced
+from discreet.verbs.publish.mask.values import Array, reorder, with_column
 
 
 @declare(MASKING, "shuffle", paper="Muralidhar and Sarathy 2006", extra="attack")
@@ -47,7 +47,7 @@ class Shuffle:
             there, ranked = ranks(rows.column(name), rng)
             source = np.arange(rows.num_rows)
             source[there[np.argsort(drawn[there, place], kind="stable")]] = there[ranked]
-            rows = replaced(rows, name, moved(rows.column(name), source))
+            rows = with_column(rows, name, reorder(rows.column(name), source))
         on = f", given {', '.join(self.given)}" if self.given else ""
         return Masked(
             rows,

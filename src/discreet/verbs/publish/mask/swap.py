@@ -21,7 +21,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
-from discreet.verbs.publish.mask.values import Array, Cells, moved, replaced
+from discreet.verbs.publish.mask.values import Array, Cells, reorder, with_column
 
 
 @declare(MASKING, "rank-swap", example="rank-swap p=5", paper="Moore 1996; Nin, Herranz and Torra 2008")
@@ -50,7 +50,7 @@ class RankSwap:
         names = columns_to_mask(table.card, self.columns, ORDERED, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
-            rows = replaced(rows, name, self._swapped(rows.column(name), rng))
+            rows = with_column(rows, name, self._swapped(rows.column(name), rng))
         how = {
             "window": f"with one of the next {self.p:g} % of ranks, drawn evenly among those not yet swapped",
             "normal": f"with the free rank nearest to i + r, r normal with mean and deviation {self.p / 2:g} %",
@@ -72,19 +72,19 @@ class RankSwap:
         )
 
     def _swapped(self, cells: Cells, rng: Generator) -> Cells:
-        from discreet.verbs.publish.mask.swap_kernels import around, buckets, within
+        from discreet.verbs.publish.mask.swap_kernels import swap_around, swap_buckets, swap_within
 
         there, ranked = ranks(cells, rng)
         count = len(ranked)
         if self.law == "buckets":
-            to = buckets(count, int(self.p), rng)
+            to = swap_buckets(count, int(self.p), rng)
         elif self.law == "normal":
-            to = around(count, self.p / 200 * count, self.p / 200 * count, rng)
+            to = swap_around(count, self.p / 200 * count, self.p / 200 * count, rng)
         else:
-            to = within(count, max(1, int(self.p / 100 * count)), rng)
+            to = swap_within(count, max(1, int(self.p / 100 * count)), rng)
         source = np.arange(len(cells))
         source[there[ranked]] = there[ranked[to]]
-        return moved(cells, source)
+        return reorder(cells, source)
 
 
 @declare(MASKING, "data-swap", example="data-swap share=10%", paper="Dalenius and Reiss 1982")
@@ -103,7 +103,7 @@ class DataSwap(Checked):
         rng, rows = generator(seed), table.payload()
         source, swapped = _pairs(rows, self.within, self.share, rng)
         for name in names:
-            rows = replaced(rows, name, moved(rows.column(name), source))
+            rows = with_column(rows, name, reorder(rows.column(name), source))
         same = f" who agree on {', '.join(self.within)}" if self.within else ""
         kept = [*names, *self.within]
         return Masked(
@@ -144,7 +144,7 @@ def ranks(cells: Cells, rng: Generator) -> tuple[Array, Array]:
     return there, shuffled[np.argsort(values[shuffled], kind="stable")]
 
 
-def classes(rows: pa.Table, names: Sequence[str]) -> Array:
+def equal_row_codes(rows: pa.Table, names: Sequence[str]) -> Array:
     """A number for each row, equal where the rows agree on ``names``, NULL included."""
     label = np.zeros(rows.num_rows, np.int64)
     for name in names:
@@ -157,7 +157,7 @@ def classes(rows: pa.Table, names: Sequence[str]) -> Array:
 def _pairs(rows: pa.Table, within: Sequence[str], share: float, rng: Generator) -> tuple[Array, int]:
     """For each row the one whose values it gets, and how many get another's. Odd ones out stay."""
     drawn = rng.permutation(rows.num_rows)[: round(share * rows.num_rows)]
-    label = classes(rows, within)[drawn]
+    label = equal_row_codes(rows, within)[drawn]
     order = np.argsort(label, kind="stable")
     drawn, label = drawn[order], label[order]
     starts = np.flatnonzero(np.r_[True, label[1:] != label[:-1]]) if len(label) else np.empty(0, np.int64)

@@ -20,7 +20,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.verbs.attack.suda import minimal_uniques
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
-from discreet.verbs.publish.mask.values import Array, replaced
+from discreet.verbs.publish.mask.values import Array, with_column
 
 
 @declare(MASKING, "suppress-uniques", example="suppress-uniques size=3", paper="Elliot and others 2002")
@@ -40,7 +40,7 @@ class SuppressUniques(Checked):
         for place, name in enumerate(names):
             cells = rows.column(name)
             empty = pa.scalar(None, cells.type)
-            rows = replaced(rows, name, pc.if_else(pa.array(gone[:, place]), empty, cells))
+            rows = with_column(rows, name, pc.if_else(pa.array(gone[:, place]), empty, cells))
         affected = int(gone.any(axis=1).sum())
         return Masked(
             rows,

@@ -53,7 +53,7 @@ def unit_of(type_: pa.DataType) -> float | None:
     return 10.0**-type_.scale if isinstance(type_, pa.Decimal128Type) else 1.0
 
 
-def on_grid(values: Array, type_: pa.DataType, rng: Generator) -> Array:
+def round_at_random(values: Array, type_: pa.DataType, rng: Generator) -> Array:
     """Values that a type can hold: rounded up or down at random, so that they are right on average.
 
     Rounding to the nearest would undo small changes, and bias those that are in proportion.
@@ -69,7 +69,7 @@ def on_grid(values: Array, type_: pa.DataType, rng: Generator) -> Array:
     return np.where(exact, whole, down + up)
 
 
-def written(values: Array, like: Cells, there: Array) -> Cells:
+def write_numbers(values: Array, like: Cells, there: Array) -> Cells:
     """``values`` in place of the cells that are ``there``, in the type of ``like``; whole units if it has units."""
     type_ = like.type
     if pa.types.is_floating(type_):
@@ -86,17 +86,17 @@ def written(values: Array, like: Cells, there: Array) -> Cells:
 
 
 def whole_units(values: Array, type_: pa.DataType) -> Array:
-    """Values as they are counted in ``written``: in units of the type, where it has any."""
+    """Values as they are counted in ``write_numbers``: in units of the type, where it has any."""
     unit = unit_of(type_)
     return values if unit is None else values / unit
 
 
-def replaced(rows: pa.Table, name: str, cells: Cells) -> pa.Table:
+def with_column(rows: pa.Table, name: str, cells: Cells) -> pa.Table:
     """The same table with other cells in one column."""
     return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), cells)
 
 
-def moved(cells: Cells, source: Array) -> Cells:
+def reorder(cells: Cells, source: Array) -> Cells:
     """The cells in another order: place i gets that of ``source[i]``."""
     return cells.take(pa.array(source, pa.int64()))
 
@@ -125,7 +125,7 @@ def limits_of(card: Card, parameters: Mapping[str, Any]) -> Limits:
     return {one.name: one.bounds for one in limited}
 
 
-def within(rows: Some, limits: Limits) -> Some:
+def clamp_to_bounds(rows: Some, limits: Limits) -> Some:
     """The same rows, with what lies beyond a bound moved to it and what is infinite missing; NULL and NaN stay."""
     for name, bounds in limits.items():
         place = rows.schema.get_field_index(name)
@@ -140,7 +140,7 @@ def within(rows: Some, limits: Limits) -> Some:
     return rows
 
 
-def said(limits: Limits) -> tuple[str, ...]:
+def bounds_steps(limits: Limits) -> tuple[str, ...]:
     """For the recipe."""
     bounded = {name: bounds for name, bounds in limits.items() if bounds is not None}
     if not bounded:

@@ -27,14 +27,14 @@ Number = TypeVar("Number", bound=np.number[Any])
 PLAIN = 1 << 20  # products below this many terms are summed here: BLAS wakes threads, which costs more
 
 
-def aligned(array: Array, columns: Sequence[int], onto: Sequence[int]) -> Array:
+def align(array: Array, columns: Sequence[int], onto: Sequence[int]) -> Array:
     """The array over `columns` as a view that broadcasts against an array over `onto`, which holds them all."""
     order = sorted(range(len(columns)), key=lambda axis: onto.index(columns[axis]))
     present = {columns[axis]: array.shape[axis] for axis in order}
     return array.transpose(order).reshape([present.get(column, 1) for column in onto])
 
 
-def summed(array: NDArray[Number], columns: Sequence[int], onto: Sequence[int]) -> NDArray[Number]:
+def sum_out(array: NDArray[Number], columns: Sequence[int], onto: Sequence[int]) -> NDArray[Number]:
     """The array over `columns` with everything but `onto` summed out; its axes in the order of `onto`."""
     gone = tuple(axis for axis, column in enumerate(columns) if column not in onto)
     kept = [column for column in columns if column in onto]
@@ -42,7 +42,7 @@ def summed(array: NDArray[Number], columns: Sequence[int], onto: Sequence[int]) 
     return result.transpose([kept.index(column) for column in onto])
 
 
-def multiplied(one: Array, columns: Sequence[int], other: Array, others: Sequence[int], onto: Sequence[int]) -> Array:
+def multiply(one: Array, columns: Sequence[int], other: Array, others: Sequence[int], onto: Sequence[int]) -> Array:
     """The product of two arrays over columns, with everything but `onto` summed out."""
     sizes = dict(zip(columns, one.shape, strict=True)) | dict(zip(others, other.shape, strict=True))
     names = dict(zip(sizes, string.ascii_letters, strict=False))
@@ -52,7 +52,7 @@ def multiplied(one: Array, columns: Sequence[int], other: Array, others: Sequenc
     return result
 
 
-def calibrated(tree: Tree, potentials: list[Array]) -> tuple[list[Array], float]:
+def calibrate(tree: Tree, potentials: list[Array]) -> tuple[list[Array], float]:
     """The probabilities of every node's cells, and the logarithm of the partition function (−∞: nothing is possible).
 
     The arrays given, one a node, are used up.
@@ -73,13 +73,13 @@ def calibrated(tree: Tree, potentials: list[Array]) -> tuple[list[Array], float]
         message += top
         if at:
             above = tree.nodes[node.parent]
-            potentials[node.parent] += aligned(
+            potentials[node.parent] += align(
                 message.reshape(node.shape[: len(node.separator)]), node.separator, above.columns
             )
         else:
             log_sum = float(message[0])
     for at, node in enumerate(tree.nodes[1:], start=1):
         above = tree.nodes[node.parent]
-        share = summed(potentials[node.parent], above.columns, node.separator)
+        share = sum_out(potentials[node.parent], above.columns, node.separator)
         potentials[at].reshape(node.rows, -1)[...] *= share.reshape(-1, 1)
     return potentials, log_sum if math.isfinite(log_sum) else -math.inf

@@ -40,8 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.verbs.synthesize.graph.factor import Array, aligned, calibrated, summed
-from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros, check, combined
+from discreet.verbs.synthesize.graph.factor import Array, align, calibrate, sum_out
+from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros, check, combine_measurements
 from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.graph.tree import Tree, cells, junction
 
@@ -77,7 +77,7 @@ def fit(
         raise BadInput(f"The number of rows is positive, got {total!r}.")
     if not pull > 0:
         raise BadInput(f"The pull towards independence is positive, got {pull!r}.")
-    groups, zeros = combined(sizes, measurements), tuple(zeros)
+    groups, zeros = combine_measurements(sizes, measurements), tuple(zeros)
     for one in zeros:
         check(sizes, one.columns, one.possible)
     cliques = [*(one.columns for one in groups), *(one.columns for one in zeros)]
@@ -275,7 +275,7 @@ def _parts(tree: Tree, groups: Sequence[Measurement]) -> tuple[Part, ...]:
 
 def _put(tree: Tree, arrays: list[Array], columns: tuple[int, ...], array: Array) -> None:
     at = tree.holding(columns)
-    arrays[at] += aligned(array, columns, tree.nodes[at].columns)
+    arrays[at] += align(array, columns, tree.nodes[at].columns)
 
 
 def _expected(
@@ -291,18 +291,18 @@ def _expected(
     for part in reversed(parts):
         own = added[part.place].reshape(part.shape)
         if part.group is None:
-            potentials[part.node] += aligned(own, part.columns, tree.nodes[part.node].columns)
+            potentials[part.node] += align(own, part.columns, tree.nodes[part.node].columns)
         else:
             above = parts[part.group]
             wide = added[above.place].reshape(above.shape)
-            wide += aligned(own, part.columns, above.columns)
-    probabilities, log_sum = calibrated(tree, potentials)
+            wide += align(own, part.columns, above.columns)
+    probabilities, log_sum = calibrate(tree, potentials)
     for part in parts:
         if part.group is None:
-            own = summed(probabilities[part.node], tree.nodes[part.node].columns, part.columns)
+            own = sum_out(probabilities[part.node], tree.nodes[part.node].columns, part.columns)
         else:
             above = parts[part.group]
-            own = summed(added[above.place].reshape(above.shape), above.columns, part.columns)
+            own = sum_out(added[above.place].reshape(above.shape), above.columns, part.columns)
         added[part.place] = own.reshape(-1)
     return added, probabilities, log_sum
 
@@ -327,7 +327,7 @@ def _references(
     for one, part in zip(groups, parts, strict=True):
         for column in one.columns:
             precision = sizes[column] / (one.counts.size * one.deviation**2)
-            sums[column] += precision * summed(counts[part.place].reshape(part.shape), part.columns, (column,))
+            sums[column] += precision * sum_out(counts[part.place].reshape(part.shape), part.columns, (column,))
             precisions[column] += precision
     return {
         column: np.log(np.maximum(simplex(sums[column] / precision, total), FLOOR * precision**-0.5) / total)
@@ -354,9 +354,9 @@ def _raked(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, A
                 _put(tree, base, one.columns, _allowed(one))
             for other, reference in found.items():
                 _put(tree, base, (other,), reference)
-            probabilities, _ = calibrated(tree, base)
+            probabilities, _ = calibrate(tree, base)
             at = tree.holding((column,))
-            has = summed(probabilities[at], tree.nodes[at].columns, (column,))
+            has = sum_out(probabilities[at], tree.nodes[at].columns, (column,))
             wanted = np.where(has > 0, np.exp(references[column]), 0.0)
             wanted /= wanted.sum()
             furthest = max(furthest, float(np.abs(has - wanted).sum()))

@@ -29,7 +29,7 @@ class Zeros:
     possible: NDArray[np.bool_]
 
 
-def combined(sizes: Sequence[int], measurements: Iterable[Measurement]) -> list[Measurement]:
+def combine_measurements(sizes: Sequence[int], measurements: Iterable[Measurement]) -> list[Measurement]:
     """The measurements checked and, of each set of columns, averaged by precision; fewest columns first.
 
     For independent noise this mean is all that a least-squares fit uses of them.

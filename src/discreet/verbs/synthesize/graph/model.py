@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
-from discreet.verbs.synthesize.graph.factor import Array, multiplied, summed
+from discreet.verbs.synthesize.graph.factor import Array, multiply, sum_out
 from discreet.verbs.synthesize.graph.tree import Node, Tree
 
 Tables = dict[tuple[int, frozenset[int]], tuple[tuple[int, ...], Array]]
@@ -76,7 +76,7 @@ class Model:
         return [self._asked(tuple(columns), known) * self.total for columns in wanted]
 
     def sample(self, rows: int, rng: Generator) -> Codes:
-        """Rows of codes, one column a column, in random order: counts in proportion, rounded up or down (``sampling``).
+        """Rows of codes, one column a column, in random order: counts in proportion, rounded up or down.
 
         It is no sample of independent rows: each clique's counts are less than one away from what is expected
         given its separator, so rows are as like the model as whole rows can be.
@@ -92,7 +92,7 @@ class Model:
             raise BadInput(
                 f"The rows are not negative and blocks have at least one, got {rows} rows in blocks of {size}."
             )
-        return dealt(self.tree, settled(self.tree, self.probabilities, rows, rng), size, rng)
+        return deal_rows(self.tree, round_counts(self.tree, self.probabilities, rows, rng), size, rng)
 
     def _asked(self, columns: tuple[int, ...], known: Tables) -> Array:
         wanted = frozenset(columns)
@@ -100,10 +100,10 @@ class Model:
             raise BadInput(f"A marginal is over different columns below {len(self.sizes)}, got {columns!r}.")
         at = self.tree.smallest(wanted)
         if at is not None:
-            return summed(self.probabilities[at], self.tree.nodes[at].columns, columns)
+            return sum_out(self.probabilities[at], self.tree.nodes[at].columns, columns)
         at = self._top(wanted)
         found, cells = self._joined(at, self.probabilities[at], wanted, known)
-        return summed(cells, found, columns)
+        return sum_out(cells, found, columns)
 
     def _top(self, wanted: frozenset[int]) -> int:
         """The lowest node whose subtree, with its separator, has all these columns."""
@@ -131,11 +131,11 @@ class Model:
         kept = set(node.separator) | wanted
         needed = kept.union(*(columns for columns, _ in tables))
         columns: tuple[int, ...] = tuple(column for column in node.columns if column in needed)
-        cells = summed(cells, node.columns, columns)
+        cells = sum_out(cells, node.columns, columns)
         for position, (others, table) in enumerate(tables):
             later = set().union(*(set(columns) for columns, _ in tables[position + 1 :]))
             out = tuple(column for column in dict.fromkeys(columns + others) if column in kept | later)
-            cells, columns = multiplied(cells, columns, table, others, out), out
+            cells, columns = multiply(cells, columns, table, others, out), out
         return columns, cells
 
     def _given(self, at: int, wanted: frozenset[int], known: Tables) -> tuple[tuple[int, ...], Array]:
@@ -153,7 +153,7 @@ Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 
 
-def settled(tree: Tree, probabilities: Sequence[Array], rows: int, rng: Generator) -> list[Counts]:
+def round_counts(tree: Tree, probabilities: Sequence[Array], rows: int, rng: Generator) -> list[Counts]:
     """Whole counts for every node, separator by rest, that add up to `rows` and agree with each other."""
     found: list[Counts] = []
     for node, cells in zip(tree.nodes, probabilities, strict=True):
@@ -161,12 +161,12 @@ def settled(tree: Tree, probabilities: Sequence[Array], rows: int, rng: Generato
             given = np.array([rows], dtype=np.int64)
         else:
             above = tree.nodes[node.parent]
-            given = summed(found[node.parent].reshape(above.shape), above.columns, node.separator).reshape(-1)
+            given = sum_out(found[node.parent].reshape(above.shape), above.columns, node.separator).reshape(-1)
         found.append(_rounded(cells.reshape(node.rows, -1), given, rng))
     return found
 
 
-def dealt(tree: Tree, counts: list[Counts], size: int, rng: Generator) -> Iterator[Codes]:
+def deal_rows(tree: Tree, counts: list[Counts], size: int, rng: Generator) -> Iterator[Codes]:
     """Blocks of at most `size` rows that have the given counts together. The counts are used up."""
     left = int(counts[0].sum()) if counts else 0
     while left:

@@ -2,7 +2,7 @@
 
 Two columns that are measured together have to be in one array. Joining columns until the graph of "measured together"
 has no long cycle without a chord (triangulation) makes a tree of its cliques possible in which every column's cliques
-hang together: the running intersection property, which makes two passes over the tree exact (``calibration``). Which
+hang together: the running intersection property, which makes two passes over the tree exact (``factor.py``). Which
 joins make the smallest arrays is NP-hard; two greedy rules are tried and the better result is taken.
 """
 

@@ -27,8 +27,8 @@ from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.values import Array
-from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Synthetic
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn, rare_values_step
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnSynthesizer, Synthetic
 
 _SLACK = 1e-6
 """Rounding error of a sum of weights."""
@@ -37,7 +37,7 @@ _CLASSES = 32
 
 
 @declare(SYNTHESIZERS, "cart", rank=0, paper="Reiter 2005", extra="attack")
-class Cart(Anew):
+class Cart(ColumnSynthesizer):
     """Columns drawn one after the other from trees, depending on those given and those drawn before.
 
     ``smooth``: what fewer people share than are in a leaf is not given out; numbers are drawn from around it, and in
@@ -63,7 +63,7 @@ class Cart(Anew):
         on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
         steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
         steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
-        steps += [said_of_few(self.leaf)] if self.smooth else []
+        steps += [rare_values_step(self.leaf)] if self.smooth else []
         steps += ["Each tree was grown on a bootstrap sample."] if self.proper else []
         warnings = [] if self.smooth else ["Values are taken from people, also those that only one person has."]
         warnings += [
@@ -74,7 +74,7 @@ class Cart(Anew):
         return lesson.synthetic(made, said, steps, warnings)
 
     def _drawn(
-        self, target: Learnt, before: Sequence[tuple[Learnt, Array]], count: int, rng: Generator
+        self, target: SortedColumn, before: Sequence[tuple[SortedColumn, Array]], count: int, rng: Generator
     ) -> tuple[Array, Array, Array]:
         """For each new row the one of the table whose value it takes, and the next ones below and above in its leaf."""
         rows = len(target.codes)
@@ -96,7 +96,7 @@ class Cart(Anew):
         return drawn, below, above
 
 
-def _figures(codes: Array, target: Learnt) -> Array:
+def _figures(codes: Array, target: SortedColumn) -> Array:
     """The target of a tree: a class, or the rank among all, and whether it is missing."""
     if not target.ordered:
         counts = np.bincount(codes)
@@ -111,7 +111,7 @@ def _figures(codes: Array, target: Learnt) -> Array:
     return figures if there.all() else np.column_stack([figures, ~there])
 
 
-def _ranks(known: Learnt, codes: Array, wanted: Array) -> Array:
+def _ranks(known: SortedColumn, codes: Array, wanted: Array) -> Array:
     """The order in which a tree sees the codes of a column, as a table from codes to places in it."""
     if known.ordered:
         return np.arange(len(known.counts))

@@ -32,14 +32,14 @@ from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.moments import root
 from discreet.verbs.publish.mask.values import Array, Cells, numbers
-from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Anew, Synthetic
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn, rare_values_step
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnSynthesizer, Synthetic
 
 _ROUNDS = 30
 
 
 @declare(SYNTHESIZERS, "copula", extra="attack")
-class Copula(Anew):
+class Copula(ColumnSynthesizer):
     """Columns drawn at once by a Gaussian copula, depending on those given.
 
     ``margins``: numbers are spread as in the table, or by the likeliest of a few laws; those of which one value is a
@@ -56,9 +56,9 @@ class Copula(Anew):
         drawn = _drawn([Latent.of(one.codes) for one in columns], len(parts.given), count, rng)
         made, laws = {}, {}
         for one, normal in zip(columns[len(parts.given) :], drawn.T, strict=True):
-            cells = one.at(below(normal) * len(one.codes) - 0.5, rng)
+            cells = one.at(normal_cdf(normal) * len(one.codes) - 0.5, rng)
             if self.margins == "parametric" and table.card[one.name].kind in NUMBERS and one.many:
-                laws[one.name] = likeliest(one.coded(numbers(one.cells).values))
+                laws[one.name] = fit_distribution(one.coded(numbers(one.cells).values))
                 cells = _by_law(laws[one.name], one, cells, normal, rng)
             made[one.name] = cells
         on = f", given {', '.join(parts.given)}" if parts.given else ""
@@ -69,10 +69,10 @@ class Copula(Anew):
             "Columns hang together as normal variables do: what goes beyond pairs, and up and down again, is lost.",
         )
         said = {"margins": self.margins, "laws": {name: law.name for name, law in laws.items()}}
-        return lesson.synthetic(made, said, (*steps, said_of_few(LEAST)), warnings)
+        return lesson.synthetic(made, said, (*steps, rare_values_step(LEAST)), warnings)
 
 
-def _in_order(columns: Sequence[Learnt]) -> list[Learnt]:
+def _in_order(columns: Sequence[SortedColumn]) -> list[SortedColumn]:
     """The columns, categories in the order that correlates most with the other columns.
 
     Rows get the mean of their columns' scores, categories that of their rows, in turns: this converges to the first
@@ -106,7 +106,7 @@ def _drawn(columns: list[Latent], given: int, count: int, rng: Generator) -> Arr
     Scores of a given column and the variable behind another have the covariance c₁ρ, and scores their own: so the best
     linear guess, and what it leaves open, are known.
     """
-    behind = correlations(columns)
+    behind = latent_correlations(columns)
     if not given:
         return np.asarray(rng.standard_normal((count, len(columns))) @ root(behind).T)
     known = np.column_stack([one.scores for one in columns[:given]])
@@ -118,16 +118,16 @@ def _drawn(columns: list[Latent], given: int, count: int, rng: Generator) -> Arr
     return np.asarray(known @ guess + noise)
 
 
-def _by_law(law: Law, column: Learnt, cells: Cells, normal: Array, rng: Generator) -> Cells:
+def _by_law(law: Distribution, column: SortedColumn, cells: Cells, normal: Array, rng: Generator) -> Cells:
     """Numbers of a law instead of the cells that hold one; what is missing stays so."""
     there = numbers(cells).there
     gaps = column.missing / len(column.codes)
-    shares = (below(normal[there]) - gaps) / (1 - gaps)
+    shares = (normal_cdf(normal[there]) - gaps) / (1 - gaps)
     return column.holding(law.at(np.clip(shares, 1e-9, 1 - 1e-9)), cells, there, rng)
 
 
 @dataclass(frozen=True)
-class Law:
+class Distribution:
     """A law and its two parameters: mean and deviation (of the logarithm, for the log-normal), or least and mean."""
 
     name: str
@@ -138,22 +138,22 @@ class Law:
         """The values below which these shares lie."""
         if self.name == "exponential":
             return np.asarray(self.first - (self.second - self.first) * np.log1p(-shares))
-        normal = self.first + self.second * quantiles(shares)
+        normal = self.first + self.second * normal_quantiles(shares)
         return np.asarray(np.exp(normal) if self.name == "log-normal" else normal)
 
 
-def likeliest(values: Array) -> Law:
+def fit_distribution(values: Array) -> Distribution:
     """The law under which these values are likeliest; of a constant a normal law without spread."""
     mean, deviation, least = float(values.mean()), float(values.std()), float(values.min())
     if deviation == 0.0:
-        return Law("normal", mean, 0.0)
-    found = {Law("normal", mean, deviation): -np.log(deviation) - 0.5 - 0.5 * np.log(2 * np.pi)}
+        return Distribution("normal", mean, 0.0)
+    found = {Distribution("normal", mean, deviation): -np.log(deviation) - 0.5 - 0.5 * np.log(2 * np.pi)}
     if least >= 0:
-        found[Law("exponential", 0.0, mean)] = -np.log(mean) - 1
+        found[Distribution("exponential", 0.0, mean)] = -np.log(mean) - 1
     if least > 0:
         logs = np.log(values)
         center, width = float(logs.mean()), float(logs.std())
-        found[Law("log-normal", center, width)] = -np.log(width) - center - 0.5 - 0.5 * np.log(2 * np.pi)
+        found[Distribution("log-normal", center, width)] = -np.log(width) - center - 0.5 - 0.5 * np.log(2 * np.pi)
     return max(found, key=lambda law: found[law])
 
 
@@ -176,7 +176,7 @@ class Latent:
         """The latent variable of a column whose codes are in their order."""
         counts = np.bincount(codes)
         here = counts > 0
-        edges = quantiles(np.cumsum(counts[here]) / len(codes))[:-1]
+        edges = normal_quantiles(np.cumsum(counts[here]) / len(codes))[:-1]
         height = np.concatenate([[0.0], np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi), [0.0]])
         shares = counts[here] / len(codes)
         score = -np.diff(height) / shares
@@ -192,7 +192,7 @@ class Latent:
         return cls(full[codes], coefficients)
 
 
-def quantiles(shares: Array) -> Array:
+def normal_quantiles(shares: Array) -> Array:
     """The normal variable below which these shares lie."""
     with extra("attack"):
         from scipy.special import ndtri
@@ -200,7 +200,7 @@ def quantiles(shares: Array) -> Array:
     return found
 
 
-def below(values: Array) -> Array:
+def normal_cdf(values: Array) -> Array:
     """The share of a normal variable below these values."""
     with extra("attack"):
         from scipy.special import ndtr
@@ -209,15 +209,15 @@ def below(values: Array) -> Array:
     return found
 
 
-def correlations(columns: list[Latent]) -> Array:
+def latent_correlations(columns: list[Latent]) -> Array:
     """The correlations of what is behind the columns, as a matrix that some normal variables have."""
     scores = np.column_stack([one.scores for one in columns])
     seen = scores.T @ scores / len(scores)
     behind = _inverted(seen, np.array([one.coefficients for one in columns]))
-    return repaired(behind)
+    return nearest_correlation(behind)
 
 
-def repaired(matrix: Array) -> Array:
+def nearest_correlation(matrix: Array) -> Array:
     """The matrix without negative eigenvalues, and ones on its diagonal."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     positive = (vectors * np.maximum(values, 1e-8)) @ vectors.T

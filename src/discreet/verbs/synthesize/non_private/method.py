@@ -49,10 +49,10 @@ from discreet.verbs.attack.sample_uniques import MatchedUniques
 from discreet.verbs.attack.singling_out import By, SinglingOut
 from discreet.verbs.attack.uniqueness import Uniqueness
 from discreet.verbs.publish.mask.report import pictures
-from discreet.verbs.publish.mask.values import Array, limits_of, said, within
+from discreet.verbs.publish.mask.values import Array, bounds_steps, clamp_to_bounds, limits_of
 from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.non_private.copies import COPY
-from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer, Synthetic, people_of
+from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer, Synthetic, person_numbers
 from discreet.verbs.synthesize.structural_zeros import Impossible
 
 
@@ -86,7 +86,7 @@ class NonPrivate(Method[Any]):
         """The rows, and for the holder what attackers find in them."""
         bench.progress(0.0, "learning and drawing")
         made = self._rows(table)
-        report = attacked(
+        report = attack_report(
             self._draft(table, made),
             table,
             lambda people: self._draft(people, self._rows(people)),
@@ -98,19 +98,19 @@ class NonPrivate(Method[Any]):
             [{"attack": one.attack, "outcome": one.outcome.value, "meaning": one.meaning} for one in report.findings],
             pa.schema([("attack", pa.string()), ("outcome", pa.string()), ("meaning", pa.string())]),
         )
-        warnings = alarms(report)
+        warnings = holder_warnings(report)
         holder = HolderCopy("findings", found, draw=lambda: notes(warnings) + report._repr_html_(), details=report)
         return replace(made, holder=holder, notices=warnings)
 
     def _rows(self, table: Table) -> Made[Any]:
-        made = possible(table, self.synthesizer, self.seed)
+        made = possible_rows(table, self.synthesizer, self.seed)
         rows = made.rows.take(content_order(made.rows))
         own = (Column(COPY, Kind.INTEGER),) if COPY in rows.column_names and COPY not in table.card else ()
         shown = read(rows, table.card.without_unit((*published_columns(table.card), *own)))
         return Made(
             rows,
             {**made.parameters, "table": table.card.name, "rows": table.count()},
-            (*made.steps, *said(limits_of(table.card, made.parameters))),
+            (*made.steps, *bounds_steps(limits_of(table.card, made.parameters))),
             caveats=_caveats(table, made.not_promised),
             pictures=pictures(shown, made.parameters["columns"]),
             seed=self.seed,
@@ -135,7 +135,7 @@ def _caveats(table: Table, not_promised: Sequence[str]) -> tuple[str, ...]:
 _AGAIN = 6
 
 
-def possible(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthetic:
+def possible_rows(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthetic:
     """Rows within their bounds, none of which the card calls impossible."""
     made = _bounded(table, synthesizer, seed)
     impossible = Impossible.among(table.card, made.rows.schema)
@@ -167,7 +167,7 @@ def possible(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthe
 
 def _bounded(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthetic:
     made = synthesizer.synthesize(table, seed)
-    return replace(made, rows=within(made.rows, limits_of(table.card, made.parameters)))
+    return replace(made, rows=clamp_to_bounds(made.rows, limits_of(table.card, made.parameters)))
 
 
 def _exchanged(rows: pa.Table, other: pa.Table, places: Array) -> pa.Table:
@@ -186,12 +186,12 @@ _MUCH = 0.25
 _REHEARSED = "This was found in a rehearsal: half of the people were learnt from, and the others are the control."
 
 
-def alarms(report: Report) -> tuple[str, ...]:
+def holder_warnings(report: Report) -> tuple[str, ...]:
     """Warnings for the holder before this leaves; none, if nothing was found."""
     return tuple(f"WARNING: {warned}" for one in report.findings if (warned := _warned(one)))
 
 
-def attacked(
+def attack_report(
     release: Release[T],
     table: Table,
     again: Callable[[Table], Release[Any]],
@@ -258,7 +258,7 @@ def _rehearsal(release: Release[Any], table: Table, again: Callable[[Table], Rel
     """The same of half of the people, each with all their rows; where they are too few for that, the release itself,
     without a control."""
     rows = table.fetch()
-    people = people_of(table.card, rows)
+    people = person_numbers(table.card, rows)
     lots = np.array_split(generator(seed).permutation(int(people.max(initial=-1)) + 1), 2)
     mine, others = (np.flatnonzero(np.isin(people, half)) for half in lots)
     halves = [read(rows.take(pa.array(half, pa.int64())), table.card) for half in (mine, others)]

@@ -18,7 +18,7 @@ from discreet.errors import BadInput
 from discreet.verbs.publish.mask.ipso import Ipso
 from discreet.verbs.publish.mask.resample import Resample
 from discreet.verbs.publish.recoding import published_columns
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, require_people
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnRoles, Synthetic, require_people
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Redrawn:
         numbers = [c.name for c in published_columns(table.card) if c.kind in NUMBERS and c.name not in given]
         if not self.method.columns and not numbers:
             raise BadInput(f"{self.name} makes numbers, and {table.card.name} has none to make.")
-        parts = Parts.of(table.card, self.method.columns or numbers, given)
+        parts = ColumnRoles.of(table.card, self.method.columns or numbers, given)
         require_people(table, LEAST)
         masked = replace(self.method, columns=parts.made).mask(table, seed)
         parts = replace(parts, given=tuple(given))

@@ -21,14 +21,14 @@ from discreet.core.card import Column
 from discreet.core.kind import ORDERED, Kind
 from discreet.errors import DataError
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.mask.values import Array, Cells, numbers, on_grid, written
+from discreet.verbs.publish.mask.values import Array, Cells, numbers, round_at_random, write_numbers
 
 _DECIMALS = 6
 """Real numbers that have no more decimals than this keep to as many."""
 
 
 @dataclass(frozen=True)
-class Learnt:
+class SortedColumn:
     """Cells of a column and their codes: 0 is missing, and from 1 on values, in their order if they have one."""
 
     name: str
@@ -45,7 +45,7 @@ class Learnt:
     """Number of the person of each row."""
 
     @classmethod
-    def of(cls, column: Column, cells: Cells, least: int, people: Array) -> Learnt:
+    def of(cls, column: Column, cells: Cells, least: int, people: Array) -> SortedColumn:
         """A column of a table; numbers, dates and times are in order, and what is not finite is missing."""
         plain = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
         if pa.types.is_floating(plain.type):
@@ -95,7 +95,7 @@ class Learnt:
         """Whether the values are so many that a parametric distribution may stand for them."""
         return self.between and bool(self.counts[1:].max() * 10 < len(self.codes) - self.missing)
 
-    def reordered(self, rank: Array) -> Learnt:
+    def reordered(self, rank: Array) -> SortedColumn:
         """The same column with codes in another order: ``rank`` is the new code of each."""
         listed = np.empty(len(rank), dtype=bool)
         listed[rank] = self.listed
@@ -175,7 +175,7 @@ class Learnt:
             values = np.round(values, self.decimals)
         mask = pa.array(where)
         some = cells.filter(mask)
-        made = written(on_grid(values, cells.type, rng), some, np.ones(len(some), dtype=bool))
+        made = write_numbers(round_at_random(values, cells.type, rng), some, np.ones(len(some), dtype=bool))
         replaced: Cells = pc.replace_with_mask(cells, mask, made)
         return replaced
 
@@ -217,7 +217,7 @@ class Learnt:
         )
 
 
-def said_of_few(least: int) -> str:
+def rare_values_step(least: int) -> str:
     """For the recipe."""
     return (
         f"Numbers that fewer than {least} people share are drawn from between those near by, and those of the {least} "

@@ -2,7 +2,7 @@
 
 A synthesizer learns from the rows how they are, and draws others. *Synthetic does not mean safe*: what was learnt may
 be somebody, a value that only one person has may be drawn again, and nothing bounds how much that is. So a release
-made in this way carries no loss, and is attacked before it leaves (see ``attacked.py``).
+made in this way carries no loss, and is attacked before it leaves (see ``method.py``).
 
 Columns are made or kept. If some are kept, as they are, row by row, the table is *partially* synthetic (only y given x;
 Little 1993, Reiter 2003); if none is, it is *fully* synthetic, and may have another number of rows (Rubin 1993).
@@ -29,7 +29,7 @@ from discreet.models.model import Model
 from discreet.verbs.publish.mask.masker import require_given, require_names
 from discreet.verbs.publish.mask.values import Array, Cells
 from discreet.verbs.publish.recoding import published_columns
-from discreet.verbs.synthesize.non_private.sorted_column import Learnt
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn
 
 LEAST = 5
 """Fewest people to learn from, and to share a value that is released as it is."""
@@ -62,7 +62,7 @@ class Synthesizer(Protocol):
 
 
 @dataclass(frozen=True)
-class Parts:
+class ColumnRoles:
     """Which columns are made of which."""
 
     made: tuple[str, ...]
@@ -72,7 +72,7 @@ class Parts:
     """All columns that stay as they are."""
 
     @classmethod
-    def of(cls, card: Card, columns: Sequence[str], given: Sequence[str]) -> Parts:
+    def of(cls, card: Card, columns: Sequence[str], given: Sequence[str]) -> ColumnRoles:
         """``columns`` are made (default: all but those given), depending on those ``given`` (default: all that are not
         made)."""
         released = [column.name for column in published_columns(card)]
@@ -108,13 +108,13 @@ class Parts:
         return tuple(said)
 
 
-def assembled(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
+def assemble(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
     """A table of the same columns, those that were made and, of the others, those of ``rows``."""
     columns = [made[name] if name in made else rows.column(name) for name in rows.column_names]
     return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
-def people_of(card: Card, rows: pa.Table) -> Array:
+def person_numbers(card: Card, rows: pa.Table) -> Array:
     """Number of the person of each row: without a unit the row's own; rows without a unit's value share one."""
     if card.unit is None:
         return np.arange(rows.num_rows)
@@ -146,13 +146,13 @@ def refuse_models(models: Sequence[Model]) -> None:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingData:
     """The columns and rows that are learnt from."""
 
-    parts: Parts
+    parts: ColumnRoles
     rows: pa.Table
     """All columns that will be released."""
-    learnt: Mapping[str, Learnt]
+    learnt: Mapping[str, SortedColumn]
     """The columns that are given, and then those that are made."""
     count: int
     """Number of rows that are made."""
@@ -164,11 +164,11 @@ class Lesson:
         parts = self.parts
         columns = {"columns": list(parts.made), "given": list(parts.given), "kept": list(parts.kept)}
         said = {**columns, **parameters, "made": self.count}
-        return Synthetic(assembled(self.rows, made), said, tuple(steps), (*parts.warnings(), *warnings))
+        return Synthetic(assemble(self.rows, made), said, tuple(steps), (*parts.warnings(), *warnings))
 
 
 @dataclass(frozen=True)
-class Anew(Checked):
+class ColumnSynthesizer(Checked):
     """``columns`` are made anew (default: all but those given), depending on the columns ``given``, which stay as they
     are; without either, all are made."""
 
@@ -176,13 +176,13 @@ class Anew(Checked):
     given: Sequence[str] = parameter("Columns that stay as they are.", default=(), clause="given")
     rows: int | None = parameter("Rows that are made; by default as many as there are.", default=None, kw_only=True)
 
-    def _lesson(self, table: Table, crowd: int, least: int) -> Lesson:
+    def _lesson(self, table: Table, crowd: int, least: int) -> TrainingData:
         """The table as it is learnt from, which must be of ``crowd`` people; what fewer than ``least`` share stays."""
-        parts = Parts.of(table.card, self.columns, self.given)
+        parts = ColumnRoles.of(table.card, self.columns, self.given)
         require_people(table, crowd)
         everything = table.fetch()
-        people = people_of(table.card, everything)
+        people = person_numbers(table.card, everything)
         used = (*parts.given, *parts.made)
-        learnt = {name: Learnt.of(table.card[name], everything.column(name), least, people) for name in used}
+        learnt = {name: SortedColumn.of(table.card[name], everything.column(name), least, people) for name in used}
         rows = everything.select([name for name in table.columns if name in (*parts.made, *parts.kept)])
-        return Lesson(parts, rows, learnt, parts.rows(self.rows, rows.num_rows))
+        return TrainingData(parts, rows, learnt, parts.rows(self.rows, rows.num_rows))

@@ -24,7 +24,7 @@ from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.kind import ORDERED
 from discreet.errors import BadInput
 from discreet.models.classes import domain_of
-from discreet.verbs.publish.mask.values import Array, Cells, numbers, whole_units, written
+from discreet.verbs.publish.mask.values import Array, Cells, numbers, whole_units, write_numbers
 
 _MOST = 256
 """Largest number of categories without an order, in all columns together."""
@@ -55,7 +55,7 @@ def coordinates(card: Card, rows: pa.Table, names: Sequence[str]) -> list[Coordi
     return [_coordinate(card[name], rows.column(name)) for name in names]
 
 
-def embedded(parts: Sequence[Coordinate], rows: Array, standardise: bool) -> Array:
+def embed(parts: Sequence[Coordinate], rows: Array, standardise: bool) -> Array:
     """Some rows, by number, as points; every part must be there in all of them."""
     nominal = [part for part in parts if part.nominal]
     codes = [np.unique(part.values[rows], return_inverse=True)[1] for part in nominal]
@@ -104,14 +104,14 @@ def _on_grid(points: Array) -> Array:
     return np.ascontiguousarray(np.rint(points / step) * step)
 
 
-def aggregated(part: Coordinate, of: Array, kept: Array, median: bool) -> Cells:
+def aggregate(part: Coordinate, of: Array, kept: Array, median: bool) -> Cells:
     """The cells of a column with what stands for the group of each; missing where they are not ``kept``.
 
     All members of a group get one and the same value. Whole numbers stay whole, so their means are rounded.
     """
     found, groups = part.values[kept], of[kept]
     if len(groups):
-        stands = {"mode": _modes, "median": _medians, "mean": _means}[chosen_for(part, median)]
+        stands = {"mode": _modes, "median": _medians, "mean": _means}[aggregate_name(part, median)]
         found = stands(found, groups)[groups]
     if part.domain is not None:
         places = np.zeros(len(of), np.int64)
@@ -121,11 +121,11 @@ def aggregated(part: Coordinate, of: Array, kept: Array, median: bool) -> Cells:
         full = np.zeros(len(of))
         full[kept] = found
         return pa.array(full, part.cells.type, mask=~kept)
-    return written(whole_units(found, part.cells.type), part.cells, kept)
+    return write_numbers(whole_units(found, part.cells.type), part.cells, kept)
 
 
-def chosen_for(part: Coordinate, median: bool) -> str:
-    """Name of the aggregate that ``aggregated`` uses."""
+def aggregate_name(part: Coordinate, median: bool) -> str:
+    """Name of the aggregate that ``aggregate`` uses."""
     if part.nominal:
         return "mode"
     return "median" if median or part.domain is not None else "mean"

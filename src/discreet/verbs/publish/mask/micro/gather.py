@@ -30,13 +30,13 @@ from discreet.verbs.publish.mask.micro.tree import (
     NUMBER,
     SUM,
     Tree,
-    apart,
     farthest,
     nearest,
     plant,
     remove,
     restore,
     select,
+    squared_distance,
 )
 
 Array = npt.NDArray[Any]
@@ -114,7 +114,7 @@ def v_mdav(  # noqa: PLR0917  # Numba takes arguments by position
 
 
 @njit(cache=True)
-def closest(points: Array, places: Array, count: int) -> Array:
+def nearest_points(points: Array, places: Array, count: int) -> Array:
     """For each of some places the ``count`` points nearest to it, nearest first; -1 where there are no more."""
     tree = plant(points, np.arange(len(points)))
     found, costs = np.full((len(places), count), -1), np.empty(count)
@@ -225,7 +225,7 @@ def _edge(points: Array, tree: Tree) -> Edge:
     column, order = np.empty((len(points), 1)), rest.copy()
     away = column[:, 0]  # as columns of points come: Numba would compile for another layout
     for point in rest:
-        away[point] = apart(points[point], centre)
+        away[point] = squared_distance(points[point], centre)
     select(away, order, 0, len(rest) - 1, place)
     limit = away[order[place]]
     return Edge(centre, rest[away[rest] >= limit], np.sqrt(limit))
@@ -240,7 +240,7 @@ def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
     """
     centre = tree.whole[SUM] / tree.left[0]
     found, best = _outmost(points, tree, edge, centre)
-    if best < 0 or np.sqrt(best) * (1 - 1e-12) <= edge.limit + np.sqrt(apart(centre, edge.centre)):
+    if best < 0 or np.sqrt(best) * (1 - 1e-12) <= edge.limit + np.sqrt(squared_distance(centre, edge.centre)):
         edge = _edge(points, tree)
         found, best = _outmost(points, tree, edge, centre)
     return edge, found
@@ -252,7 +252,7 @@ def _outmost(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, flo
     found, best = -1, -1.0
     for point in edge.who:
         if tree.home[point, NUMBER] >= 0:
-            far = apart(points[point], at)
+            far = squared_distance(points[point], at)
             if far > best:
                 found, best = point, far
     return found, best

@@ -49,20 +49,20 @@ class Grouping:
     """Exact check which groups of some rows are not diverse enough; ``None``: all are."""
 
 
-def grouped(points: Array, rows: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
+def form_groups(points: Array, rows: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
     """For each of some ``rows``, whose ``points`` these are, its group, from 0; at least k rows, diverse enough as one.
 
     ``codes``: the confidential value of each of them, or nothing.
     """
     of, groups = np.empty(len(points), np.int64), 0
-    for part in divided(points, len(points) if way.algorithm == "optimal" else way.at_once):
+    for part in divide(points, len(points) if way.algorithm == "optimal" else way.at_once):
         found = _gathered(points[part], codes[part] if len(codes) else codes, way, rng)
         of[part] = found + groups
         groups += int(found.max(initial=-1)) + 1
     return of if way.broken is None else _repaired(points, rows, of, way.broken)
 
 
-def divided(points: Array, most: int) -> Iterator[Array]:
+def divide(points: Array, most: int) -> Iterator[Array]:
     """The points, halved at the median of the widest column until no part has more than ``most``."""
     waiting = [np.arange(len(points))]
     while waiting:
@@ -80,7 +80,7 @@ def neighbours(points: Array, count: int) -> Array:
     """For each point the ``count`` others nearest to it, nearest first; there must be so many."""
     from discreet.verbs.publish.mask.micro import gather
 
-    found = gather.closest(points, points, count + 1)
+    found = gather.nearest_points(points, points, count + 1)
     own = found == np.arange(len(points))[:, None]
     own[~own.any(axis=1), count] = True  # so many are in the same place that the last will not be missed
     return np.asarray(found[~own].reshape(len(points), count))
@@ -111,7 +111,7 @@ def _joined(points: Array, of: Array) -> Array:
     from discreet.verbs.publish.mask.micro import gather
 
     found = of != gather.LEFT
-    near = gather.closest(_centres(points[found], of[found]), points[~found], 1)
+    near = gather.nearest_points(_centres(points[found], of[found]), points[~found], 1)
     joined = of.copy()
     joined[~found] = near[:, 0]
     return joined
@@ -126,7 +126,7 @@ def _improved(points: Array, of: Array, codes: Array, way: Grouping, rng: Genera
     tries = way.improve * (int(of.max()) + 1) // searches
     most, best = 0.0, of
     for seed in rng.integers(2**63, size=searches):
-        groups = improve.linked(of, len(points) // way.k)
+        groups = improve.link_groups(of, len(points) // way.k)
         gained = improve.search(points, groups, near, way.k, tries, int(seed), codes, way.rule)
         if gained > most:
             most, best = gained, np.unique(groups.of, return_inverse=True)[1]
@@ -213,7 +213,7 @@ Enough = Callable[[Array], bool]
 """Whether some rows, by number, can be grouped among themselves."""
 
 
-def patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
+def missing_patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
     """Rows that have the same columns, such that each set of rows is enough: which columns they have in the end, and
     which rows they are. ``there`` has shape (rows, columns).
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from discreet.core.compiled import njit
 from discreet.verbs.publish.mask.micro.diverse import ANY, Rule, satisfied, tally
-from discreet.verbs.publish.mask.micro.tree import apart
+from discreet.verbs.publish.mask.micro.tree import squared_distance
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +90,7 @@ def search(  # noqa: PLR0917  # Numba takes arguments by position
 
 
 @njit(cache=True)
-def linked(of: Array, most: int) -> Groups:
+def link_groups(of: Array, most: int) -> Groups:
     """The groups that records form by the numbers they are given; there may be ``most`` of them."""
     groups = Groups(of.copy(), np.full(len(of), NOBODY), np.full(most, NOBODY), np.zeros(most + 1, np.int64))
     for point in range(len(of)):
@@ -150,7 +150,7 @@ def _measure(points: Array, pool: Pool, count: int, taken: int) -> float:
         pool.size[pool.of[one]] += 1
         pool.apart[one, one] = 0.0
         for two in range(one):
-            gap = apart(points[pool.who[one]], points[pool.who[two]])
+            gap = squared_distance(points[pool.who[one]], points[pool.who[two]])
             pool.apart[one, two] = pool.apart[two, one] = gap
             if pool.of[one] == pool.of[two]:
                 pool.pairs[pool.of[one]] += gap
