@@ -29,7 +29,6 @@ from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
-from discreet.verbs.learn.frame import Frame
 from discreet.verbs.learn.learner import Learn, Learner, Model, NoisySums, Trainer, exact_sums
 from discreet.verbs.learn.search import Found, search
 from discreet.verbs.publish.recoding import prepare, require_table
@@ -109,8 +108,19 @@ class _Learning(Method[Any]):
         frame = learn.learner.frame(table)
         found = search(learn, frame, self.seed, lambda share, what: bench.progress(0.8 * share, what))
         bench.progress(0.8, "comparing")
-        evidence = _evidence(learn, frame, found)
+        evidence = Generators(
+            learn.learner.name,
+            dict(learn.learner.parameters()),
+            found.model.to_dict(),
+            frame.digest,
+            frame.people,
+            learn.integral,
+            np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
+        )
         comparison = _compared(learn, learn.learner.trainer(frame), found, table.card)
+        used = {one.name for one in frame.features}
+        columns = tuple(column for column in table.card.columns if column.name in used)
+        grid = replace(table.card, columns=columns, unit=None, rows_per_unit=None, groups_per_unit=None)
         tried = f"{learn.tries:,} samples of the people at most, and a model of each"
         return Made(
             evidence.model,
@@ -120,7 +130,7 @@ class _Learning(Method[Any]):
             pictures=(found.model.picture(),),
             layout=tag("pre", str(read_model(evidence.model))),
             seed=found.journal.seed,
-            from_data=_from_data(table.card, frame),
+            from_data=grid.from_data,
             holder=HolderCopy(
                 "generators",
                 evidence.rows(),
@@ -178,25 +188,6 @@ _CHOSEN = {
     "recurrent": "the one that recurs most often",
     "first": "the first that recurs often enough",
 }
-
-
-def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
-    return Generators(
-        learn.learner.name,
-        dict(learn.learner.parameters()),
-        found.model.to_dict(),
-        frame.digest,
-        frame.people,
-        learn.integral,
-        np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
-    )
-
-
-def _from_data(card: Card, frame: Frame) -> tuple[str, ...]:
-    """Declarations of the grid that were read off the data."""
-    used = {one.name for one in frame.features}
-    columns = [column for column in card.columns if column.name in used]
-    return replace(card, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None).from_data
 
 
 def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:

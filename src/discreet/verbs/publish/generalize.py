@@ -246,7 +246,9 @@ class Search:
     def _open(self, bound: float, box: _Box) -> None:
         """Try the finer end of a box, and cut in two what is left."""
         if box.rows is None:
-            rows = self._again(box)
+            coarse, numbers = self._space.coarsen(self._tuples, box.high)
+            lump = self._space.part(self._tuples, numbers, self._rules.absorbed(coarse.classes))
+            rows = _Rows(self._space.coarsen(lump, box.formed)[0], box.gone)
         else:
             rows = box.rows
             self._held -= len(rows.lump.members)
@@ -316,12 +318,6 @@ class Search:
                 return
         bound = max(bound, self._score.between(box.high, rows.gone, rows.lump))
         self._push(bound, _Box(box.low, box.high, gone, rows, box.formed, box.tried))
-
-    def _again(self, box: _Box) -> _Rows:
-        """The classes of a box that holds none any more, formed again."""
-        coarse, numbers = self._space.coarsen(self._tuples, box.high)
-        lump = self._space.part(self._tuples, numbers, self._rules.absorbed(coarse.classes))
-        return _Rows(self._space.coarsen(lump, box.formed)[0], box.gone)
 
     def _try(self, node: Node, rows: _Rows) -> float:
         """Score of a node whose classes are given; infinite if it is not allowed."""

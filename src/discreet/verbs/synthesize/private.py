@@ -163,10 +163,16 @@ class Synthesize(Method[pa.Table | Rows]):
             told += f"; of {', '.join(within)} whole intervals were compared, and nothing is known within them"
         if left_out := too_many(domain):
             told += f"; not compared, since there are too many combinations: {', '.join(left_out)}"
+        drawn = (
+            "about as many rows as the table has were drawn" if self.rows is None else f"{self.rows:,} rows were drawn"
+        )
+        if self.person:
+            same = ", ".join(self.person)
+            drawn = f"people were drawn ({same}, and how many rows they have), and for each of them rows with the same"
         return (
             *done,
             f"marginals were chosen by {self.by} and counted with exact noise; a graphical model was fitted to them",
-            self._drawn(card),
+            drawn,
             f"{COMPARED} of the allowance was spent on comparing columns and pairs of columns with the table; {told}",
         )
 
@@ -221,14 +227,6 @@ class Synthesize(Method[pa.Table | Rows]):
         zeros = _small(domain, [one.columns for one in found], impossible)
         model = fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
         return Source(model, domain, fine, impossible)
-
-    def _drawn(self, card: Card) -> str:
-        if self.person:
-            same = ", ".join(self.person)
-            return f"people were drawn ({same}, and how many rows they have), and for each of them rows with the same"
-        if self.rows is None:
-            return "about as many rows as the table has were drawn"
-        return f"{self.rows:,} rows were drawn"
 
     def _require_people(self, card: Card, domain: Domain) -> None:
         if card.unit is None:

@@ -48,7 +48,13 @@ def synthesize(
     require_places(to, csv=csv, holder=holder)
     if isinstance(chosen, Synthesize):
         require_rows_of_people(table)
-        _require_private(seed, holder, control)
+        for said, why in (
+            (seed, "Whoever knows a seed can take the noise away."),
+            (holder, "Synthetic rows are nobody's: there is nothing to keep."),
+            (control, "A control is for rows without a privacy loss, which are attacked before they leave."),
+        ):
+            if said is not None:
+                raise BadInput(why, hint="Leave it out.")
         return release(_uncharged(chosen, table), table, to=to, csv=csv, progress=progress)
     if not isinstance(chosen, Synthesizer):
         raise BadInput(
@@ -58,17 +64,6 @@ def synthesize(
     named = {name for name in (*getattr(own, "columns", ()), *getattr(own, "given", ())) if isinstance(name, str)}
     table = prepare(table, named, quasi=False)
     return release(NonPrivate(chosen, control, seed), table, to=to, csv=csv, holder=holder, progress=progress)
-
-
-def _require_private(seed: int | None, holder: str | Path | None, control: Table | None) -> None:
-    if seed is not None:
-        raise BadInput("Whoever knows a seed can take the noise away.", hint="Leave it out.")
-    if holder is not None:
-        raise BadInput("Synthetic rows are nobody's: there is nothing to keep.", hint="Leave it out.")
-    if control is not None:
-        raise BadInput(
-            "A control is for rows without a privacy loss, which are attacked before they leave.", hint="Leave it out."
-        )
 
 
 def _uncharged(method: Synthesize, table: Table) -> Uncharged:

@@ -87,7 +87,9 @@ class Microaggregate:
         order = content_order(rows)
         rows = rows.take(order)
         names = columns_to_mask(card, self.columns, frozenset(Kind), self.name)
-        model = self._model(card)
+        model: Model | None = parse(self.diverse, card) if isinstance(self.diverse, str) else self.diverse
+        if isinstance(model, PSensitivity) and model.k > self.k:
+            raise BadInput(f"Groups of {self.k} are not {model.claim.text}.", hint=f"Ask for k={model.k}.")
         held = confidential(card, rows, model, names)
         told = []
         for block in self._blocks(names):
@@ -105,12 +107,6 @@ class Microaggregate:
             self._steps(told, model),
             self._not_promised(card, len(told)),
         )
-
-    def _model(self, card: Card) -> Model | None:
-        model: Model | None = parse(self.diverse, card) if isinstance(self.diverse, str) else self.diverse
-        if isinstance(model, PSensitivity) and model.k > self.k:
-            raise BadInput(f"Groups of {self.k} are not {model.claim.text}.", hint=f"Ask for k={model.k}.")
-        return model
 
     def _blocks(self, names: tuple[str, ...]) -> list[tuple[str, ...]]:
         if self.blocks is None:

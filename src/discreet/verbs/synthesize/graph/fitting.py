@@ -87,18 +87,13 @@ def fit(
             hint="Measure fewer or smaller marginals, or use fewer bins.",
         )
     problem = objective(junction(sizes, cliques), groups, zeros, total, pull)
-    found = _least(problem, _begin(problem, start), tolerance * len(problem.counts), iterations)
-    potentials = {part.columns: found.parameters[part.place].reshape(part.shape) for part in problem.parts}
-    return Model(problem.tree, problem.total, potentials, tuple(found.probabilities))
-
-
-def _begin(problem: Objective, start: Model | None) -> Array:
-    """The parameters of an older model where it has them, and 0 (independence) for what is new."""
-    parameters = np.zeros(len(problem.counts))
+    begin = np.zeros(len(problem.counts))  # independence for what an older model does not have
     for part in problem.parts:
         if start is not None and part.columns in start.potentials:
-            parameters[part.place] = start.potentials[part.columns].reshape(-1)
-    return parameters
+            begin[part.place] = start.potentials[part.columns].reshape(-1)
+    found = _least(problem, begin, tolerance * len(problem.counts), iterations)
+    potentials = {part.columns: found.parameters[part.place].reshape(part.shape) for part in problem.parts}
+    return Model(problem.tree, problem.total, potentials, tuple(found.probabilities))
 
 
 def _least(problem: Objective, parameters: Array, enough: float, iterations: int) -> Point:
