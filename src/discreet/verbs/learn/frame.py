@@ -45,7 +45,7 @@ class CategoryFeature:
     def figures(self, cells: Cells) -> Figures:
         """What is no declared value is missing."""
         places = {value: float(place) for place, value in enumerate(self.values)}
-        values, at = _coded(cells)
+        values, at = _encode(cells)
         found = np.array([*(places.get(value, np.nan) for value in values.to_pylist()), np.nan])
         return np.asarray(found[at], np.float64)
 
@@ -72,7 +72,7 @@ class NumberFeature:
 
     def unscaled(self, share: float) -> float:
         """The figure of a share of the way from bound to bound, as short as it can be written."""
-        return _short(self.low + share * (self.high - self.low))
+        return _drop_digits(self.low + share * (self.high - self.low))
 
     def edges(self, grid: int) -> Figures:
         """The borders between ``grid`` intervals of equal width; between whole numbers they are whole."""
@@ -80,7 +80,7 @@ class NumberFeature:
         if self.kind in LISTABLE:
             whole = np.unique(np.ceil(found))
             return np.asarray(whole[(whole > self.low) & (whole <= self.high)], np.float64)
-        return np.array([_short(one) for one in found])
+        return np.array([_drop_digits(one) for one in found])
 
     def shown(self, figure: float) -> int | float | dt.date:
         """A figure as a value of the column."""
@@ -114,7 +114,7 @@ class Frame:
         names = dict.fromkeys([*(one.name for one in features), *([] if unit is None else [unit])])
         rows = table.engine.fetch(table.query(*map(sql.column, names)))
         figures = np.stack([one.figures(rows.column(one.name)) for one in features], axis=1)
-        there = np.logical_not(_unknown(figures))
+        there = np.logical_not(_all_missing(figures))
         for place, one in enumerate(features):
             if one.name in required:
                 there &= ~np.isnan(figures[:, place])
@@ -123,7 +123,7 @@ class Frame:
             order = np.lexsort(keys)
             figures = figures[order[there[order]]]
             return cls(tuple(features), figures, np.arange(len(figures)), len(figures), apart)
-        whose = _numbered(rows.column(unit))
+        whose = _rank_cells(rows.column(unit))
         order = np.lexsort([*keys, whose])
         order = order[there[order]]
         known, person = np.unique(whose[order], return_inverse=True)
@@ -155,7 +155,7 @@ class Frame:
     def _codes(self) -> tuple[Rows, ...]:
         """Codes of whole rows, or of each column: equal ones have an equal code; 0 if all is missing."""
         parts = np.split(self.figures, self.figures.shape[1], axis=1) if self.apart else [self.figures]
-        return tuple(_ranked(part) for part in parts)
+        return tuple(_rank_rows(part) for part in parts)
 
 
 def features_of(table: Table, columns: Sequence[str], *, but: str | None = None, graded: bool = False) -> list[Feature]:
@@ -219,9 +219,9 @@ def figure_of(value: Scalar) -> float:
     return float((value - _EPOCH).days if isinstance(value, dt.date) else cast("float", value))
 
 
-def _numbered(cells: Cells) -> Rows:
+def _rank_cells(cells: Cells) -> Rows:
     """The rank of each cell among all that are different; missing ones are one more."""
-    values, at = _coded(cells)
+    values, at = _encode(cells)
     order = pc.sort_indices(values).to_numpy()
     ranks = np.empty(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))
@@ -229,7 +229,7 @@ def _numbered(cells: Cells) -> Rows:
     return ranks[at]
 
 
-def _ranked(figures: Figures) -> Rows:
+def _rank_rows(figures: Figures) -> Rows:
     """Equal rows have an equal number, from 1 up; 0 where all of a row is missing."""
     order = np.lexsort(figures.T)
     sorted_ = figures[order]
@@ -237,23 +237,23 @@ def _ranked(figures: Figures) -> Rows:
     other[1:] = ~((sorted_[1:] == sorted_[:-1]) | (np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1]))).all(axis=1)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(other)
-    ranks[_unknown(figures)] = 0
+    ranks[_all_missing(figures)] = 0
     return ranks
 
 
-def _unknown(figures: Figures) -> NDArray[np.bool_]:
+def _all_missing(figures: Figures) -> NDArray[np.bool_]:
     """For each row whether all of it is missing."""
     return np.asarray(np.isnan(figures).all(axis=1), np.bool_)
 
 
-def _coded(cells: Cells) -> tuple[Any, Rows]:
+def _encode(cells: Cells) -> tuple[Any, Rows]:
     """The different values, and for each cell which of them it holds; missing ones hold one behind the last."""
     coded: Any = pa.chunked_array(cells).combine_chunks().dictionary_encode()
     at: Any = pc.fill_null(coded.indices, len(coded.dictionary))
     return coded.dictionary, np.asarray(at.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _short(figure: float) -> float:
+def _drop_digits(figure: float) -> float:
     """Without the last digits, which are those of the computation."""
     return float(f"{figure:.{_DIGITS}g}")
 

@@ -117,7 +117,7 @@ class _Learning(Method[Any]):
             learn.integral,
             np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
         )
-        comparison = _compared(learn, learn.learner.trainer(frame), found, table.card)
+        comparison = _compare_models(learn, learn.learner.trainer(frame), found, table.card)
         used = {one.name for one in frame.features}
         columns = tuple(column for column in table.card.columns if column.name in used)
         grid = replace(table.card, columns=columns, unit=None, rows_per_unit=None, groups_per_unit=None)
@@ -135,7 +135,7 @@ class _Learning(Method[Any]):
                 "generators",
                 evidence.rows(),
                 {NOTE: evidence.note(), "found": str(evidence), "compared": str(comparison)},
-                draw=lambda: _drawn(evidence, comparison),
+                draw=lambda: _comparison_page(evidence, comparison),
                 details=(evidence, comparison),
             ),
             title=f"{table.card.name}, {learn.learner.name}",
@@ -174,7 +174,7 @@ class Compared:
         return f"{self.heading}, {self.measure}:\n{said}"
 
 
-def _drawn(evidence: Generators, comparison: Compared) -> Markup:
+def _comparison_page(evidence: Generators, comparison: Compared) -> Markup:
     """The comparison as HTML. It must never leave."""
     rows = [(name, f"{score:.4f}") for name, score in comparison.scores]
     told = tag("p", str(evidence)), tag("p", f"{comparison.heading}:")
@@ -190,7 +190,7 @@ _CHOSEN = {
 }
 
 
-def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:
+def _compare_models(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:
     """The model compared with one learnt from all people, and one with noise."""
     frame, inside = trainer.frame, found.pool.everybody
     rows, aside = frame.rows_of(inside), frame.rows_of(~inside)

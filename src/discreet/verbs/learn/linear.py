@@ -79,13 +79,13 @@ class Linear:
     def picture(self) -> Picture:
         """A bar for each coefficient."""
         caption = f"What is added to {self.target.name}, as a share of its bounds, from the lower bound to the upper."
-        return bars(f"A linear model for {self.target.name}", *self._shown(), caption=caption)
+        return bars(f"A linear model for {self.target.name}", *self._named_coefficients(), caption=caption)
 
     def __str__(self) -> str:
-        said = "\n".join(f"  {value:+g} × {name}" for name, value in zip(*self._shown(), strict=True))
+        said = "\n".join(f"  {value:+g} × {name}" for name, value in zip(*self._named_coefficients(), strict=True))
         return f"{self.target.name}, from 0 to 1 between its bounds =\n{said}"
 
-    def _shown(self) -> tuple[list[str], list[float]]:
+    def _named_coefficients(self) -> tuple[list[str], list[float]]:
         return ["1", *terms(self.features)], [self.intercept, *self.coefficients]
 
 

@@ -57,7 +57,7 @@ class Pool:
     def of(cls, learn: Learn, people: int, root: int) -> Pool:
         """Draw the people who are set aside."""
         order = Draws(root).at(_TEST).permutation(people)
-        inside = np.sort(order[_aside(learn, people) :])
+        inside = np.sort(order[_number_set_aside(learn, people) :])
         return cls(root, people, inside, learn.sizes(len(inside)))
 
     def sample(self, draw: int) -> NDArray[np.bool_]:
@@ -116,14 +116,14 @@ class Found:
 
 def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> Found:
     """The model to release; an error if none recurs."""
-    learn.sizes(max(0, frame.people - _aside(learn, frame.people)))
+    learn.sizes(max(0, frame.people - _number_set_aside(learn, frame.people)))
     journal = Journal.open(learn.journal, _about(learn, frame), seed)
     pool = Pool.of(learn, frame.people, journal.root)
     groups: dict[str, Group] = {}
     seen: set[tuple[bytes, ...]] = set()
     tried = 0
     most = 0
-    with _learnt(learn, frame, pool, journal) as digests:
+    with _learn_samples(learn, frame, pool, journal) as digests:
         for draw, digest in digests:
             tried += 1
             who = pool.sample(draw)
@@ -149,7 +149,7 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     return Found(model, draws, pool, journal)
 
 
-def _aside(learn: Learn, people: int) -> int:
+def _number_set_aside(learn: Learn, people: int) -> int:
     """Number of people set aside."""
     return max(1, round(learn.test * people))
 
@@ -175,7 +175,7 @@ def _chosen(
 
 
 @contextmanager
-def _learnt(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterator[Iterator[tuple[int, str]]]:
+def _learn_samples(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterator[Iterator[tuple[int, str]]]:
     """The digest of each sample's model, in the order of the samples: those that are known, and then others."""
     left = [draw for draw in range(learn.tries) if draw not in journal.known]
     batches = [left[at : at + _BATCH] for at in range(0, len(left), _BATCH)]

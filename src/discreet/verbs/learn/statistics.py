@@ -61,9 +61,9 @@ class Summary:
         return bars(f"The {self.of}", names, self.shares, caption="As a share of the way from bound to bound.")
 
     def __str__(self) -> str:
-        return "\n".join(f"{self.of} of {one.name}: {self._shown(one)}" for one in self.features)
+        return "\n".join(f"{self.of} of {one.name}: {self._format_figure(one)}" for one in self.features)
 
-    def _shown(self, one: NumberFeature) -> str:
+    def _format_figure(self, one: NumberFeature) -> str:
         figure = self.figures[one.name]
         if one.kind is not Kind.DATE:
             return f"{figure:,.12g}"

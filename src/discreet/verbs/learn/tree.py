@@ -82,12 +82,12 @@ class Tree:
         return told
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "target": self.target, "tree": _written(self.root)}
+        return {"kind": self.kind, "target": self.target, "tree": _node_to_dict(self.root)}
 
     @classmethod
     def from_dict(cls, data: object) -> Tree:
         read = fields(data, "a tree", kind=str, target=str, tree=dict)
-        return cls(read["target"], _node(read["tree"]))
+        return cls(read["target"], _node_from_dict(read["tree"]))
 
     def picture(self) -> Picture:
         """The tests from the top down, what passes first."""
@@ -126,20 +126,22 @@ def _passes(branch: Branch, rows: pa.Table) -> NDArray[np.bool_]:
     return found
 
 
-def _written(node: Node) -> dict[str, Any]:
+def _node_to_dict(node: Node) -> dict[str, Any]:
     if isinstance(node, Leaf):
         return {"answer": node.answer}
     test = {"column": node.column, "test": node.test, "value": node.value}
-    return test | {"yes": _written(node.yes), "no": _written(node.no)}
+    return test | {"yes": _node_to_dict(node.yes), "no": _node_to_dict(node.no)}
 
 
-def _node(data: Mapping[str, Any]) -> Node:
+def _node_from_dict(data: Mapping[str, Any]) -> Node:
     if "answer" in data:
         return Leaf(fields(data, "a leaf", answer=_SCALAR)["answer"])
     read = fields(data, "a test", column=str, test=str, value=_SCALAR, yes=dict, no=dict)
     if read["test"] not in ("<", "="):
         raise BadInput(f"A test is < or =, not {read['test']!r}.")
-    return Branch(read["column"], read["test"], read["value"], _node(read["yes"]), _node(read["no"]))
+    return Branch(
+        read["column"], read["test"], read["value"], _node_from_dict(read["yes"]), _node_from_dict(read["no"])
+    )
 
 
 def _lines(node: Node, depth: int = 0, before: str = "") -> Iterator[tuple[int, str]]:
@@ -275,7 +277,7 @@ class TreeTrainer(Trainer):
         return found
 
     @cached_property
-    def _passing(self) -> Figures:
+    def _test_matrix(self) -> Figures:
         """Tests × codes: one, where a code passes a test."""
         made = np.zeros((len(self._tests), int(self._starts[-1])))
         for row, (place, code) in enumerate(self._tests):
@@ -296,7 +298,7 @@ class TreeTrainer(Trainer):
         for _ in range(self.learner.depth):
             if not open_:
                 break
-            counts = tell(self._counted(rows, node, open_), float(len(self.frame.features) - 1))
+            counts = tell(self._count_codes(rows, node, open_), float(len(self.frame.features) - 1))
             total = total or float(np.maximum(counts[0, : self._starts[1]], 0).sum())
             below = []
             for place, one in enumerate(open_):
@@ -307,10 +309,10 @@ class TreeTrainer(Trainer):
                 tests[one] = best
                 answers |= {2 * one: int(np.argmax(yes)), 2 * one + 1: int(np.argmax(no))}
                 below += [2 * one, 2 * one + 1]
-            node, rows = self._moved(rows, node, tests, open_)
+            node, rows = self._move_rows(rows, node, tests, open_)
             open_ = below
         for one in sorted(answers, reverse=True):
-            found[one] = self._made(one, tests, found, answers)
+            found[one] = self._make_node(one, tests, found, answers)
         return Tree(self._target.name, found[1])
 
     def score(self, model: Tree, rows: Rows) -> float:
@@ -328,7 +330,7 @@ class TreeTrainer(Trainer):
         told = np.array([self._target.values.index(one) for one in said])[places]
         return float(np.mean(told == figures[:, -1])) if len(rows) else 0.0
 
-    def _counted(self, rows: Rows, node: NDArray[np.int64], open_: list[int]) -> Figures:
+    def _count_codes(self, rows: Rows, node: NDArray[np.int64], open_: list[int]) -> Figures:
         """Nodes × codes × answers."""
         classes = len(self._target.values)
         width = int(self._starts[-1]) * classes
@@ -342,7 +344,7 @@ class TreeTrainer(Trainer):
         all_ = np.maximum(counts, 0)[: self._starts[1]].sum(axis=0)
         if not self._tests:
             return None, all_, all_, all_
-        yes = self._passing @ np.maximum(counts, 0)
+        yes = self._test_matrix @ np.maximum(counts, 0)
         no = np.maximum(all_ - yes, 0)
         many, few = yes.sum(axis=1), no.sum(axis=1)
         least = max(1, ceil(_LEAST * rows))
@@ -353,7 +355,7 @@ class TreeTrainer(Trainer):
         enough = pure[best] - whole_ > max(self.learner.gain, 1e-9) * rows
         return (best if enough else None), yes[best], no[best], all_
 
-    def _moved(
+    def _move_rows(
         self, rows: Rows, node: NDArray[np.int64], tests: Mapping[int, int], open_: list[int]
     ) -> tuple[NDArray[np.int64], Rows]:
         """Rows go on to where their test leads; those at a leaf are done."""
@@ -366,7 +368,9 @@ class TreeTrainer(Trainer):
         passed = np.where(graded, held < codes, held == codes)
         return 2 * node + ~passed, rows
 
-    def _made(self, one: int, tests: Mapping[int, int], found: Mapping[int, Node], answers: Mapping[int, int]) -> Node:
+    def _make_node(
+        self, one: int, tests: Mapping[int, int], found: Mapping[int, Node], answers: Mapping[int, int]
+    ) -> Node:
         if one not in tests:
             return Leaf(self._target.values[answers[one]])
         yes, no = found[2 * one], found[2 * one + 1]

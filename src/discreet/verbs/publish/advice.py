@@ -128,9 +128,9 @@ def advise(
     say(0.0, "looking at columns")
     found = describe(replace(table, card=table.card.without_unit(columns)))
     roles = {column.name: column.role for column in released}
-    alone = [_telling(one, roles, found.rows) for one in found.alone]
+    alone = [_identifying_power(one, roles, found.rows) for one in found.alone]
     whole = {one.columns[0] for one in alone if one.unique == 1}
-    pairs = [_telling(one, roles, found.rows) for one in found.pairs if whole.isdisjoint(one.columns)]
+    pairs = [_identifying_power(one, roles, found.rows) for one in found.pairs if whole.isdisjoint(one.columns)]
     order = [one.columns[0] for one in sorted(alone, key=_rank) if one.roles == (Role.QUASI,)]
     costs = []
     for count in range(1, len(order) + 1):
@@ -141,7 +141,7 @@ def advise(
     return Advice(found.rows, *ranked, tuple(costs), asked)
 
 
-def _telling(found: Identifying, roles: dict[str, Role], rows: int) -> Telling:
+def _identifying_power(found: Identifying, roles: dict[str, Role], rows: int) -> Telling:
     separation = 1 - (found.crowd - 1) / (rows - 1) if rows > 1 else 0.0
     return Telling(
         found.columns,

@@ -96,12 +96,12 @@ def compare(
     say = progress or silent
     rows = table.fetch()
     table = read(rows, table.card)
-    shelf = _Shelf(Path(keep) if keep is not None else None, _print_of(table, rows))
+    shelf = _Shelf(Path(keep) if keep is not None else None, _digest_of(table, rows))
     jobs = [_Job(ORIGINAL, _Original(), seed, loss), *chosen]
     found = {job.label: point for job in jobs if (point := shelf.get(job)) is not None}
     left = [job for job in jobs if job.label not in found]
     say(len(found) / len(jobs), f"{len(found)} of {len(jobs)} known already" if found else "masking")
-    with _measuring(table, rows, left, processes or os.cpu_count() or 1) as measured:
+    with _measure_all(table, rows, left, processes or os.cpu_count() or 1) as measured:
         for job, point in measured:
             shelf.put(job, point)
             found[job.label] = point
@@ -111,13 +111,13 @@ def compare(
 
 
 @contextmanager
-def _measuring(
+def _measure_all(
     table: Table, rows: pa.Table, jobs: Sequence[_Job], processes: int
 ) -> Iterator[Iterator[tuple[_Job, Point]]]:
     """Points as they come."""
     processes = min(processes, len(jobs))
     if processes <= 1:
-        yield ((job, _measured(table, job)) for job in jobs)
+        yield ((job, _measure(table, job)) for job in jobs)
         return
     with TemporaryDirectory(prefix="discreet-") as folder:
         pq.write_table(rows, Path(folder) / "rows.parquet")
@@ -133,10 +133,10 @@ def _measuring(
 def _elsewhere(folder: str, job: _Job) -> Point:
     """In a process of its own."""
     place = Path(folder)
-    return _measured(read(place / "rows.parquet", load_card(place / "card.toml")), job)
+    return _measure(read(place / "rows.parquet", load_card(place / "card.toml")), job)
 
 
-def _measured(table: Table, job: _Job) -> Point:
+def _measure(table: Table, job: _Job) -> Point:
     try:
         masker = MASKING.parse(job.method, table.card) if isinstance(job.method, str) else job.method
         rehearsal = replace(table, registers=())  # it never leaves, so nobody need know of it
@@ -161,7 +161,7 @@ def _label(method: str | Masker) -> str:
     return repr(method)
 
 
-def _print_of(table: Table, rows: pa.Table) -> str:
+def _digest_of(table: Table, rows: pa.Table) -> str:
     """Digest of a table: of its card and every value."""
     digest = sha256(dump_cards([table.card]).encode())
     sink = pa.BufferOutputStream()
@@ -257,13 +257,13 @@ def menu(text: str = EXAMPLE, source: str = "the menu") -> tuple[str, ...]:
         raise BadInput(f"{source}: methods is a list of texts.", hint='Such as methods = ["noise alpha=0.1"].')
     if not isinstance(varied, list) or not all(isinstance(one, dict) for one in varied):
         raise BadInput(f"{source}: vary is written as [[vary]].", hint='Below it: method = "noise alpha={alpha}".')
-    found = [*plain, *(text for one in varied for text in _varied(one, source))]
+    found = [*plain, *(text for one in varied for text in _combinations(one, source))]
     if not found:
         raise BadInput(f"{source} names no method.", hint='Such as methods = ["noise alpha=0.1"].')
     return tuple(dict.fromkeys(found))
 
 
-def _varied(said: Mapping[str, Any], source: str) -> list[str]:
+def _combinations(said: Mapping[str, Any], source: str) -> list[str]:
     """All combinations of the values to try."""
     values = {name: value if isinstance(value, list) else [value] for name, value in said.items() if name != "method"}
     method = said.get("method")

@@ -55,10 +55,10 @@ class AddDummies(Checked):
         groups = tuples.groups(levels)
         kept = np.ones(int(groups.max(initial=-1)) + 1, dtype=np.bool_)
         rest = _Rest(table, self.entropy)
-        places = self._filled(tuples.classes(groups), rest, models)
+        places = self._fill_classes(tuples.classes(groups), rest, models)
         first = np.unique(groups, return_index=True)[1]
         labels = tuples.labels(first[places], levels)
-        added = _added(table, labels, rest.drawn)
+        added = _dummy_rows(table, labels, rest.drawn)
         small = len(np.unique(places))
         share = added.num_rows / max(tuples.rows + added.num_rows, 1)
         return Recoding(
@@ -90,7 +90,7 @@ class AddDummies(Checked):
             require_levels(name, level, range(level, level + 1) if one else None, heights[name])
         return [self.levels.get(name, 0) for name in tuples.names]
 
-    def _filled(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
+    def _fill_classes(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
         """The class of each dummy: as many as every class needs to be large enough, then one at a time for those that
         still break a model."""
         most = int(exact(self.most, "most") * classes.rows)
@@ -148,7 +148,7 @@ def _with(spread: Spread, places: Integers, rows: pa.Table, count: int) -> Sprea
     return merge_spread(more, np.arange(count), count)
 
 
-def _added(table: Table, labels: pa.Table, rest: pa.Table) -> pa.Table:
+def _dummy_rows(table: Table, labels: pa.Table, rest: pa.Table) -> pa.Table:
     """The dummies, with all columns that are released, in their order."""
     columns: dict[str, Any] = {name: labels.column(name) for name in labels.column_names}
     columns |= {name: rest.column(name) for name in rest.column_names}

@@ -61,13 +61,14 @@ class Joint:
             for one in broken
         )
         raise NoPromise(
-            f"Together with {_listed(self.releases)} this would reveal too much: {said}. {self._figures}",
+            f"Together with {_quoted_titles(self.releases)} this would reveal too much: {said}. {self._figures}",
             hint="Publish it at the levels of the earlier release, or coarser; or do not publish it.",
         )
 
     def __str__(self) -> str:
         claims = " and ".join(verdict.claim.text for verdict in self.verdicts)
-        return f"Checked together with {_listed(self.releases)}: what they show at once is {claims}. {self._figures}"
+        titles = _quoted_titles(self.releases)
+        return f"Checked together with {titles}: what they show at once is {claims}. {self._figures}"
 
     @property
     def _figures(self) -> str:
@@ -91,7 +92,7 @@ def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], r
     for place, one in enumerate([*(_recoding_of(table, release) for release in given), recoding]):
         labelled = Labelled.of(everything, one, f"discreet_{place}_")
         new = [labelled.labels[name] for name in names]
-        everything = _beside(everything, labelled, new)
+        everything = _with_labels(everything, labelled, new)
         labels += new
         present.append(labelled.kept)
     newest = dict(zip(names, labels[-len(names) :], strict=True))
@@ -108,7 +109,7 @@ def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], r
     return Joint(titles, tuple(check_all(seen, require)), Sizes.of(seen))
 
 
-def _beside(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
+def _with_labels(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
     """The table with the labels of a release in additional columns; rows not released have none."""
     kept = sql.column(labelled.kept)
     masked = [sql.named(exp.case().when(kept.copy(), sql.column(label.name)), label.name) for label in labels]
@@ -129,13 +130,13 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     _require_same_quasi(release, names)
     levels = release.recipe.parameters.get("levels")
     if key is not None:
-        found = Recoding(mapping=_mapping(key, names))
+        found = Recoding(mapping=_read_mapping(key, names))
     elif isinstance(levels, dict) and set(levels) == set(names):
         counted = table.histogram(levels=levels)
         gone = pa.array([key not in class_sizes for key in keys_of(counted, names)], pa.bool_())
         found = Recoding(levels=levels, dropped=counted.filter(gone).select(list(names)))
     else:
-        raise _untold(release)
+        raise _unknown_recoding(release)
     again = recode_rows(table, found).histogram()
     there = _counts(again, names, count_name(names))
     dummies = bool(release.recipe.parameters.get("dummies"))
@@ -147,7 +148,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     return found
 
 
-def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
+def _read_mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
     if not Path(key).is_file():
         raise NotFound(f"There is no file {key}.")
     try:
@@ -164,7 +165,7 @@ def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
     return found
 
 
-def _untold(release: Release[Any]) -> BadInput:
+def _unknown_recoding(release: Release[Any]) -> BadInput:
     return BadInput(
         f"What {release.title!r} did to the table cannot be told from it.",
         hint="If each class got labels of its own, give what was kept of it too: (release, key).",
@@ -175,7 +176,7 @@ def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
     """An error if the release shows what is no quasi-identifier now: what it tells would not be counted."""
     said = release.recipe.parameters.get("quasi_identifiers")
     if not isinstance(said, list | tuple):
-        raise _untold(release)
+        raise _unknown_recoding(release)
     hint = "Only releases with the same quasi-identifiers can be given: give that column the role it had."
     if gone := set(said) - set(names):
         wrong = f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now."
@@ -200,7 +201,7 @@ def _counts(rows: pa.Table, names: Sequence[str], count: str) -> dict[tuple[Any,
     return dict(zip(keys_of(rows, names), sizes, strict=True))
 
 
-def _listed(titles: Sequence[str]) -> str:
+def _quoted_titles(titles: Sequence[str]) -> str:
     return " and ".join(f"“{title}”" for title in titles)
 
 

@@ -236,14 +236,14 @@ class Search:
                 break
             first = self.bound if opened == 0 else first
             if progress is not None and opened % 64 == 0:
-                progress(_closed(first, self.bound, self._best), f"{self.tried:,} combinations of levels tried")
+                progress(_progress_share(first, self.bound, self._best), f"{self.tried:,} combinations of levels tried")
             opened += 1
-            self._open(self.bound, box)
+            self._open_box(self.bound, box)
         else:
             self.bound = inf
         return None if self._node is None else Found(self._node, self._best, self.bound)
 
-    def _open(self, bound: float, box: _Box) -> None:
+    def _open_box(self, bound: float, box: _Box) -> None:
         """Try the finer end of a box, and cut in two what is left."""
         if box.rows is None:
             coarse, numbers = self._space.coarsen(self._tuples, box.high)
@@ -263,13 +263,13 @@ class Search:
                 self._push(bound, box)
                 return
         if box.low != box.high:
-            self._cut(bound, box, rows)
+            self._cut_box(bound, box, rows)
 
     def _worthwhile(self, box: _Box) -> bool:
         """Whether to form the classes of the finer end: they may be far fewer, or are all that is left to try."""
         return box.low == box.high or self._score.exact or self._space.apart(box.formed, box.low) >= _REFORM_LOG_RATIO
 
-    def _cut(self, bound: float, box: _Box, rows: _Rows) -> None:
+    def _cut_box(self, bound: float, box: _Box, rows: _Rows) -> None:
         low, high, gone, _, formed, tried = box
         clipped = self._score.clip(low, high, gone, self._best)
         if clipped != high:  # what is left may well have a better bound
@@ -370,6 +370,6 @@ def _with(node: Node, column: int, place: int) -> Node:
     return (*node[:column], place, *node[column + 1 :])
 
 
-def _closed(first: float, bound: float, best: float) -> float:
+def _progress_share(first: float, bound: float, best: float) -> float:
     """Share of the way from the first bound to the best node that is done."""
     return 0.0 if not isfinite(best - first) or best <= first else min((bound - first) / (best - first), 1.0)

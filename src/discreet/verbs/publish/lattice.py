@@ -51,7 +51,9 @@ class Lattice:
         self.tuples = tuples
         self._kernels = lattice_kernels
         every = (ranges.get(name, range(top + 1)) for name, top in zip(tuples.names, tuples.heights, strict=True))
-        self.choices = tuple(_telling(one.codes, levels) for one, levels in zip(tuples.levels, every, strict=True))
+        self.choices = tuple(
+            _distinct_levels(one.codes, levels) for one, levels in zip(tuples.levels, every, strict=True)
+        )
         self.bottom: Node = (0,) * len(self.choices)
         self.top: Node = tuple(len(levels) - 1 for levels in self.choices)
         self.labels = [
@@ -162,7 +164,7 @@ class Lattice:
             self._keys[int(field[0])] |= codes[0][self.tuples.codes[place]].astype(np.uint64) << field[1]
 
 
-def _telling(codes: npt.NDArray[np.int32], levels: Sequence[int]) -> tuple[int, ...]:
+def _distinct_levels(codes: npt.NDArray[np.int32], levels: Sequence[int]) -> tuple[int, ...]:
     """The levels that tell fewer values apart than the one before: they nest, so counting labels is enough."""
     found: list[int] = []
     labels = -1
@@ -261,7 +263,7 @@ class ColumnScore(Score):
 
     def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
         tally = gone.tally + tally
-        return self._gone(gone.rows + rows, tally, self._suppressing(tally))
+        return self._gone(gone.rows + rows, tally, self._totals_without(tally))
 
     def least(self, node: Node, gone: Suppressed, rows: int) -> float:
         if not self._quality.linear:
@@ -309,7 +311,7 @@ class ColumnScore(Score):
     def _part(self, tally: Floats, column: int) -> Floats:
         return tally[self._space.offsets[column] : self._space.offsets[column + 1]]
 
-    def _suppressing(self, tally: Floats) -> Floats:
+    def _totals_without(self, tally: Floats) -> Floats:
         if self._quality.linear:
             return self._space.weigh(tally, self._weights, self._starts, self._base)
         totals = self._base.copy()

@@ -80,7 +80,7 @@ class LocalRecode:
         def losses(tuples: Tuples) -> list[Floats]:
             return [self.quality.cells(tuples, column) for column in range(len(tuples.names))]
 
-        tuples, found = _grouped(self, table, require, losses, progress)
+        tuples, found = _group_tuples(self, table, require, losses, progress)
         return found.recoding(
             self,
             tuples,
@@ -133,7 +133,7 @@ class SuppressCells(Checked):
             return [np.outer([0.0, share], np.ones(len(own))) for share, own in zip(shares, tuples.values, strict=True)]
 
         plain = replace(table, card=replace(table.card, columns=columns))
-        tuples, found = _grouped(self, plain, require, losses, progress)
+        tuples, found = _group_tuples(self, plain, require, losses, progress)
         starred = dict(zip(tuples.names, map(int, found.levels @ tuples.counts), strict=True))
         counted = sum(weight * (starred[name] + found.suppressed) for name, weight in weights.items())
         cells, listed = sum(starred.values()), ", ".join(f"{name} {count:,}" for name, count in starred.items())
@@ -200,7 +200,7 @@ class Grouped:
         )
 
 
-def _grouped(
+def _group_tuples(
     method: LocalRecode | SuppressCells,
     table: Table,
     require: Sequence[Model],

@@ -130,9 +130,9 @@ class _Parts:
                 for piece in pieces:
                     number += 1
                     self.of[piece] = number
-            waiting = self._judged(tried, before)
+            waiting = self._undo_breaking_cuts(tried, before)
 
-    def _judged(
+    def _undo_breaking_cuts(
         self, tried: list[tuple[Integers, list[int], list[Integers]]], before: Integers
     ) -> list[tuple[Integers, list[int]]]:
         """Undo cuts that break a model; what is to be cut next, and in which columns."""
@@ -230,10 +230,10 @@ class Line:
             return self._values.take(pa.array(self._ranks)), shares[place]
         texts = text_labels(self._values).to_pylist()
         met = (np.unique(self._ranks[order[start : start + size]]) for start, size in zip(starts, sizes, strict=True))
-        shown = [self._shown([texts[rank] for rank in ranks]) for ranks in met]
+        shown = [self._class_label([texts[rank] for rank in ranks]) for ranks in met]
         return pa.array([shown[at] for at in place], pa.string()), shares[place]
 
-    def _shown(self, texts: list[str | None]) -> str | None:
+    def _class_label(self, texts: list[str | None]) -> str | None:
         """Label of a class with these values, in their order."""
         known = [text for text in texts if text is not None]
         if not known:
@@ -258,10 +258,10 @@ class Tree:
         self._shares = tuples.shares[place][:, tuples.codes[place]]
 
     def width(self, members: Integers) -> float:
-        return float(self._shares[self._shared(members), members[0]])
+        return float(self._shares[self._common_level(members), members[0]])
 
     def cut(self, members: Integers, rows: Integers, *, strict: bool) -> list[Integers]:
-        level = self._shared(members)
+        level = self._common_level(members)
         if level == 0:
             return [members]
         branches = self._levels[level - 1, members]
@@ -272,7 +272,7 @@ class Tree:
         cells = self._labels.cells(of, levels)[self._place]
         return cells, self._shares[levels[self._place], np.arange(len(of))]
 
-    def _shared(self, members: Integers) -> int:
+    def _common_level(self, members: Integers) -> int:
         """The finest level at which all members have the same label."""
         labels = self._levels[:, members]
         return int(np.argmax((labels == labels[:, :1]).all(axis=1)))

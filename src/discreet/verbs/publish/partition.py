@@ -61,7 +61,7 @@ def layout(codes: npt.NDArray[np.int32], weights: Integers, labels: Sequence[Any
     """
     rows = int(weights.sum())
     scale = 1 << max(8, min(40, 60 - rows.bit_length()))
-    order = np.argsort([-_expected(*three) for three in zip(codes, labels, losses, strict=True)], kind="stable")
+    order = np.argsort([-_expected_loss(*three) for three in zip(codes, labels, losses, strict=True)], kind="stable")
     height = max((len(one) for one in labels), default=1)
     width = max((one.shape[1] for one in labels), default=1)
     padded = np.zeros((len(codes), height, max(width, 1)), dtype=np.int32)
@@ -83,7 +83,7 @@ def by_hierarchy(tuples: Tuples, cells: Sequence[Floats]) -> Layout:
     return layout(tuples.codes, tuples.counts, labels, [one / columns for one in cells])
 
 
-def _expected(codes: Any, labels: Any, losses: Floats) -> float:
+def _expected_loss(codes: Any, labels: Any, losses: Floats) -> float:
     """About what two random tuples lose in a column: those that lose most are looked at first."""
     if not len(codes):
         return 0.0
@@ -178,7 +178,7 @@ def _nearest(points: Points, members: Array, starts: Array, numbers: Array, near
                     two = members[beside]
                     if one != two:
                         bound = costs[one, count - 1]
-                        cost = _together(points, one, two, bound)
+                        cost = _pair_cost(points, one, two, bound)
                         if cost < bound:
                             rank = count - 1
                             while rank > 0 and costs[one, rank - 1] > cost:
@@ -188,7 +188,7 @@ def _nearest(points: Points, members: Array, starts: Array, numbers: Array, near
 
 
 @njit(cache=True, inline="always")
-def _together(points: Points, one: Whole, two: Whole, bound: Whole) -> Whole:
+def _pair_cost(points: Points, one: Whole, two: Whole, bound: Whole) -> Whole:
     """Loss of a row of either when both get the same labels; at least ``bound``, if it is not less."""
     cost = np.int64(0)
     for column in range(points.codes.shape[1]):

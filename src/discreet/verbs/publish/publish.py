@@ -79,10 +79,10 @@ def publish(
     release needs no model. With a ``seed`` the masking can be repeated, by anybody.
     """
     require_table(table, "publish")
-    chosen, models = _chosen(table.card, method, require)
+    chosen, models = _method_and_models(table.card, method, require)
     require_places(to, csv=csv, holder=holder)
     require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
-    table = prepare(table, _named(chosen, models), quasi=not isinstance(chosen, Masker))
+    table = prepare(table, _named_columns(chosen, models), quasi=not isinstance(chosen, Masker))
     maker: Method[Any] = (
         Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
     )
@@ -105,15 +105,15 @@ def require_usable(
         )
 
 
-def _chosen(
+def _method_and_models(
     card: Card,
     method: str | Recoder | Masker | Model | Sequence[Model],
     require: str | Model | Sequence[str | Model],
 ) -> tuple[Recoder | Masker, tuple[Model, ...]]:
     """The method and the models; where models stand in the method's place, they are reached by generalisation."""
     if isinstance(method, Model | list | tuple) or (isinstance(method, str) and "=" in method.split(" ")[0]):
-        require, method = [*_listed(method), *_listed(require)], Generalize()
-    models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _listed(require))
+        require, method = [*_as_list(method), *_as_list(require)], Generalize()
+    models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _as_list(require))
     if isinstance(method, str):
         refuse_other_verbs(method)
     chosen: Any = parse_method(method, card) if isinstance(method, str) else method
@@ -137,11 +137,11 @@ def refuse_other_verbs(method: str) -> None:
         )
 
 
-def _listed(models: Any) -> list[Any]:
+def _as_list(models: Any) -> list[Any]:
     return list(models) if isinstance(models, list | tuple) else [models]
 
 
-def _named(method: object, models: Sequence[Model]) -> set[str]:
+def _named_columns(method: object, models: Sequence[Model]) -> set[str]:
     """The columns that the method and the models name."""
     named = [*getattr(method, "columns", ()), *getattr(method, "given", ()), *(n for m in models for n in m.sensitive)]
     return {name for name in named if isinstance(name, str)}
@@ -185,7 +185,7 @@ class Recode(Method[Any]):
             **({"dummies": found.added.num_rows} if found.added is not None else {}),
             **({"gap": found.gap} if found.gap is not None else {}),
             "quality": {name: value for name, value in found.quality.items() if not name.startswith(_LOST)},
-            "lost": _lost(found),
+            "lost": _column_losses(found),
         }
         holder = None
         if self.recoder.own_labels and found.mapping is not None:
@@ -219,7 +219,7 @@ class Recode(Method[Any]):
         counted = {"released": after.rows, "classes": after.count, "smallest_class": after.smallest}
         first, *rest = made.caveats
         caveats = (first, *(caveat for verdict in verdicts for caveat in verdict.caveats), *rest)
-        drawn = pictures(before, after, _lost(found))
+        drawn = pictures(before, after, _column_losses(found))
         return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
 
 
@@ -253,7 +253,7 @@ def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together
     return (*caveats, *([together] if together else ()))
 
 
-def _lost(recoding: Recoding) -> Mapping[str, float]:
+def _column_losses(recoding: Recoding) -> Mapping[str, float]:
     """Loss of each column, as the recoder measured it."""
     return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
 

@@ -237,18 +237,18 @@ def _by_levels(table: Table, recoding: Recoding, prefix: str) -> Labelled:
     if recoding.dropped is None or not recoding.dropped.num_rows:
         every = exp.select(*map(sql.column, names), sql.named(exp.true(), kept))
         return Labelled(every.from_(coarse.relation.subquery("t")), labels, kept)
-    dropped = _numbered(recoding.dropped.select(list(levels))).append_column(
+    dropped = _with_key_names(recoding.dropped.select(list(levels))).append_column(
         "gone", pa.array([True] * recoding.dropped.num_rows)
     )
     stays = sql.named(exp.column("gone", table="m").is_(exp.null()), kept)
     keys = [label.name for label in labels.values()]
-    return Labelled(_joined(coarse, keys, dropped, [stays]), labels, kept)
+    return Labelled(_join_labels(coarse, keys, dropped, [stays]), labels, kept)
 
 
 def _by_mapping(table: Table, mapping: pa.Table, prefix: str) -> Labelled:
     names = table.quasi()
     called = Names.of(names)
-    given = _numbered(mapping.select(list(names)))
+    given = _with_key_names(mapping.select(list(names)))
     labels, beside = {}, []
     for place, name in enumerate(names):
         cells, label = mapping.column(called.new[name]), f"{prefix}{place}"
@@ -260,10 +260,10 @@ def _by_mapping(table: Table, mapping: pa.Table, prefix: str) -> Labelled:
     kept = prefix + "kept"
     stays = exp.Coalesce(this=exp.column("kept", table="m"), expressions=[exp.false()])
     given = given.append_column("kept", mapping.column(called.kept))
-    return Labelled(_joined(table, names, given, [*beside, sql.named(stays, kept)]), labels, kept)
+    return Labelled(_join_labels(table, names, given, [*beside, sql.named(stays, kept)]), labels, kept)
 
 
-def _joined(table: Table, keys: Iterable[str], given: pa.Table, beside: Iterable[exp.Expr]) -> exp.Select:
+def _join_labels(table: Table, keys: Iterable[str], given: pa.Table, beside: Iterable[exp.Expr]) -> exp.Select:
     """All rows, joined with the columns ``beside`` of ``given``, whose k0, k1, … equal the keys, NULL included."""
     same = [
         exp.NullSafeEQ(this=exp.column(name, table="t", quoted=True), expression=exp.column(f"k{place}", table="m"))
@@ -274,6 +274,6 @@ def _joined(table: Table, keys: Iterable[str], given: pa.Table, beside: Iterable
     return rows.join(table.engine.lend(given).subquery("m"), on=exp.and_(*same), join_type="left")
 
 
-def _numbered(table: pa.Table) -> pa.Table:
+def _with_key_names(table: pa.Table) -> pa.Table:
     """The same columns named k0, k1, …, so that no name of the rows is met twice."""
     return table.rename_columns([f"k{place}" for place in range(table.num_columns)])

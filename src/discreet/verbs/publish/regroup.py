@@ -82,22 +82,22 @@ def place_points(parts: Partition, near: Array, limit: int) -> None:
     for point in range(len(parts.of)):
         if parts.of[point] >= 0:
             continue
-        best, chosen = _outside(parts, point, limit, FAR)
+        best, chosen = _suppression_cost(parts, point, limit, FAR)
         for other in near[point]:
             if other >= 0 and parts.of[other] > GONE:
-                cost = _extra(parts, parts.of[other], point, best)
+                cost = _joining_cost(parts, parts.of[other], point, best)
                 if cost < best:
                     best, chosen = cost, parts.of[other]
         if chosen < 0:
             for number in classes:
-                cost = _extra(parts, number, point, best)
+                cost = _joining_cost(parts, number, point, best)
                 if cost < best:
                     best, chosen = cost, number
         add(parts, chosen, point)
 
 
 @njit(cache=True, inline="always")
-def _outside(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tuple[Whole, Whole]:
+def _suppression_cost(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tuple[Whole, Whole]:
     """What it costs to suppress a point, and the class of what is suppressed; ``bound`` and -1, if it is not below
     that or there is no room."""
     weight = parts.points.weights[point]
@@ -108,7 +108,7 @@ def _outside(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tupl
 
 
 @njit(cache=True, inline="always")
-def _extra(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole:
+def _joining_cost(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole:
     """Additional loss of a class when a point joins, its own loss included; ``FAR`` if not below ``bound``."""
     rows, now = parts.rows[number] + parts.points.weights[point], parts.rows[number] * parts.cost[number]
     most = (bound + now) // rows + 1
@@ -117,7 +117,7 @@ def _extra(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole
 
 
 @njit(cache=True)
-def _spared(parts: Partition, point: Whole, smallest: Whole) -> Whole:
+def _spared_loss(parts: Partition, point: Whole, smallest: Whole) -> Whole:
     """Loss spared when a point leaves its class, its own included; -1 if it cannot leave."""
     number, weight = parts.of[point], parts.points.weights[point]
     if number == GONE:
@@ -147,17 +147,17 @@ def move(parts: Partition, near: Array, bounds: Bounds, mark: Array, barred: Arr
         own = parts.of[point]
         if barred[point] or not _free(mark, own):
             continue
-        best, chosen = _spared(parts, point, bounds.smallest), np.int64(-1)
+        best, chosen = _spared_loss(parts, point, bounds.smallest), np.int64(-1)
         if best <= 0:
             continue
         if _free(mark, GONE):
-            best, chosen = _outside(parts, point, bounds.limit, best)
+            best, chosen = _suppression_cost(parts, point, bounds.limit, best)
         for other in near[point]:
             if other < 0:
                 break
             number = parts.of[other]
             if number > GONE and number != own and _free(mark, number):
-                cost = _extra(parts, number, point, best)
+                cost = _joining_cost(parts, number, point, best)
                 if cost < best:
                     best, chosen = cost, np.int64(number)
         if chosen >= 0:
@@ -184,20 +184,20 @@ def move_all(parts: Partition, order: Array, starts: Array, bounds: Bounds, chan
     for bucket in range(len(starts) - 1):
         most = np.int64(0)
         for at in range(starts[bucket], starts[bucket + 1]):
-            spared[at] = _spared(parts, order[at], bounds.smallest)
+            spared[at] = _spared_loss(parts, order[at], bounds.smallest)
             most = max(most, spared[at])
         if most <= 0:
             continue
-        worth = _worth(parts, classes, bucket, most)
+        worth = _worthwhile_classes(parts, classes, bucket, most)
         for at in range(starts[bucket], starts[bucket + 1]):
             point = order[at]
             own = parts.of[point]
             if spared[at] <= 0:
                 continue
-            best, chosen = _outside(parts, point, bounds.limit, _spared(parts, point, bounds.smallest))
+            best, chosen = _suppression_cost(parts, point, bounds.limit, _spared_loss(parts, point, bounds.smallest))
             for number in worth:
                 if number != own and (changed[own] or changed[number]):
-                    cost = _extra(parts, number, point, best)
+                    cost = _joining_cost(parts, number, point, best)
                     if cost < best:
                         best, chosen = cost, number
             if chosen >= 0:
@@ -208,7 +208,7 @@ def move_all(parts: Partition, order: Array, starts: Array, bounds: Bounds, chan
 
 
 @njit(cache=True)
-def _worth(parts: Partition, classes: Array, bucket: Whole, most: Whole) -> Array:
+def _worthwhile_classes(parts: Partition, classes: Array, bucket: Whole, most: Whole) -> Array:
     """The classes that a point of a bucket may join without their rows losing as much as ``most`` more."""
     points = parts.points
     found, count = np.empty(len(classes), np.int64), 0
@@ -321,7 +321,7 @@ def merge(parts: Partition, broken: Array, limit: int) -> int:
         for other in range(1, len(parts.first)):
             if parts.first[other] >= 0 and other != number:
                 whole, now = rows + parts.rows[other], parts.rows[other] * parts.cost[other]
-                cost = whole * _both(parts, number, other, (best + now) // whole + 1) - now
+                cost = whole * _merged_cost(parts, number, other, (best + now) // whole + 1) - now
                 if cost < best:
                     best, chosen = cost, other
         if chosen < 0:
@@ -338,7 +338,7 @@ def merge(parts: Partition, broken: Array, limit: int) -> int:
 
 
 @njit(cache=True, inline="always")
-def _both(parts: Partition, one: Whole, two: Whole, bound: Whole) -> Whole:
+def _merged_cost(parts: Partition, one: Whole, two: Whole, bound: Whole) -> Whole:
     """Loss of a row by the labels that two classes share; at least ``bound``, if it is not less."""
     points = parts.points
     cost = np.int64(0)

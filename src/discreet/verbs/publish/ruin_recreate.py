@@ -57,14 +57,14 @@ def regroup(parts: Partition, near: Array, bounds: tuple[int, int], words: Array
         at += 1
         if parts.cost[number] == 0:
             continue
-        taken, size, at = _taken(parts, near, pool, (number, at), (words, mark))
+        taken, size, at = _take_classes(parts, near, pool, (number, at), (words, mark))
         worth, rows = np.int64(0), np.int64(0)
         for one in pool.old[:taken]:
             worth += parts.rows[one] * parts.cost[one]
             rows += parts.rows[one]
         if taken == 0:
             continue
-        new, cost, at = _formed(parts, pool, (smallest, size, rows, worth), words, at)
+        new, cost, at = _form_classes(parts, pool, (smallest, size, rows, worth), words, at)
         if cost > worth or (len(mark) and cost == worth) or new > taken + parts.spare[-1]:
             continue
         _put(parts, pool, (taken, new, size), mark, steps)
@@ -73,14 +73,14 @@ def regroup(parts: Partition, near: Array, bounds: tuple[int, int], words: Array
 
 
 @njit(cache=True)
-def _taken(
+def _take_classes(
     parts: Partition, near: Array, pool: _Pool, begin: tuple[Whole, Whole], given: tuple[Array, Array]
 ) -> tuple[Whole, Whole, Whole]:
     """Put a class and a few that are near into the pool: how many classes, how many points, and the next word."""
     (number, at), (words, mark) = begin, given
     taken, size = 0, 0
     for _ in range(3 * CLASSES):
-        if number != GONE and (len(mark) == 0 or mark[number] < 0) and not _among(pool.old[:taken], number):
+        if number != GONE and (len(mark) == 0 or mark[number] < 0) and not _contains(pool.old[:taken], number):
             end, point = size, parts.first[number]
             while point >= 0 and end < len(pool.members):
                 pool.members[end] = point
@@ -93,13 +93,15 @@ def _taken(
             break
         word = words[at]
         at += 1
-        near_by = near[pool.members[np.int64(word % np.uint64(size))], _skewed(word >> np.uint64(24), near.shape[1])]
+        near_by = near[
+            pool.members[np.int64(word % np.uint64(size))], _skewed_position(word >> np.uint64(24), near.shape[1])
+        ]
         number = parts.of[near_by] if near_by >= 0 else GONE
     return taken, size, at
 
 
 @njit(cache=True)
-def _formed(
+def _form_classes(
     parts: Partition, pool: _Pool, given: tuple[Whole, Whole, Whole, Whole], words: Array, at: Whole
 ) -> tuple[Whole, Whole, Whole]:
     """Form new classes of the pool as long as that is not worse than before: how many, what they lose, the next word.
@@ -167,12 +169,12 @@ def _put(parts: Partition, pool: _Pool, counts: tuple[Whole, Whole, Whole], mark
 
 
 @njit(cache=True)
-def _among(numbers: Array, number: Whole) -> bool:
+def _contains(numbers: Array, number: Whole) -> bool:
     return bool((numbers == number).any())
 
 
 @njit(cache=True, inline="always")
-def _skewed(word: Whole, count: Whole) -> Whole:
+def _skewed_position(word: Whole, count: Whole) -> Whole:
     """A place below ``count``, the first ones most likely: near neighbours matter most."""
     one, two = word % np.uint64(count), (word >> np.uint64(20)) % np.uint64(count)
     return np.int64(one * two) // count

@@ -158,9 +158,9 @@ class Binned(Attribute):
         """Which group of intervals a value is in, by halving: comparisons are exact on every engine, arithmetic not."""
         value = sql.column(self.column.name)
         borders = [(place, group) for place, (before, group) in enumerate(pairwise(groups), 1) if group != before]
-        placed = self._placed(value, borders, groups[0])
+        placed = self._interval_search(value, borders, groups[0])
         other: exp.Expr = exp.null() if self.column.required else sql.literal(missing)
-        return _either(value.copy().is_(exp.null()), other, placed)
+        return _case_when(value.copy().is_(exp.null()), other, placed)
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The engine has found them."""
@@ -178,7 +178,7 @@ class Binned(Attribute):
             values: pa.Array[Any] = pa.array(np.where((low <= short) & (short <= high), short, drawn))
         else:
             first, last = np.array(self.firsts, np.int64)[at], np.array(self.lasts, np.int64)[at]
-            values = _typed(rng.integers(first, last, endpoint=True), self.type)
+            values = _arrow_values(rng.integers(first, last, endpoint=True), self.type)
         if not missing.any():
             return values
         return cast("pa.Array[Any]", pc.if_else(pa.array(missing), pa.scalar(None, values.type), values))
@@ -204,14 +204,14 @@ class Binned(Attribute):
         widest = max(last - first for first, last in zip(self.firsts, self.lasts, strict=True))
         return min(_DIGITS - floor(log10(widest)), _FINEST) if widest > 0 else 0
 
-    def _placed(self, value: exp.Expr, borders: Sequence[tuple[int, int]], before: int) -> exp.Expr:
+    def _interval_search(self, value: exp.Expr, borders: Sequence[tuple[int, int]], before: int) -> exp.Expr:
         if not borders:
             return sql.literal(before)
         middle = len(borders) // 2
         border, group = borders[middle]
-        lower = self._placed(value, borders[:middle], before)
-        upper = self._placed(value, borders[middle + 1 :], group)
-        return _either(self._below(value, border), lower, upper)
+        lower = self._interval_search(value, borders[:middle], before)
+        upper = self._interval_search(value, borders[middle + 1 :], group)
+        return _case_when(self._below(value, border), lower, upper)
 
     def _below(self, value: exp.Expr, border: int) -> exp.Expr:
         """Whether a value lies before an interval. Behind a single real number the next one begins at once."""
@@ -280,7 +280,7 @@ class Merged(Attribute):
         return self.fine.decoded(self.refined(codes, rng), rng)
 
 
-def _either(condition: exp.Expr, yes: exp.Expr, no: exp.Expr) -> exp.Expr:
+def _case_when(condition: exp.Expr, yes: exp.Expr, no: exp.Expr) -> exp.Expr:
     """CASE WHEN. The builder of sqlglot copies what it is given, and trees of hundreds of intervals again and again."""
     return exp.Case(ifs=[exp.If(this=condition, true=yes)], default=no)
 
@@ -331,7 +331,7 @@ def _value(units: float, column: Column) -> Scalar:
     return Decimal(int(units)).scaleb(-_scale(column)) if column.kind is Kind.DECIMAL else int(units)
 
 
-def _typed(units: Codes, type_: pa.DataType) -> pa.Array[Any]:
+def _arrow_values(units: Codes, type_: pa.DataType) -> pa.Array[Any]:
     if pa.types.is_decimal(type_):
         wide = np.stack([units, units >> 63], axis=1)  # the lower and the upper half of 128 bits
         return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(wide.tobytes())])

@@ -32,11 +32,10 @@ from discreet.verbs.synthesize.domain import BINS, Domain, merge_rare, regroup_m
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros
 from discreet.verbs.synthesize.graph.tree import cells
-from discreet.verbs.synthesize.multi_row_units import Households, card_of_units, units_of
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
 from discreet.verbs.synthesize.spending import Allowance, Meter, Step, counting, least_noise
-from discreet.verbs.synthesize.streaming import Source, Tally, write_blocks
+from discreet.verbs.synthesize.streaming import Households, Source, Tally, card_of_units, units_of, write_blocks
 from discreet.verbs.synthesize.structural_zeros import Impossible
 
 WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] = {
@@ -68,7 +67,7 @@ class Synthesize(Method[pa.Table | Rows]):
     are those that leave, by default all but identifiers and the unit.
 
     Where a unit has several rows, ``person`` are the columns that are the same in all of them: then people are drawn
-    and rows for each (``multi_row_units.py``), with a number that says whose a row is. Without it rows stand alone.
+    and rows for each (``streaming.py``), with a number that says whose a row is. Without it rows stand alone.
 
     Why this is private: the ``Meter`` (``spending.py``, where it is argued) is the only one to look at counts of the
     table, and its answers lose the allowance at most: ε; or ρ, which is the largest whose restatement is (ε, δ) where

@@ -284,7 +284,7 @@ class Counts:
     def __init__(self, table: Table, domain: Domain, coded: OwnedRows | None = None) -> None:
         self.table = table
         self.domain = domain
-        self._coded = coded or _coded(table, domain)
+        self._coded_rows = coded or _coded_rows(table, domain)
         self._others: dict[int, Counts] = {}
         self._kept: dict[tuple[int, ...], NDArray[np.int64]] = {}
 
@@ -298,14 +298,14 @@ class Counts:
         """Number of rows of each combination of codes: an axis for each of the columns."""
         found = self._kept.get(columns)
         if found is None:
-            found = self._counted(columns)
+            found = self._count_cells(columns)
             if sum(one.size for one in self._kept.values()) + found.size <= _KEPT:
                 self._kept[columns] = found
         return found
 
-    def _counted(self, columns: tuple[int, ...]) -> NDArray[np.int64]:
+    def _count_cells(self, columns: tuple[int, ...]) -> NDArray[np.int64]:
         keys = {_name(place): sql.column(_name(place)) for place in columns}
-        rows = fetch(self.table.engine, cell_counts(self._coded, keys))
+        rows = fetch(self.table.engine, cell_counts(self._coded_rows, keys))
         sizes = [self.domain.sizes[place] for place in columns]
         at = np.zeros(rows.num_rows, np.int64)
         there = np.ones(rows.num_rows, np.bool_)
@@ -329,14 +329,14 @@ def counting(table: Table, domain: Domain) -> Iterator[Counts]:
         yield Counts(table, domain)
         return
     name = table.engine.new_name("discreet codes")
-    stored = _coded(table, domain, small=True).stored(table.engine, name)
+    stored = _coded_rows(table, domain, small=True).stored(table.engine, name)
     try:
         yield Counts(table, domain, stored)
     finally:
         table.engine.drop(name)
 
 
-def _coded(table: Table, domain: Domain, *, small: bool = False) -> OwnedRows:
+def _coded_rows(table: Table, domain: Domain, *, small: bool = False) -> OwnedRows:
     """The rows as what they are grouped by, each column under the number of its attribute."""
     keys = [_small(one) if small else one.key() for one in domain.attributes]
     return owned_rows(table, rename=False).select({_name(place): key for place, key in enumerate(keys)})

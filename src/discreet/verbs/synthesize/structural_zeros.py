@@ -150,26 +150,26 @@ class _Cells:
                     return true & also, false | neither
                 return true | also, false & neither
             case exp.In() if condition.expressions:
-                each = [self._compared(exp.EQ, condition.this, one) for one in condition.expressions]
+                each = [self._compare(exp.EQ, condition.this, one) for one in condition.expressions]
                 return reduce(lambda a, b: (a[0] | b[0], a[1] & b[1]), each)
             case exp.Between():
-                low = self._compared(exp.GTE, condition.this, condition.args["low"])
-                high = self._compared(exp.LTE, condition.this, condition.args["high"])
+                low = self._compare(exp.GTE, condition.this, condition.args["low"])
+                high = self._compare(exp.LTE, condition.this, condition.args["high"])
                 return low[0] & high[0], low[1] | high[1]
             case exp.Is() if isinstance(condition.expression, exp.Null) and isinstance(condition.this, exp.Column):
                 there = self._ends(condition.this, condition.this)
                 return (_nowhere(), _nowhere()) if there is None else (~there.there, there.there)
             case exp.Column():
-                return self._compared(exp.EQ, condition, exp.true())
+                return self._compare(exp.EQ, condition, exp.true())
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-                return self._compared(type(condition), condition.this, condition.expression)
+                return self._compare(type(condition), condition.this, condition.expression)
         return _nowhere(), _nowhere()
 
-    def _compared(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> _Truth:
+    def _compare(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> _Truth:
         if kind in (exp.GT, exp.GTE):
-            return self._compared(exp.LT if kind is exp.GT else exp.LTE, right, left)
+            return self._compare(exp.LT if kind is exp.GT else exp.LTE, right, left)
         if kind is exp.NEQ:
-            true, false = self._compared(exp.EQ, left, right)
+            true, false = self._compare(exp.EQ, left, right)
             return false, true
         one, other = self._ends(left, right), self._ends(right, left)
         if one is None or other is None or one.sort != other.sort or (one.sort == "text" and kind is not exp.EQ):
@@ -189,26 +189,26 @@ class _Cells:
         if isinstance(operand, exp.Column):
             names = list(self.attributes)
             axis, attribute = names.index(operand.name), self.attributes[operand.name]
-            low, high, there = _along(attribute)
+            low, high, there = _code_ranges(attribute)
             shape = [-1 if place == axis else 1 for place in range(len(names))]
             return _Ends(low.reshape(shape), high.reshape(shape), there.reshape(shape), _sort(low[0]))
         if not isinstance(beside, exp.Column):
             return None
-        value = _constant(operand, self.attributes[beside.name].column.kind)
+        value = _constant_value(operand, self.attributes[beside.name].column.kind)
         if value is None:
             return None
         point = np.array(value, dtype=object)
         return _Ends(point, point, np.array(True), _sort(value))
 
 
-def _along(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
+def _code_ranges(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
     """The ends of each code's values, and which codes have values."""
     fine = attribute.fine if isinstance(attribute, Merged) else attribute
     if isinstance(fine, Binned):
-        lows, highs = ([_measured(value) for value in some] for some in fine.ends())
+        lows, highs = ([_comparable(value) for value in some] for some in fine.ends())
     else:
         assert isinstance(fine, Listed)  # noqa: S101  # there is no other
-        lows = highs = [_measured(value) for value in fine.values]
+        lows = highs = [_comparable(value) for value in fine.values]
     groups = attribute.groups if isinstance(attribute, Merged) else range(fine.size)
     low, high = np.full(attribute.size, None, object), np.full(attribute.size, None, object)
     there = np.zeros(attribute.size, np.bool_)
@@ -220,7 +220,7 @@ def _along(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
     return low, high, there
 
 
-def _measured(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     """A value that compares exactly with others of its kind."""
     if isinstance(value, str):
         return value
@@ -249,14 +249,14 @@ _SAME = {
 }
 
 
-def _constant(operand: exp.Expr, kind: Kind) -> Any:
-    """A constant as ``_measured`` gives values of the kind; ``None`` for anything else.
+def _constant_value(operand: exp.Expr, kind: Kind) -> Any:
+    """A constant as ``_comparable`` gives values of the kind; ``None`` for anything else.
 
     A cast to another kind may change a value (3.4 becomes 3), and is not worked out here. Beside real numbers a
     constant is the nearest real number, as it is to the engine.
     """
     if isinstance(operand, exp.Cast):
-        value = _constant(operand.this, kind)
+        value = _constant_value(operand.this, kind)
         return value if operand.is_type(*_SAME.get(_sort(value), ())) else None
     sign = 1
     while isinstance(operand, exp.Paren | exp.Neg):
@@ -268,7 +268,7 @@ def _constant(operand: exp.Expr, kind: Kind) -> Any:
     if not isinstance(operand, exp.Literal) or operand.is_string != quoted:
         return None
     with suppress(ValueError, ArithmeticError):
-        value = _measured(_READ.get(kind, Decimal)(operand.name))
+        value = _comparable(_READ.get(kind, Decimal)(operand.name))
         return sign * value if isinstance(value, Fraction) else value
     return None
 

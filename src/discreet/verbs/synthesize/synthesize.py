@@ -55,7 +55,7 @@ def synthesize(
         ):
             if said is not None:
                 raise BadInput(why, hint="Leave it out.")
-        return release(_uncharged(chosen, table), table, to=to, csv=csv, progress=progress)
+        return release(_uncharged_method(chosen, table), table, to=to, csv=csv, progress=progress)
     if not isinstance(chosen, Synthesizer):
         raise BadInput(
             f"{type(chosen).__name__} makes no synthetic rows.", hint="Such as dc.Cart() or dc.Synthesize(1)."
@@ -66,7 +66,7 @@ def synthesize(
     return release(NonPrivate(chosen, control, seed), table, to=to, csv=csv, holder=holder, progress=progress)
 
 
-def _uncharged(method: Synthesize, table: Table) -> Uncharged:
+def _uncharged_method(method: Synthesize, table: Table) -> Uncharged:
     def also(payload: Any, card: Card) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         near = distances(payload)
         told = warning(near, card)

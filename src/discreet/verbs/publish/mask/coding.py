@@ -76,6 +76,7 @@ class Code:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, with what lies beyond a border coded."""
         names, top, bottom, shown = state
         for name in names:
             found = numbers(rows.column(name))

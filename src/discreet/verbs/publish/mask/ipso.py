@@ -51,7 +51,7 @@ class Ipso(Checked):
         require_given(table.card, self.given, names)
         rng, rows = generator(seed), table.payload()
         y = matrix_of(rows, names)
-        made = self._drawn(y, regressors(table.card, rows, self.given), rng)
+        made = self._draw(y, regressors(table.card, rows, self.given), rng)
         _require_crowds(table.card, rows, self.given, y)
         for place, name in enumerate(names):
             cells, there = rows.column(name), ~np.isnan(y[:, place])
@@ -83,7 +83,7 @@ class Ipso(Checked):
             ),
         )
 
-    def _drawn(self, y: Array, x: Array, rng: Generator) -> Array:
+    def _draw(self, y: Array, x: Array, rng: Generator) -> Array:
         complete = ~np.isnan(y).any(axis=1)
         count = int(complete.sum())
         x_full, y_full = x[complete], y[complete]
@@ -97,15 +97,15 @@ class Ipso(Checked):
         residual = y_full - x_full @ coefficients
         covariance = residual.T @ residual / count
         drawn = rng.standard_normal((len(y), y.shape[1])) @ root(covariance).T
-        inside = _orthogonal(drawn[complete], x_full)
+        inside = _orthogonal_part(drawn[complete], x_full)
         if self.version == "C":
-            raw = _orthogonal(rng.standard_normal((count, y.shape[1])), x_full)
+            raw = _orthogonal_part(rng.standard_normal((count, y.shape[1])), x_full)
             inside = raw @ np.linalg.inv(np.linalg.cholesky(raw.T @ raw)).T @ root(count * covariance).T
         drawn[complete] = inside
         return fitted + drawn
 
 
-def _orthogonal(drawn: Array, x: Array) -> Array:
+def _orthogonal_part(drawn: Array, x: Array) -> Array:
     """The part that no regression on ``x`` explains."""
     left: Array = drawn - x @ np.linalg.lstsq(x, drawn, rcond=None)[0]
     return left

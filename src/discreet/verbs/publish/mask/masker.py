@@ -124,22 +124,26 @@ def require_given(card: Card, given: Sequence[str], masked: Sequence[str], what:
 def mask_rows(masker: RecordMasker, table: Table, seed: int | None = None) -> Masked:
     """All rows at once: ``mask`` of a record-wise method."""
     plan = masker.plan(table)
-    rows = pa.Table.from_batches(_masked(masker, plan, table.payload().to_batches(), seed), schema=_schema(table))
+    rows = pa.Table.from_batches(
+        _mask_blocks(masker, plan, table.payload().to_batches(), seed), schema=_released_schema(table)
+    )
     return Masked(rows, plan.parameters, plan.steps, plan.not_promised)
 
 
 def stream(masker: RecordMasker, plan: MaskingPlan, table: Table, seed: int | None) -> pa.RecordBatchReader:
     """The rows, masked a block at a time and kept within the card's bounds, in the order they come in."""
-    coming = table.engine.stream(_released(table))
+    coming = table.engine.stream(_released_query(table))
     limits = limits_of(table.card, plan.parameters)
-    made = (clamp_to_bounds(batch, limits) for batch in _masked(masker, plan, coming, seed))
-    return pa.RecordBatchReader.from_batches(_schema(table), made)
+    made = (clamp_to_bounds(batch, limits) for batch in _mask_blocks(masker, plan, coming, seed))
+    return pa.RecordBatchReader.from_batches(_released_schema(table), made)
 
 
 def on_workers(masker: RecordMasker, plan: MaskingPlan, table: Table, seed: int | None) -> exp.Select:
     """The query that shows the rows masked by Spark's workers, which need discreet installed as they need pyarrow."""
     limits = limits_of(table.card, plan.parameters)
-    return table.engine.mapped(_released(table), _worker(masker, plan.state, Draws.of(seed), _schema(table), limits))
+    return table.engine.mapped(
+        _released_query(table), _worker(masker, plan.state, Draws.of(seed), _released_schema(table), limits)
+    )
 
 
 def with_numbers(rows: pa.RecordBatch, name: str, values: Array, there: Array, rng: Generator) -> pa.RecordBatch:
@@ -174,7 +178,7 @@ def _worker(
     return work
 
 
-def _masked(
+def _mask_blocks(
     masker: RecordMasker, plan: MaskingPlan, batches: Iterable[pa.RecordBatch], seed: int | None
 ) -> Iterator[pa.RecordBatch]:
     draws = Draws.of(seed)
@@ -190,22 +194,22 @@ def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rest = batch
         while rows + rest.num_rows >= BLOCK:
             cut = BLOCK - rows
-            yield _one([*held, rest.slice(0, cut)])
+            yield _concatenate([*held, rest.slice(0, cut)])
             held, rows, rest = [], 0, rest.slice(cut)
         if rest.num_rows:
             held.append(rest)
             rows += rest.num_rows
     if held:
-        yield _one(held)
+        yield _concatenate(held)
 
 
-def _one(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _concatenate(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     return parts[0] if len(parts) == 1 else pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
 
-def _released(table: Table) -> exp.Select:
+def _released_query(table: Table) -> exp.Select:
     return table.query(*(sql.column(column.name) for column in published_columns(table.card)))
 
 
-def _schema(table: Table) -> pa.Schema:
-    return canonical(table.engine.schema(_released(table)))
+def _released_schema(table: Table) -> pa.Schema:
+    return canonical(table.engine.schema(_released_query(table)))

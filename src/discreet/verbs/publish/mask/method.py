@@ -68,7 +68,11 @@ class Masking(Method[Any]):
         if self.models:
             require_people(table)
         streams = bench.scratch is not None and isinstance(self.masker, RecordMasker)
-        masked = _streamed(table, self.masker, self.seed, bench) if streams else _held(table, self.masker, self.seed)
+        masked = (
+            _mask_stream(table, self.masker, self.seed, bench)
+            if streams
+            else _mask_in_memory(table, self.masker, self.seed)
+        )
         payload, told, links = masked
         limits = bounds_steps(limits_of(table.card, told.parameters))
         parameters = {**told.parameters, "table": table.card.name, "rows": table.count()}
@@ -98,7 +102,7 @@ class Masking(Method[Any]):
         return replace(
             made,
             caveats=(*made.caveats, *caveats, *said_of_withheld(table)),
-            pictures=pictures(out, _masked(made.parameters, out)),
+            pictures=pictures(out, _masked_columns(made.parameters, out)),
         )
 
 
@@ -112,7 +116,7 @@ def _holder(
         if isinstance(source, Path) and not source.exists() and bench.folder is not None:
             source = bench.folder / source.name
         after = read(source, released_card(table.card))
-        drawn = compare_pictures(table, after, _masked(told.parameters, after))
+        drawn = compare_pictures(table, after, _masked_columns(told.parameters, after))
         first = section(
             "For the holder alone", tag("p", "Original and released values, side by side: never hand it over.")
         )
@@ -123,7 +127,7 @@ def _holder(
     return HolderCopy("links", pa.table({LINK: pa.array(links, pa.int64())}), draw=draw)
 
 
-def _held(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Masked, Array]:
+def _mask_in_memory(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Masked, Array]:
     """All in memory, ordered by content."""
     masked = masker.mask(table, seed)
     rows = clamp_to_bounds(masked.rows, limits_of(table.card, masked.parameters))
@@ -131,31 +135,31 @@ def _held(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Mas
     return rows.take(order), masked, order
 
 
-def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tuple[Rows, MaskingPlan, Array | None]:
+def _mask_stream(table: Table, masker: Any, seed: int | None, bench: Bench) -> tuple[Rows, MaskingPlan, Array | None]:
     """Through the engine to a file, ordered by content on the way; only the links are held, eight bytes a row."""
     plan, scratch = masker.plan(table), cast("Path", bench.scratch)
     place = scratch / "payload.parquet"
     names = [column.name for column in published_columns(table.card)]
     if table.engine.has_workers:
-        masked = _ordered(on_workers(masker, plan, table, seed), names, names)
+        masked = _order_by_content(on_workers(masker, plan, table, seed), names, names)
         _write(table.engine.stream(masked), place)
         return Rows(place), plan, None
     first, number = scratch / "masked.parquet", count_name(names)
-    _write(_numbered(stream(masker, plan, table, seed), number), first)
+    _write(_with_row_numbers(stream(masker, plan, table, seed), number), first)
     engine = DuckDB()
     relation = open_file(first, None, engine)[1]
-    links = _write(engine.stream(_ordered(relation, [*names, number], names)), place, number)
+    links = _write(engine.stream(_order_by_content(relation, [*names, number], names)), place, number)
     engine.close()
     first.unlink()
     return Rows(place), plan, links
 
 
-def _ordered(relation: exp.Query, shown: Sequence[str], by: Sequence[str]) -> exp.Select:
+def _order_by_content(relation: exp.Query, shown: Sequence[str], by: Sequence[str]) -> exp.Select:
     keys = [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in by]
     return exp.select(*map(sql.column, shown)).from_(relation.subquery("r")).order_by(*keys)
 
 
-def _numbered(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
+def _with_row_numbers(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
     """The same rows with their number, from 0, in one more column."""
 
     def numbered() -> Iterator[pa.RecordBatch]:
@@ -182,7 +186,7 @@ def _write(rows: pa.RecordBatchReader, place: Path, aside: str | None = None) ->
     return np.concatenate(kept) if aside is not None else None
 
 
-def _masked(parameters: Mapping[str, Any], out: Table) -> list[str]:
+def _masked_columns(parameters: Mapping[str, Any], out: Table) -> list[str]:
     """The columns that a recipe says were masked, as far as they are released."""
     return [name for name in parameters.get("columns", ()) if name in out.columns]
 

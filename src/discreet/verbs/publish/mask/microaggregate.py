@@ -97,7 +97,7 @@ class Microaggregate:
             if self.algorithm == "optimal" and (len(columns) > 1 or columns[0].nominal):
                 named = ", ".join(block)
                 raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
-            found = self._grouped(columns, rows.num_rows, held, rng)
+            found = self._group_block(columns, rows.num_rows, held, rng)
             for column, cells in zip(columns, found.cells(columns, self.median), strict=True):
                 rows = with_column(rows, column.column.name, cells)
             told.append(found.told(columns, self.median))
@@ -125,11 +125,13 @@ class Microaggregate:
             )
         return blocks
 
-    def _grouped(self, columns: Sequence[Coordinate], rows: int, held: Confidential | None, rng: Generator) -> _Found:
+    def _group_block(
+        self, columns: Sequence[Coordinate], rows: int, held: Confidential | None, rng: Generator
+    ) -> _BlockGroups:
         from discreet.verbs.publish.mask.micro.diverse import NO_RULE
 
         there = np.stack([column.there for column in columns], axis=1)
-        found = _Found(np.zeros(rows, np.int64), np.zeros_like(there))
+        found = _BlockGroups(np.zeros(rows, np.int64), np.zeros_like(there))
         way = Grouping(self.k, self.algorithm, self.gamma, self.improve, self.at_once, NO_RULE, None)
         if held is not None:
             way = replace(way, rule=held.rule, broken=held.broken)
@@ -193,7 +195,7 @@ class Microaggregate:
 
 
 @dataclass
-class _Found:
+class _BlockGroups:
     """The groups of one block of columns, and what they cost."""
 
     of: Array

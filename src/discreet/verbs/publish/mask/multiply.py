@@ -72,6 +72,7 @@ class Multiply:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, each value multiplied by its factor."""
         for name in state:
             if self.law == "uniform":
                 half = sqrt(3) * self.alpha

@@ -73,6 +73,7 @@ class Noise(Checked):
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows with noise."""
         names, scale = state
         drawn = rng.standard_normal((rows.num_rows, len(names))) @ scale.T
         for place, name in enumerate(names):

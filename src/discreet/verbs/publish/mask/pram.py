@@ -62,7 +62,7 @@ class Pram:
         names = columns_to_mask(table.card, tuple(self.columns or self.matrices or ()), LISTABLE, self.name)
         state, described = {}, {}
         for name in names:
-            values, counts = _counted(table, table.card[name])
+            values, counts = _category_counts(table, table.card[name])
             matrix = self._matrix(name, counts)
             state[name] = (values, np.minimum(np.cumsum(matrix, axis=1), 1.0))
             described[name] = {
@@ -138,7 +138,7 @@ def undone(counts: Sequence[float], matrix: Sequence[Sequence[float]]) -> tuple[
     return estimate, np.sqrt(np.maximum(np.diag(back @ scatter @ back.T), 0.0))
 
 
-def _counted(table: Table, column: Column) -> tuple[pa.Array[Any], Array]:
+def _category_counts(table: Table, column: Column) -> tuple[pa.Array[Any], Array]:
     """All categories of a column, in order, and how many rows have each."""
     found = table.histogram(column.name)
     shown, often = found.column(0), found.column(1).to_pylist()

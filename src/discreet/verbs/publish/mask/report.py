@@ -33,15 +33,15 @@ _CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century",
 
 def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
     """Distribution of each column in the release."""
-    return _drawn({"released": after}, names)
+    return _draw_columns({"released": after}, names)
 
 
 def compare_pictures(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
     """The same beside the originals, for the holder alone."""
-    return _drawn({"before": before, "after": after}, names)
+    return _draw_columns({"before": before, "after": after}, names)
 
 
-def _drawn(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Picture, ...]:
+def _draw_columns(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Picture, ...]:
     card, both = next(iter(tables.values())).card, len(tables) > 1
     found, values = [], "Original and released values" if both else "Released values"
     for name in [name for name in names if card[name].kind is not Kind.TIMESTAMP][:_MOST]:
@@ -52,7 +52,7 @@ def _drawn(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Picture, 
                 found.append(_lines(name, lines, f"{values}, in the same steps." if both else f"{values}."))
         else:
             shares = {f", {when}" if both else "": _shares(table, name) for when, table in tables.items()}
-            draw = _dated if card[name].kind is Kind.DATE else _bars
+            draw = _date_bars if card[name].kind is Kind.DATE else _category_bars
             found += draw(name, shares, f"{values}.")
     return tuple(found)
 
@@ -101,7 +101,7 @@ def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
     return curves(name, Axis(name, across), Axis("per cent of the rows", up), lines, caption=caption)
 
 
-def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+def _date_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
     """Dates in their order, by the finest of month, year, decade and century that makes few enough bars."""
     days = {value for found in shares.values() for value in found}
     ways = {what: {day: day if day == _MISSING else day[:-cut] + end for day in days} for what, cut, end in _CALENDAR}
@@ -118,7 +118,7 @@ def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list
     return [bars(f"{name}, per cent of the rows", *zip(*shown, strict=True), caption=f"{caption} By {what}.")]
 
 
-def _bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+def _category_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
     """The most frequent values; no picture if there are none."""
     most: dict[str, float] = {}
     for found in shares.values():

@@ -33,7 +33,7 @@ class Resample(Checked):
         names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
-            rows = with_column(rows, name, self._resampled(rows.column(name), rng))
+            rows = with_column(rows, name, self._resample_column(rows.column(name), rng))
         return Masked(
             rows,
             {"columns": list(names), "samples": self.samples, "mean_unchanged_on_average": True},
@@ -44,7 +44,7 @@ class Resample(Checked):
             ),
         )
 
-    def _resampled(self, cells: Cells, rng: Generator) -> Cells:
+    def _resample_column(self, cells: Cells, rng: Generator) -> Cells:
         found = numbers(cells)
         count = len(found.values)
         drawn = np.zeros(count)

@@ -53,6 +53,7 @@ class Round(Checked):
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, rounded."""
         for name, base in state.items():
             cells = rows.column(name)
             found = numbers(cells)

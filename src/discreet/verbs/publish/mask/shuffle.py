@@ -42,7 +42,7 @@ class Shuffle:
             if table.card[name].kind not in ORDERED:
                 raise BadInput(f"Ranks are given, and {name!r} has none: it is {table.card[name].kind.value}.")
         rng, rows = generator(seed), table.payload()
-        correlations, drawn = _drawn(_scores(matrix_of(rows, (*names, *self.given)), rng), len(names), rng)
+        correlations, drawn = _draw_scores(_scores(matrix_of(rows, (*names, *self.given)), rng), len(names), rng)
         for place, name in enumerate(names):
             there, ranked = ranks(rows.column(name), rng)
             source = np.arange(rows.num_rows)
@@ -79,7 +79,7 @@ def _scores(values: Array, rng: Generator) -> Array:
     return scores
 
 
-def _drawn(scores: Array, count: int, rng: Generator) -> tuple[Array, Array]:
+def _draw_scores(scores: Array, count: int, rng: Generator) -> tuple[Array, Array]:
     """The correlations of the scores, and the first ``count`` columns drawn anew given the others."""
     rows = len(scores)
     if rows <= scores.shape[1]:

@@ -50,7 +50,7 @@ class RankSwap:
         names = columns_to_mask(table.card, self.columns, ORDERED, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
-            rows = with_column(rows, name, self._swapped(rows.column(name), rng))
+            rows = with_column(rows, name, self._swap_ranks(rows.column(name), rng))
         how = {
             "window": f"with one of the next {self.p:g} % of ranks, drawn evenly among those not yet swapped",
             "normal": f"with the free rank nearest to i + r, r normal with mean and deviation {self.p / 2:g} %",
@@ -71,7 +71,7 @@ class RankSwap:
             ),
         )
 
-    def _swapped(self, cells: Cells, rng: Generator) -> Cells:
+    def _swap_ranks(self, cells: Cells, rng: Generator) -> Cells:
         from discreet.verbs.publish.mask.swap_kernels import swap_around, swap_buckets, swap_within
 
         there, ranked = ranks(cells, rng)

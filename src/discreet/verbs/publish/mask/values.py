@@ -81,7 +81,7 @@ def write_numbers(values: Array, like: Cells, there: Array) -> Cells:
     whole[there] = np.clip(np.rint(values), -_LARGEST, _LARGEST).astype(np.int64)
     cells: Cells = pa.array(whole, pa.int64(), mask=~there)
     if isinstance(type_, pa.Decimal128Type):
-        return _shifted(cells, type_)
+        return _units_to_decimals(cells, type_)
     return cells.cast(pa.int32()).cast(type_) if pa.types.is_date32(type_) else cells.cast(type_)
 
 
@@ -107,7 +107,7 @@ def _plain(cells: Cells) -> Cells:
     return cells.cast(pa.int64()) if pa.types.is_timestamp(cells.type) else cells
 
 
-def _shifted(cells: Any, type_: pa.Decimal128Type) -> Cells:
+def _units_to_decimals(cells: Any, type_: pa.Decimal128Type) -> Cells:
     """Whole units as decimals: 1234 as 12.34, without a detour through reals."""
     buffers = cells.cast(pa.decimal128(38, 0)).buffers()
     return pa.Array.from_buffers(type_, len(cells), buffers, null_count=cells.null_count)
@@ -133,7 +133,7 @@ def clamp_to_bounds(rows: Some, limits: Limits) -> Some:
         if pa.types.is_floating(cells.type):
             cells = pc.if_else(pc.is_inf(cells), pa.scalar(None, cells.type), cells)
         if bounds is not None:
-            low, high = _ends(bounds, cells.type)
+            low, high = _typed_bounds(bounds, cells.type)
             cells = pc.if_else(pc.less(cells, low), low, cells)
             cells = pc.if_else(pc.greater(cells, high), high, cells)
         rows = rows.set_column(place, rows.schema.field(place), cells)
@@ -152,7 +152,7 @@ def bounds_steps(limits: Limits) -> tuple[str, ...]:
     )
 
 
-def _ends(bounds: tuple[Any, Any], type_: pa.DataType) -> tuple[Any, Any]:
+def _typed_bounds(bounds: tuple[Any, Any], type_: pa.DataType) -> tuple[Any, Any]:
     """The bounds as values of a type: the least and the largest it has between them."""
     low, high = bounds
     if isinstance(type_, pa.Decimal128Type):

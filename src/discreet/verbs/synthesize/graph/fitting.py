@@ -198,7 +198,7 @@ class Objective:
 
     def at(self, parameters: Array) -> Point:
         """Calibrate the tree at these parameters."""
-        expected, probabilities, log_sum = _expected(self.tree, self.parts, self.base, parameters)
+        expected, probabilities, log_sum = _expected_cells(self.tree, self.parts, self.base, parameters)
         expected *= self.total
         pulled = self.ridge * parameters
         gradient = expected - self.counts + pulled
@@ -220,9 +220,9 @@ def objective(
     groups = sorted(groups, key=lambda one: -one.counts.size)
     base = [np.zeros(node.shape) for node in tree.nodes]
     for one in zeros:
-        _put(tree, base, one.columns, _allowed(one))
+        _put(tree, base, one.columns, _log_possible(one))
     counts = np.concatenate([one.counts.reshape(-1) for one in groups]) if groups else np.zeros(0)
-    uniform, _, log_sum = _expected(tree, parts, base, np.zeros(len(counts)))
+    uniform, _, log_sum = _expected_cells(tree, parts, base, np.zeros(len(counts)))
     if log_sum == -math.inf:
         raise BadInput(
             "The structural zeros leave no possible cell.", hint="Check the conditions that no row can meet."
@@ -235,7 +235,7 @@ def objective(
         counts[part.place][can] += (whole - counts[part.place].sum()) / can.sum()
     variances = np.concatenate([np.full(one.counts.size, one.deviation**2) for one in groups]) if groups else counts
     references = _references(tree.sizes, groups, parts, counts, whole)
-    for column, reference in _raked(tree.sizes, zeros, references).items():
+    for column, reference in _rake(tree.sizes, zeros, references).items():
         _put(tree, base, (column,), reference)
     joint = [one.deviation for one in groups if len(one.columns) > 1] or [one.deviation for one in groups] or [1.0]
     weight = pull * (sum(1 / deviation for deviation in joint) / len(joint) + FEW / whole)
@@ -273,7 +273,7 @@ def _put(tree: Tree, arrays: list[Array], columns: tuple[int, ...], array: Array
     arrays[at] += align(array, columns, tree.nodes[at].columns)
 
 
-def _expected(
+def _expected_cells(
     tree: Tree, parts: Sequence[Part], base: Sequence[Array], parameters: Array
 ) -> tuple[Array, list[Array], float]:
     """The probabilities of all groups' cells and of all nodes' cells, and the log partition function.
@@ -331,7 +331,7 @@ def _references(
     }
 
 
-def _raked(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, Array]) -> dict[int, Array]:
+def _rake(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, Array]) -> dict[int, Array]:
     """What each column contributes to the reference, in logarithms: with the structural zeros, the distribution still
     has the columns' own (iterative proportional fitting).
 
@@ -346,7 +346,7 @@ def _raked(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, A
         for column in tied:
             base = [np.zeros(node.shape) for node in tree.nodes]
             for one in zeros:
-                _put(tree, base, one.columns, _allowed(one))
+                _put(tree, base, one.columns, _log_possible(one))
             for other, reference in found.items():
                 _put(tree, base, (other,), reference)
             probabilities, _ = calibrate(tree, base)
@@ -361,6 +361,6 @@ def _raked(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, A
     return found
 
 
-def _allowed(one: Zeros) -> Array:
+def _log_possible(one: Zeros) -> Array:
     with np.errstate(divide="ignore"):
         return np.log(one.possible.astype(np.float64))

@@ -73,7 +73,7 @@ class Model:
         summed up to P(asked columns below | separator), and these tables are shared by all the questions.
         """
         known: Tables = {}
-        return [self._asked(tuple(columns), known) * self.total for columns in wanted]
+        return [self._marginal(tuple(columns), known) * self.total for columns in wanted]
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Rows of codes, one column a column, in random order: counts in proportion, rounded up or down.
@@ -94,7 +94,7 @@ class Model:
             )
         return deal_rows(self.tree, round_counts(self.tree, self.probabilities, rows, rng), size, rng)
 
-    def _asked(self, columns: tuple[int, ...], known: Tables) -> Array:
+    def _marginal(self, columns: tuple[int, ...], known: Tables) -> Array:
         wanted = frozenset(columns)
         if len(wanted) < len(columns) or not all(0 <= column < len(self.sizes) for column in wanted):
             raise BadInput(f"A marginal is over different columns below {len(self.sizes)}, got {columns!r}.")
@@ -102,7 +102,7 @@ class Model:
         if at is not None:
             return sum_out(self.probabilities[at], self.tree.nodes[at].columns, columns)
         at = self._top(wanted)
-        found, cells = self._joined(at, self.probabilities[at], wanted, known)
+        found, cells = self._join_below(at, self.probabilities[at], wanted, known)
         return sum_out(cells, found, columns)
 
     def _top(self, wanted: frozenset[int]) -> int:
@@ -114,7 +114,7 @@ class Model:
                 return at
             at = within[0]
 
-    def _joined(
+    def _join_below(
         self,
         at: int,
         cells: Array,
@@ -124,7 +124,7 @@ class Model:
         """The node's cells times what the wanted columns below it need; the rest but its separator summed out."""
         node = self.tree.nodes[at]
         tables = [
-            self._given(child, wanted & self._below[child], known)
+            self._conditional(child, wanted & self._below[child], known)
             for child in self._children[at]
             if wanted & self._below[child]
         ]
@@ -138,14 +138,14 @@ class Model:
             cells, columns = multiply(cells, columns, table, others, out), out
         return columns, cells
 
-    def _given(self, at: int, wanted: frozenset[int], known: Tables) -> tuple[tuple[int, ...], Array]:
+    def _conditional(self, at: int, wanted: frozenset[int], known: Tables) -> tuple[tuple[int, ...], Array]:
         """P(wanted columns below this node | its separator)."""
         if (at, wanted) not in known:
             node = self.tree.nodes[at]
             flat = self.probabilities[at].reshape(node.rows, -1)
             whole = flat.sum(axis=1, keepdims=True)
             cells = np.divide(flat, whole, out=np.zeros_like(flat), where=whole > 0)
-            known[at, wanted] = self._joined(at, cells.reshape(node.shape), wanted, known)
+            known[at, wanted] = self._join_below(at, cells.reshape(node.shape), wanted, known)
         return known[at, wanted]
 
 
@@ -162,7 +162,7 @@ def round_counts(tree: Tree, probabilities: Sequence[Array], rows: int, rng: Gen
         else:
             above = tree.nodes[node.parent]
             given = sum_out(found[node.parent].reshape(above.shape), above.columns, node.separator).reshape(-1)
-        found.append(_rounded(cells.reshape(node.rows, -1), given, rng))
+        found.append(_round_systematically(cells.reshape(node.rows, -1), given, rng))
     return found
 
 
@@ -173,16 +173,16 @@ def deal_rows(tree: Tree, counts: list[Counts], size: int, rng: Generator) -> It
         block = min(size, left)
         codes = np.empty((block, len(tree.sizes)), dtype=np.int32)
         for at, node in enumerate(tree.nodes):
-            given = _flat(tree, node.separator, codes)
+            given = _cell_numbers(tree, node.separator, codes)
             wanted = np.bincount(given, minlength=node.rows)
-            taken = counts[at] if block == left else _taken(counts[at], wanted, rng)
+            taken = counts[at] if block == left else _take_rows(counts[at], wanted, rng)
             counts[at] = counts[at] - taken
-            _write(tree, node, codes, taken, _shuffled(given, node.rows, rng))
+            _write(tree, node, codes, taken, _shuffle_within(given, node.rows, rng))
         left -= block
         yield codes
 
 
-def _rounded(shares: Array, given: Counts, rng: Generator) -> Counts:
+def _round_systematically(shares: Array, given: Counts, rng: Generator) -> Counts:
     """Share out `given` rows in each line in proportion to it, every cell rounded up or down."""
     running = np.cumsum(shares, axis=1)
     whole = running[:, -1:]
@@ -196,7 +196,7 @@ def _rounded(shares: Array, given: Counts, rng: Generator) -> Counts:
     return np.diff(ends, axis=1, prepend=0)
 
 
-def _taken(cells: Counts, wanted: Counts, rng: Generator) -> Counts:
+def _take_rows(cells: Counts, wanted: Counts, rng: Generator) -> Counts:
     """Draw `wanted` rows from each line of counts without replacement (multivariate hypergeometric)."""
     taken = np.zeros_like(cells)
     lines, width = cells.shape
@@ -212,7 +212,7 @@ def _taken(cells: Counts, wanted: Counts, rng: Generator) -> Counts:
     return taken
 
 
-def _flat(tree: Tree, columns: Sequence[int], codes: Codes) -> NDArray[np.int64]:
+def _cell_numbers(tree: Tree, columns: Sequence[int], codes: Codes) -> NDArray[np.int64]:
     """Which cell of these columns each row is in."""
     cell = np.zeros(len(codes), dtype=np.int64)
     for column in columns:
@@ -221,7 +221,7 @@ def _flat(tree: Tree, columns: Sequence[int], codes: Codes) -> NDArray[np.int64]
     return cell
 
 
-def _shuffled(cell: NDArray[np.int64], cells: int, rng: Generator) -> NDArray[np.int64]:
+def _shuffle_within(cell: NDArray[np.int64], cells: int, rng: Generator) -> NDArray[np.int64]:
     """The rows in the order of their cells, and at random within a cell."""
     mixed = rng.permutation(len(cell))
     if cells == 1:

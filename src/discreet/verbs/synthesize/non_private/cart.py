@@ -58,7 +58,7 @@ class Cart(ColumnSynthesizer):
         made = {}
         for name in parts.made:
             before = [(learnt[other], learnt[other].codes[drawn]) for other, drawn in donors.items()]
-            donors[name], below, above = self._drawn(learnt[name], before, count, rng)
+            donors[name], below, above = self._draw_donors(learnt[name], before, count, rng)
             made[name] = learnt[name].at(learnt[name].around(donors[name], below, above, rng), rng)
         on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
         steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
@@ -73,7 +73,7 @@ class Cart(ColumnSynthesizer):
         said = {"leaf": self.leaf, "proper": self.proper, "smooth": self.smooth}
         return lesson.synthetic(made, said, steps, warnings)
 
-    def _drawn(
+    def _draw_donors(
         self, target: SortedColumn, before: Sequence[tuple[SortedColumn, Array]], count: int, rng: Generator
     ) -> tuple[Array, Array, Array]:
         """For each new row the one of the table whose value it takes, and the next ones below and above in its leaf."""
@@ -90,7 +90,7 @@ class Cart(ColumnSynthesizer):
         ranks = [_ranks(one, one.codes[sample], wanted) for one, _ in before]
         known = [rank[one.codes[sample]] for (one, _), rank in zip(before, ranks, strict=True)]
         asked = [rank[new] for (_, new), rank in zip(before, ranks, strict=True)]
-        tree = _grown(_matrix(known), wanted, weights, share, rng)
+        tree = _grow_tree(_matrix(known), wanted, weights, share, rng)
         leaves = tree.apply(_matrix(known)), tree.apply(_matrix(asked))
         drawn, below, above = (sample[one] for one in _from_leaves(*leaves, target.place[sample], rng))
         return drawn, below, above
@@ -147,7 +147,7 @@ def _weights(people: Array) -> Array:
     return 1 / np.bincount(people)[people]
 
 
-def _grown(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
+def _grow_tree(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
     """A tree of scikit-learn's, with at least that share of the weights in each leaf."""
     with extra("attack"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor

@@ -53,6 +53,7 @@ class Copies:
 
     @property
     def name(self) -> str:
+        """The synthesizer's name."""
         return self.method.name
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:

@@ -50,16 +50,17 @@ class Copula(ColumnSynthesizer):
     margins: Literal["empirical", "parametric"] = parameter("How numbers are spread.", default="empirical")
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
+        """All rows at once, from correlated normal variables."""
         lesson = self._lesson(table, LEAST, LEAST)
         parts, count, rng = lesson.parts, lesson.count, generator(seed)
         columns = _in_order([*lesson.learnt.values()])
-        drawn = _drawn([Latent.of(one.codes) for one in columns], len(parts.given), count, rng)
+        drawn = _draw_normals([Latent.of(one.codes) for one in columns], len(parts.given), count, rng)
         made, laws = {}, {}
         for one, normal in zip(columns[len(parts.given) :], drawn.T, strict=True):
             cells = one.at(normal_cdf(normal) * len(one.codes) - 0.5, rng)
             if self.margins == "parametric" and table.card[one.name].kind in NUMBERS and one.many:
                 laws[one.name] = fit_distribution(one.coded(numbers(one.cells).values))
-                cells = _by_law(laws[one.name], one, cells, normal, rng)
+                cells = _draw_numbers(laws[one.name], one, cells, normal, rng)
             made[one.name] = cells
         on = f", given {', '.join(parts.given)}" if parts.given else ""
         steps = [f"{', '.join(parts.made)}: drawn by a Gaussian copula{on}, with the correlations of the table."]
@@ -85,7 +86,7 @@ def _in_order(columns: Sequence[SortedColumn]) -> list[SortedColumn]:
         total = np.sum(scores, axis=0)
         before = rank
         rank = [
-            ranks if one.ordered else _ranked(np.bincount(one.codes, total - score, len(many)) / many)
+            ranks if one.ordered else _rank_categories(np.bincount(one.codes, total - score, len(many)) / many)
             for one, ranks, score, many in zip(columns, rank, scores, counts, strict=True)
         ]
         if all(np.array_equal(*both) for both in zip(before, rank, strict=True)):
@@ -93,14 +94,14 @@ def _in_order(columns: Sequence[SortedColumn]) -> list[SortedColumn]:
     return [one if one.ordered else one.reordered(ranks) for one, ranks in zip(columns, rank, strict=True)]
 
 
-def _ranked(says: Array) -> Array:
+def _rank_categories(says: Array) -> Array:
     ranks = np.empty(len(says), np.int64)
     ranks[1:][np.argsort(says[1:], kind="stable")] = np.arange(1, len(says))
     ranks[0] = 0  # what is missing stays the lowest
     return ranks
 
 
-def _drawn(columns: list[Latent], given: int, count: int, rng: Generator) -> Array:
+def _draw_normals(columns: list[Latent], given: int, count: int, rng: Generator) -> Array:
     """Normal variables of the columns after the first ``given``, of which the scores are known.
 
     Scores of a given column and the variable behind another have the covariance c₁ρ, and scores their own: so the best
@@ -118,7 +119,7 @@ def _drawn(columns: list[Latent], given: int, count: int, rng: Generator) -> Arr
     return np.asarray(known @ guess + noise)
 
 
-def _by_law(law: Distribution, column: SortedColumn, cells: Cells, normal: Array, rng: Generator) -> Cells:
+def _draw_numbers(law: Distribution, column: SortedColumn, cells: Cells, normal: Array, rng: Generator) -> Cells:
     """Numbers of a law instead of the cells that hold one; what is missing stays so."""
     there = numbers(cells).there
     gaps = column.missing / len(column.codes)
@@ -213,7 +214,7 @@ def latent_correlations(columns: list[Latent]) -> Array:
     """The correlations of what is behind the columns, as a matrix that some normal variables have."""
     scores = np.column_stack([one.scores for one in columns])
     seen = scores.T @ scores / len(scores)
-    behind = _inverted(seen, np.array([one.coefficients for one in columns]))
+    behind = _invert_correlations(seen, np.array([one.coefficients for one in columns]))
     return nearest_correlation(behind)
 
 
@@ -237,7 +238,7 @@ def _hermite(edges: Array, height: Array, score: Array) -> Array:
     return coefficients
 
 
-def _inverted(seen: Array, coefficients: Array) -> Array:
+def _invert_correlations(seen: Array, coefficients: Array) -> Array:
     """For each pair of columns the correlation that is behind what is seen."""
     products = np.einsum("ik,jk->kij", coefficients, coefficients)
     low, high = np.full(seen.shape, -_MOST), np.full(seen.shape, _MOST)

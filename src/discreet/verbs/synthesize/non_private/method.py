@@ -137,17 +137,17 @@ _AGAIN = 6
 
 def possible_rows(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthetic:
     """Rows within their bounds, none of which the card calls impossible."""
-    made = _bounded(table, synthesizer, seed)
+    made = _synthesize_bounded(table, synthesizer, seed)
     impossible = Impossible.among(table.card, made.rows.schema)
     rows, wrong = made.rows, impossible.met(made.rows)
     first, seeds = len(wrong), Draws.of(seed)
     for again in range(1, _AGAIN + 1):
         if not len(wrong):
             break
-        other = _bounded(table, synthesizer, int(seeds.at(again).integers(2**63))).rows
+        other = _synthesize_bounded(table, synthesizer, int(seeds.at(again).integers(2**63))).rows
         if other.num_rows != rows.num_rows:
             break
-        rows = _exchanged(rows, other, wrong)
+        rows = _exchange_rows(rows, other, wrong)
         wrong = impossible.met(rows)
     kept = np.ones(rows.num_rows, np.bool_)
     kept[wrong] = False
@@ -165,12 +165,12 @@ def possible_rows(table: Table, synthesizer: Synthesizer, seed: int | None) -> S
     )
 
 
-def _bounded(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthetic:
+def _synthesize_bounded(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthetic:
     made = synthesizer.synthesize(table, seed)
     return replace(made, rows=clamp_to_bounds(made.rows, limits_of(table.card, made.parameters)))
 
 
-def _exchanged(rows: pa.Table, other: pa.Table, places: Array) -> pa.Table:
+def _exchange_rows(rows: pa.Table, other: pa.Table, places: Array) -> pa.Table:
     """The rows, at some places those of another table."""
     at = np.arange(rows.num_rows)
     at[places] = rows.num_rows + places
@@ -188,7 +188,7 @@ _REHEARSED = "This was found in a rehearsal: half of the people were learnt from
 
 def holder_warnings(report: Report) -> tuple[str, ...]:
     """Warnings for the holder before this leaves; none, if nothing was found."""
-    return tuple(f"WARNING: {warned}" for one in report.findings if (warned := _warned(one)))
+    return tuple(f"WARNING: {warned}" for one in report.findings if (warned := _warning_of(one)))
 
 
 def attack_report(
@@ -215,9 +215,10 @@ def attack_report(
     guesses = min(max(_WORK // max(table.count(), 1), _GUESSES[0]), _GUESSES[1])
     describing = replace(scene, release=_one_copy(scene.release))
     reports += [
-        describing.attacked([SinglingOut(by, guesses=guesses) for by in By], _part(progress, 0.5, 0.7)),
+        describing.attacked([SinglingOut(by, guesses=guesses) for by in By], _partial_progress(progress, 0.5, 0.7)),
         scene.attacked(
-            [MatchedUniques(), Inference(guesses=guesses), ClosestRecord(guesses=guesses)], _part(progress, 0.7, 1.0)
+            [MatchedUniques(), Inference(guesses=guesses), ClosestRecord(guesses=guesses)],
+            _partial_progress(progress, 0.7, 1.0),
         ),
     ]
     return Report(
@@ -251,7 +252,7 @@ class _Scene:
         report = attack(self.release, self.members, attacks=attacks, control=self.control, progress=progress)
         if self.numbers is None:
             return report
-        return replace(report, findings=tuple(_rehearsed(one, self.numbers) for one in report.findings))
+        return replace(report, findings=tuple(_rehearsal_finding(one, self.numbers) for one in report.findings))
 
 
 def _rehearsal(release: Release[Any], table: Table, again: Callable[[Table], Release[Any]], seed: int | None) -> _Scene:
@@ -268,18 +269,18 @@ def _rehearsal(release: Release[Any], table: Table, again: Callable[[Table], Rel
         return _Scene(release, table, None)
 
 
-def _rehearsed(finding: Finding, numbers: Array) -> Finding:
+def _rehearsal_finding(finding: Finding, numbers: Array) -> Finding:
     """A finding of a rehearsal, about rows of the table."""
     meaning = f"{finding.meaning} {_REHEARSED}" if finding.outcome is not Outcome.FAILED else finding.meaning
     return replace(finding, victims=tuple(int(numbers[row]) for row in finding.victims), meaning=meaning)
 
 
-def _part(progress: Progress, start: float, end: float) -> Progress:
+def _partial_progress(progress: Progress, start: float, end: float) -> Progress:
     """Progress of a part of the whole."""
     return lambda share, what: progress(start + (end - start) * share, what)
 
 
-def _warned(finding: Finding) -> str | None:
+def _warning_of(finding: Finding) -> str | None:
     """The warning of a finding: uniques that were copied, or much more learnt than by guessing."""
     if finding.details.get("matched") and _REHEARSED not in finding.meaning:
         matched, unique = finding.details["matched"], finding.details["unique"]

@@ -33,9 +33,11 @@ class Redrawn:
 
     @property
     def name(self) -> str:
+        """The masking method, as a synthesizer."""
         return f"synthesize {self.method.name}"
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
+        """As many rows as there are, with the numbers of the masking method."""
         given = self.method.given if isinstance(self.method, Ipso) else ()
         numbers = [c.name for c in published_columns(table.card) if c.kind in NUMBERS and c.name not in given]
         if not self.method.columns and not numbers:

@@ -53,10 +53,10 @@ def select(
             share = meter.left
         room = largest * float(1 - (meter.left - share) / whole)
         candidates = [columns for columns in weights if _fits(model, columns, room)]
-        chosen = _chosen(meter, model, candidates, weights, share)
+        chosen = _choose(meter, model, candidates, weights, share)
         found.append(meter.measure(chosen, MEASURED * share))
         before, model = model, fit(sizes, [*known, *found], start=model)
-        if _settled(before, model, found[-1]):
+        if _within_noise(before, model, found[-1]):
             share = meter.sharper(share)
     return found
 
@@ -69,7 +69,7 @@ def _fits(model: Model, columns: Columns, room: float) -> bool:
     )
 
 
-def _chosen(
+def _choose(
     meter: Meter, model: Model, candidates: Sequence[Columns], weights: dict[Columns, int], share: Fraction
 ) -> Columns:
     noise = USUAL_ERROR * meter.deviation(MEASURED * share)
@@ -83,7 +83,7 @@ def _chosen(
     return candidates[at]
 
 
-def _settled(before: Model, after: Model, last: Measurement) -> bool:
+def _within_noise(before: Model, after: Model, last: Measurement) -> bool:
     """Whether a measurement changed the model by no more than its noise would have."""
     changed = np.abs(after.marginal(last.columns) - before.marginal(last.columns)).sum()
     return bool(changed <= USUAL_ERROR * last.deviation * last.counts.size)

@@ -74,7 +74,7 @@ def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list
         wholes = [tuple(sorted((column, *of))) for column, of in candidates]
         at = meter.choose(
             wholes,
-            [_unrelated(model, alone, column, of) for column, of in candidates],
+            [_independent_counts(model, alone, column, of) for column, of in candidates],
             [1] * len(wholes),
             [USUAL_ERROR * noise * size(sizes, columns) for columns in wholes],
             choice,
@@ -100,7 +100,7 @@ def _parents(
                     yield of
 
 
-def _unrelated(model: Model, alone: Model, column: int, of: Columns) -> NDArray[np.float64]:
+def _independent_counts(model: Model, alone: Model, column: int, of: Columns) -> NDArray[np.float64]:
     """The counts of a family, in the order of its columns, if the column had nothing to do with its parents."""
     apart = np.multiply.outer(alone.marginal((column,)) / alone.total, model.marginal(of))
     return np.moveaxis(apart, 0, sorted((column, *of)).index(column))

@@ -65,7 +65,7 @@ def embed(parts: Sequence[Coordinate], rows: Array, standardise: bool) -> Array:
             f"There are more than {_MOST} categories without an order in {named}.",
             hint='Generalise them first, give them an order (hierarchy type "ordered"), or leave them out.',
         )
-    made = [_scaled(part.values[rows], standardise)[:, None] for part in parts if not part.nominal]
+    made = [_standardise(part.values[rows], standardise)[:, None] for part in parts if not part.nominal]
     made += [np.eye(int(one.max(initial=-1)) + 1)[one] * np.sqrt(0.5) for one in codes]
     return _on_grid(np.hstack(made)) if made else np.zeros((len(rows), 0))
 
@@ -83,7 +83,7 @@ def _coordinate(column: Column, cells: Cells) -> Coordinate:
     return Coordinate(column, cells, np.where(there, places, 0.0), there, domain)
 
 
-def _scaled(values: Array, standardise: bool) -> Array:
+def _standardise(values: Array, standardise: bool) -> Array:
     """Values around 0; with deviation 1, if they are standardised and differ at all."""
     most = np.abs(values).max(initial=0.0) or 1.0
     around = values / most

@@ -69,13 +69,13 @@ def mdav(points: Array, k: int, both: bool, codes: Array, rule: Rule) -> tuple[A
     tree = plant(points, np.arange(len(points)))
     edge = _edge(points, tree)
     while tree.left[0] >= 2 * k:
-        tree = _tended(points, tree)
+        tree = _replant_if_sparse(points, tree)
         twice = both and tree.left[0] >= 3 * k
         edge, one = _outermost(points, tree, edge)
         remove(tree, points, one)
         two = one
         if twice:
-            guess, far = _outmost(points, tree, edge, points[one])
+            guess, far = _farthest_of_edge(points, tree, edge, points[one])
             two = farthest(tree, points[one], far, guess)
             remove(tree, points, two)
         groups += _form(points, tree, of, groups, one, k, room, codes, rule) > 0
@@ -104,7 +104,7 @@ def v_mdav(  # noqa: PLR0917  # Numba takes arguments by position
         if tree.left[0] < k:
             break
         if tree.home[one, NUMBER] >= 0:
-            tree = _tended(points, tree)
+            tree = _replant_if_sparse(points, tree)
             remove(tree, points, one)
             size = _form(points, tree, of, groups, one, k, room, codes, rule)
             if size:
@@ -124,7 +124,7 @@ def nearest_points(points: Array, places: Array, count: int) -> Array:
 
 
 @njit(cache=True)
-def _tended(points: Array, tree: Tree) -> Tree:
+def _replant_if_sparse(points: Array, tree: Tree) -> Tree:
     """The same records, in a new tree if fewer leaves are enough."""
     if len(tree.ids) > 1 and 2 * tree.left[0] <= len(tree.ids) * LEAF:
         return plant(points, _rest(tree))
@@ -239,15 +239,15 @@ def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
     centre has gone since; as long as somebody on it is, nobody else need be looked at.
     """
     centre = tree.whole[SUM] / tree.left[0]
-    found, best = _outmost(points, tree, edge, centre)
+    found, best = _farthest_of_edge(points, tree, edge, centre)
     if best < 0 or np.sqrt(best) * (1 - 1e-12) <= edge.limit + np.sqrt(squared_distance(centre, edge.centre)):
         edge = _edge(points, tree)
-        found, best = _outmost(points, tree, edge, centre)
+        found, best = _farthest_of_edge(points, tree, edge, centre)
     return edge, found
 
 
 @njit(cache=True)
-def _outmost(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, float]:
+def _farthest_of_edge(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, float]:
     """The remaining record of the edge farthest from ``at``, and its squared distance; -1 if none remains."""
     found, best = -1, -1.0
     for point in edge.who:
@@ -262,7 +262,7 @@ def optimal(values: Array, k: int) -> Array:
     """For each value its group, from 0 in the order of the values; at least ``k`` values, finite."""
     order = np.argsort(values, kind="stable")
     of = np.empty(len(values), np.int64)
-    of[order] = _numbered(_starts(values[order], k))
+    of[order] = _number_runs(_starts(values[order], k))
     return of
 
 
@@ -296,7 +296,7 @@ def _starts(values: Array, k: int) -> Array:
 
 
 @njit(cache=True)
-def _numbered(start: Array) -> Array:
+def _number_runs(start: Array) -> Array:
     """The run of each place, numbered from the first."""
     of, end, groups = np.empty(len(start) - 1, np.int64), len(start) - 1, 0
     while end > 0:

@@ -56,10 +56,10 @@ def form_groups(points: Array, rows: Array, codes: Array, way: Grouping, rng: Ge
     """
     of, groups = np.empty(len(points), np.int64), 0
     for part in divide(points, len(points) if way.algorithm == "optimal" else way.at_once):
-        found = _gathered(points[part], codes[part] if len(codes) else codes, way, rng)
+        found = _gather_part(points[part], codes[part] if len(codes) else codes, way, rng)
         of[part] = found + groups
         groups += int(found.max(initial=-1)) + 1
-    return of if way.broken is None else _repaired(points, rows, of, way.broken)
+    return of if way.broken is None else _repair_groups(points, rows, of, way.broken)
 
 
 def divide(points: Array, most: int) -> Iterator[Array]:
@@ -86,7 +86,7 @@ def neighbours(points: Array, count: int) -> Array:
     return np.asarray(found[~own].reshape(len(points), count))
 
 
-def _gathered(points: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
+def _gather_part(points: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
     from discreet.verbs.publish.mask.micro import gather
 
     k = way.k
@@ -102,11 +102,11 @@ def _gathered(points: Array, codes: Array, way: Grouping, rng: Generator) -> Arr
         of, groups = gather.mdav(points, k, way.algorithm == "mdav", codes, way.rule)
     if not groups:
         return np.zeros(len(points), np.int64)
-    of = _joined(points, of)
-    return _improved(points, of, codes, way, rng) if way.improve and groups > 1 else of
+    of = _join_rest(points, of)
+    return _improve_groups(points, of, codes, way, rng) if way.improve and groups > 1 else of
 
 
-def _joined(points: Array, of: Array) -> Array:
+def _join_rest(points: Array, of: Array) -> Array:
     """Put every record without a group into the one with the nearest centre."""
     from discreet.verbs.publish.mask.micro import gather
 
@@ -117,7 +117,7 @@ def _joined(points: Array, of: Array) -> Array:
     return joined
 
 
-def _improved(points: Array, of: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
+def _improve_groups(points: Array, of: Array, codes: Array, way: Grouping, rng: Generator) -> Array:
     """The best groups found in ``way.improve`` tries for each of them; as they were, if none helped."""
     from discreet.verbs.publish.mask.micro import improve
 
@@ -133,7 +133,7 @@ def _improved(points: Array, of: Array, codes: Array, way: Grouping, rng: Genera
     return best
 
 
-def _repaired(points: Array, rows: Array, of: Array, broken: Callable[[Array, Array], Array]) -> Array:
+def _repair_groups(points: Array, rows: Array, of: Array, broken: Callable[[Array, Array], Array]) -> Array:
     """Groups that are not diverse enough, each with the group of the nearest centre, until all are.
 
     That ends: every round leaves fewer groups, and all rows together are diverse enough.
@@ -235,7 +235,7 @@ def missing_patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
             )
         one = min(short, key=lambda some: len(some[1]))
         others = [some for some in found if some is not one]
-        two = min(others, key=lambda some: _lost(one, some))
+        two = min(others, key=lambda some: _values_left_out(one, some))
         both = (one[0] & two[0], np.sort(np.concatenate([one[1], two[1]])))
         rest = [some for some in others if some is not two]
         same = [some for some in rest if (some[0] == both[0]).all()]
@@ -244,7 +244,7 @@ def missing_patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
         found = [both, *(some for some in rest if not any(some is other for other in same))]
 
 
-def _lost(one: tuple[Array, Array], two: tuple[Array, Array]) -> int:
+def _values_left_out(one: tuple[Array, Array], two: tuple[Array, Array]) -> int:
     """Number of values left out when two sets are put together."""
     kept = (one[0] & two[0]).sum()
     return int((one[0].sum() - kept) * len(one[1]) + (two[0].sum() - kept) * len(two[1]))

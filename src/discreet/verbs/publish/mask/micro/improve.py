@@ -192,7 +192,7 @@ def _recreate(pool: Pool, count: int, k: int, state: Array) -> int:
         if pool.of[one] == NOBODY:
             best, chosen = np.inf, NOBODY
             for group in range(made):
-                cost = _joined(pool, one, group)
+                cost = _cost_of_joining(pool, one, group)
                 if cost < best:
                     best, chosen = cost, group
             _join(pool, count, one, chosen)
@@ -213,7 +213,7 @@ def _settle(pool: Pool, count: int, made: int, k: int) -> None:
                 best, chosen = spared * (1.0 - _SMALL), NOBODY
                 for group in range(made):
                     if group != own:
-                        cost = _joined(pool, one, group)
+                        cost = _cost_of_joining(pool, one, group)
                         if cost < best:
                             best, chosen = cost, group
                 if chosen != NOBODY:
@@ -239,7 +239,7 @@ def _settle(pool: Pool, count: int, made: int, k: int) -> None:
 
 
 @njit(cache=True)
-def _joined(pool: Pool, one: int, group: int) -> float:
+def _cost_of_joining(pool: Pool, one: int, group: int) -> float:
     """Increase of the sum of squares when a record joins a group."""
     size, pairs = pool.size[group], pool.pairs[group]
     return float((pairs + pool.total[one, group]) / (size + 1) - pairs / size)
