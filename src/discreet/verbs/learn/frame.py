@@ -43,7 +43,7 @@ class CategoryFeature:
     values: tuple[Scalar, ...]
 
     def figures(self, cells: Cells) -> Figures:
-        """What is no declared value is missing."""
+        """Positions of the declared values; other values are missing."""
         places = {value: float(place) for place, value in enumerate(self.values)}
         values, at = _encode(cells)
         found = np.array([*(places.get(value, np.nan) for value in values.to_pylist()), np.nan])
@@ -60,7 +60,7 @@ class NumberFeature:
     high: float
 
     def figures(self, cells: Cells) -> Figures:
-        """What is no finite number is missing."""
+        """Numbers, moved into the bounds; what is not finite is missing."""
         held = numbers(cells)
         found = np.full(len(held.there), np.nan)
         found[held.there] = np.clip(held.values, self.low, self.high)

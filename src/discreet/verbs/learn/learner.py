@@ -36,7 +36,7 @@ Tell: TypeAlias = Callable[[Figures, float], Figures]
 changes added up."""
 _UNIT = 1 << 20
 FINEST = 1e-12
-"""The smallest step: figures are written with so many digits."""
+"""Smallest step that figures are rounded to: they are written with 12 digits."""
 
 
 class Model(Protocol):
@@ -46,11 +46,11 @@ class Model(Protocol):
         """This as plain data that ``core/document.py`` can write; equal models give equal data."""
 
     def predict(self, rows: pa.Table) -> pa.Array[Any]:
-        """What the model says of each row; NULL where it says nothing."""
+        """Prediction for each row; NULL where the model says nothing."""
 
     @classmethod
     def from_dict(cls, data: object) -> Model:
-        """What ``to_dict`` gave, read back strictly."""
+        """The model that ``to_dict`` wrote, read back strictly."""
 
     def picture(self) -> Picture:
         """A drawing of it."""
@@ -69,11 +69,11 @@ class Trainer:
         return tuple(one for one in self.frame.features if isinstance(one, NumberFeature))
 
     def train(self, rows: Rows, tell: Tell) -> Model:
-        """What is learnt from these rows: a function of them and of what the card declares, and of nothing else."""
+        """The model of these rows: a function of them and of what the card declares, and of nothing else."""
         raise NotImplementedError
 
     def score(self, model: Any, rows: Rows) -> float:
-        """How well a model does on these rows, the more the better."""
+        """Score of a model on these rows; larger is better."""
         raise NotImplementedError
 
 
@@ -81,9 +81,9 @@ class Learner(Checked):
     """Base of learners, which are declared; the model of a learner has its name as ``kind``."""
 
     name: ClassVar[str]
-    """What the command line calls it."""
+    """Its name on the command line."""
     measure: ClassVar[str]
-    """What ``Trainer.score`` measures."""
+    """The measure of ``Trainer.score``."""
     model: ClassVar[type[Model]]
 
     @property
@@ -100,7 +100,7 @@ class Learner(Checked):
         raise NotImplementedError
 
     def steps(self) -> tuple[str, ...]:
-        """How it learns, as sentences."""
+        """The steps of learning, as sentences."""
         raise NotImplementedError
 
     def parameters(self) -> Mapping[str, Any]:
@@ -191,7 +191,7 @@ class Learn:
 
     @property
     def name(self) -> str:
-        """What the recipe calls it."""
+        """Its name in the recipe."""
         return f"learn {self.learner.name}"
 
     @property

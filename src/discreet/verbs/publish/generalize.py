@@ -65,7 +65,7 @@ class Generalize(Checked):
         return self.search(tuples_of(table, sorted(sensitive), population_of(require)), require, progress)
 
     def search(self, tuples: Tuples, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
-        """The same for the tuples of a table: no rows are needed."""
+        """The best levels for the tuples of a table; no rows are needed."""
         space = Lattice(tuples, self._limits(tuples))
         limit = min(allowed_suppressions(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
         rules = PruningRules(require, limit, self.quality.sensitive)

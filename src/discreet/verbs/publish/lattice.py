@@ -119,8 +119,8 @@ class Lattice:
         return NodeClasses(lump.node, members, keys, Classes(sizes) if plain else old.keeping(kept[numbers]))
 
     def tally(self, lump: NodeClasses, numbers: Members | None, kept: Booleans) -> tuple[Floats, int]:
-        """Of those that go into a class that is not kept (``None``: are one): how many rows have each value, the values
-        of all columns in one line (see ``offsets``); and how many there are."""
+        """Rows of each value that are in classes merged into one that is not kept (``None``: in such classes), the
+        values of all columns in one line (see ``offsets``); and the number of these classes."""
         into = self._each[: len(lump.members)] if numbers is None else numbers
         found: tuple[Floats, int] = self._kernels.tally(
             self._codes, self.offsets, lump.members, lump.classes.sizes, into, kept
@@ -192,7 +192,7 @@ class Score(Protocol):
     exact: bool = False
     """Whether bounds are much better when all that is sure to be suppressed is set aside."""
     nothing: Suppressed
-    """When nothing is suppressed."""
+    """No suppressed rows."""
 
     def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
         """``gone`` and further suppressed rows."""

@@ -93,8 +93,8 @@ def coarsen(  # noqa: PLR0917  # Numba takes arguments by position
 def tally(  # noqa: PLR0917
     codes: Array, offsets: Array, members: Array, counts: Array, numbers: Array, kept: Array
 ) -> tuple[Array, int]:
-    """Of members whose class is not kept: how many rows have each value, the values of all columns in one line (column
-    c begins at ``offsets[c]``), and how many members there are."""
+    """Rows of each value among members whose class is not kept, the values of all columns in one line (column c begins
+    at ``offsets[c]``), and the number of these members."""
     found, gone = np.zeros(offsets[-1], np.float64), 0
     for place in range(len(members)):
         if not kept[numbers[place]]:

@@ -264,7 +264,7 @@ _FLAGS = {"levels": "level", "weights": "weight", "time_limit": "time-limit"}
 def parse_method(
     text: str, card: Card, options: Mapping[str, Any] | None = None, *, dashes: str = ""
 ) -> Recoder | Masker:
-    """The method that ``text`` names, with the ``options`` said beside it; ``dashes`` are what options begin with where
+    """The method that ``text`` names, with additional ``options``; ``dashes`` are the prefix of options where
     an error will be read."""
     family = MASKING if MASKING.has(text) else RECODERS
     if not family.has(text):

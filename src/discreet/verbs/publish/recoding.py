@@ -32,7 +32,7 @@ from discreet.releases.method import Progress
 
 @dataclass(frozen=True)
 class Recoding:
-    """How the quasi-identifiers are rewritten: by ``levels`` of their hierarchies, or by a ``mapping`` of tuples."""
+    """A rewriting of the quasi-identifiers: by ``levels`` of their hierarchies, or by a ``mapping`` of tuples."""
 
     levels: Mapping[str, int] | None = None
     """The level of each quasi-identifier, where every value of a column is at one level."""
@@ -44,7 +44,7 @@ class Recoding:
     suppressed: int = 0
     """Number of rows that are suppressed."""
     loss: float = 0.0
-    """By the quality measure that was asked for."""
+    """Loss by the quality measure that was asked for."""
     quality: Mapping[str, float] = field(default_factory=dict)
     """Figures for the report, by the name of the measure."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -275,5 +275,5 @@ def _join_labels(table: Table, keys: Iterable[str], given: pa.Table, beside: Ite
 
 
 def _with_key_names(table: pa.Table) -> pa.Table:
-    """The same columns named k0, k1, …, so that no name of the rows is met twice."""
+    """Rename the columns to k0, k1, …, so that no name of the rows is met twice."""
     return table.rename_columns([f"k{place}" for place in range(table.num_columns)])

@@ -98,7 +98,7 @@ def place_points(parts: Partition, near: Array, limit: int) -> None:
 
 @njit(cache=True, inline="always")
 def _suppression_cost(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tuple[Whole, Whole]:
-    """What it costs to suppress a point, and the class of what is suppressed; ``bound`` and -1, if it is not below
+    """Cost of suppressing a point, and the class of what is suppressed; ``bound`` and -1, if it is not below
     that or there is no room."""
     weight = parts.points.weights[point]
     cost = weight * parts.cost[GONE]

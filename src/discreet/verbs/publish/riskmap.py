@@ -79,7 +79,7 @@ class RiskMap:
 
     @property
     def recommend(self) -> str:
-        """What there is to choose between, in plain words. It does not choose: how much risk is right is not in the
+        """The maskings to choose between, in plain words. It does not choose: how much risk is right is not in the
         data."""
         best = [p for p in self.frontier if p.method != ORIGINAL]
         masked = [p for p in self.placed if p.method != ORIGINAL and p not in self.unseen]

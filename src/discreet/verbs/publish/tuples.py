@@ -254,7 +254,7 @@ class Labels:
         return found
 
     def cells(self, of: Integers, levels: Levels) -> list[pa.Array[Any]]:
-        """For each column the new cells of all tuples: text, unless nothing was changed; NULL where suppressed."""
+        """New cells of all tuples, for each column: text, unless nothing was changed; NULL where suppressed."""
         found = []
         for column, codes in enumerate(self._tuples.codes):
             places = pa.array(codes, mask=of == GONE)
@@ -267,7 +267,7 @@ class Labels:
 
 
 def check_of(tuples: Tuples, models: Sequence[Model], alike: Callable[[Integers], Integers]) -> Callable[[Any], Flags]:
-    """What says which classes break a model, given the class of each tuple; ``alike``: what becomes of them when only
+    """A check which classes break a model, given the class of each tuple; ``alike``: the classes when only
     labels tell classes apart."""
 
     def check(of: Integers) -> Flags:

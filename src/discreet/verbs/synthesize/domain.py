@@ -95,7 +95,7 @@ class Domain:
         return pa.Table.from_arrays(columns, schema=self.schema)
 
     def with_merged(self, place: int, attribute: Attribute) -> Domain:
-        """The same with one attribute in another's place."""
+        """Replace one attribute."""
         return replace(self, attributes=(*self.attributes[:place], attribute, *self.attributes[place + 1 :]))
 
 
@@ -106,7 +106,7 @@ def merge_rare(
     most: int | None = None,
     apart: NDArray[np.int64] | None = None,
 ) -> Attribute:
-    """An attribute without codes that are too rare to be told from noise, by counts that have noise of ``deviation``.
+    """Merge codes that are too rare to be told from noise, by counts with noise of ``deviation``.
 
     Rare values become one code. Rare intervals are joined with their neighbours until they are no longer rare; with
     ``most``, until each has about one in so many rows, as quantiles would. The code of missing values stays. Codes

@@ -127,7 +127,7 @@ class _Ends:
 
 
 _Truth = tuple[Flags, Flags]
-"""Where a condition is true of all values of a cell, and where it is false of all. NULL is neither."""
+"""Cells where a condition is true of all values, and where it is false of all. NULL is neither."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Cells:
     attributes: Mapping[str, Attribute]
 
     def certain(self, condition: exp.Expr) -> _Truth:
-        """Where the condition holds for certain, and where it fails for certain; what is not understood is neither."""
+        """Cells where the condition holds for certain, and where it fails; what is not understood is neither."""
         match condition:
             case exp.Paren():
                 return self.certain(condition.this)

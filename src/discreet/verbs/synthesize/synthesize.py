@@ -81,7 +81,7 @@ def _uncharged_method(method: Synthesize, table: Table) -> Uncharged:
 
 
 def warning(near: CountBounds, card: Card) -> str:
-    """That synthetic rows are little more than noise, and what would help, if even their columns taken alone may be
+    """Warning that synthetic rows are little more than noise, and what would help, if even single columns may be
     far off; else nothing. It looks at what was measured privately alone."""
     alone = sorted(far for columns, far in near.distance.items() if len(columns) == 1)
     if not alone or alone[len(alone) // 2] < _USELESS_SHARE:

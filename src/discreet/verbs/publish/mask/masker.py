@@ -147,13 +147,13 @@ def on_workers(masker: RecordMasker, plan: MaskingPlan, table: Table, seed: int 
 
 
 def with_numbers(rows: pa.RecordBatch, name: str, values: Array, there: Array, rng: Generator) -> pa.RecordBatch:
-    """The same rows with other numbers in the cells of a column that are ``there``, rounded at random to its type."""
+    """Replace the numbers of a column that are ``there``, rounded at random to its type."""
     cells = rows.column(name)
     return with_cells(rows, name, write_numbers(round_at_random(values, cells.type, rng), cells, there))
 
 
 def with_cells(rows: pa.RecordBatch, name: str, cells: Any) -> pa.RecordBatch:
-    """The same rows with other cells in one column."""
+    """Replace the cells of one column."""
     columns = [cells if field.name == name else rows.column(i) for i, field in enumerate(rows.schema)]
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
@@ -187,7 +187,7 @@ def _mask_blocks(
 
 
 def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows, ``BLOCK`` at a time, however they come."""
+    """Cut rows into blocks of ``BLOCK``, however they come."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

@@ -160,7 +160,7 @@ def _order_by_content(relation: exp.Query, shown: Sequence[str], by: Sequence[st
 
 
 def _with_row_numbers(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
-    """The same rows with their number, from 0, in one more column."""
+    """Add the number of each row, from 0, in one more column."""
 
     def numbered() -> Iterator[pa.RecordBatch]:
         seen = 0

@@ -37,7 +37,7 @@ def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
 
 
 def compare_pictures(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
-    """The same beside the originals, for the holder alone."""
+    """Distributions beside the originals, for the holder alone."""
     return _draw_columns({"before": before, "after": after}, names)
 
 

@@ -92,7 +92,7 @@ def whole_units(values: Array, type_: pa.DataType) -> Array:
 
 
 def with_column(rows: pa.Table, name: str, cells: Cells) -> pa.Table:
-    """The same table with other cells in one column."""
+    """Replace the cells of one column."""
     return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), cells)
 
 
@@ -126,7 +126,7 @@ def limits_of(card: Card, parameters: Mapping[str, Any]) -> Limits:
 
 
 def clamp_to_bounds(rows: Some, limits: Limits) -> Some:
-    """The same rows, with what lies beyond a bound moved to it and what is infinite missing; NULL and NaN stay."""
+    """Move values beyond a bound to it, and make infinite ones missing; NULL and NaN stay."""
     for name, bounds in limits.items():
         place = rows.schema.get_field_index(name)
         cells = rows.column(place)

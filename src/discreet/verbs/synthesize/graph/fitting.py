@@ -332,7 +332,7 @@ def _references(
 
 
 def _rake(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, Array]) -> dict[int, Array]:
-    """What each column contributes to the reference, in logarithms: with the structural zeros, the distribution still
+    """Contribution of each column to the reference, in logarithms: with the structural zeros, the distribution still
     has the columns' own (iterative proportional fitting).
 
     Without it a value of which much is impossible would be too rare in the reference, and the pull would make it too

@@ -84,7 +84,7 @@ class Model:
         return next(self.blocks(rows, rng, max(rows, 1)), np.empty((0, len(self.sizes)), dtype=np.int32))
 
     def blocks(self, rows: int, rng: Generator, size: int = 1 << 18) -> Iterator[Codes]:
-        """The same as ``sample`` in blocks of at most `size` rows: memory for a block, and counts as of one sample.
+        """Rows as of one ``sample``, in blocks of at most `size` rows: memory for a block.
 
         All blocks together have the distribution that one sample of `rows` rows has.
         """

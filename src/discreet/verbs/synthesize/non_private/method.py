@@ -74,7 +74,7 @@ class NonPrivate(Method[Any]):
         return {}
 
     def promise(self, card: Card) -> Statement:
-        """Nothing."""
+        """A statement that promises nothing."""
         caveats = (
             "Synthetic does not mean safe: these rows were learnt from people, and nothing bounds what can be learnt "
             "of them.",
@@ -256,7 +256,7 @@ class _Scene:
 
 
 def _rehearsal(release: Release[Any], table: Table, again: Callable[[Table], Release[Any]], seed: int | None) -> _Scene:
-    """The same of half of the people, each with all their rows; where they are too few for that, the release itself,
+    """A release of half of the people, each with all their rows; where they are too few for that, the release itself,
     without a control."""
     rows = table.fetch()
     people = person_numbers(table.card, rows)

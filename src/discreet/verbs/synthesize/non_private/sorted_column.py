@@ -96,7 +96,7 @@ class SortedColumn:
         return self.between and bool(self.counts[1:].max() * 10 < len(self.codes) - self.missing)
 
     def reordered(self, rank: Array) -> SortedColumn:
-        """The same column with codes in another order: ``rank`` is the new code of each."""
+        """Reorder the codes: ``rank`` is the new code of each."""
         listed = np.empty(len(rank), dtype=bool)
         listed[rank] = self.listed
         return replace(self, codes=rank[self.codes], listed=listed)

@@ -125,7 +125,7 @@ def nearest_points(points: Array, places: Array, count: int) -> Array:
 
 @njit(cache=True)
 def _replant_if_sparse(points: Array, tree: Tree) -> Tree:
-    """The same records, in a new tree if fewer leaves are enough."""
+    """The tree, planted anew if fewer leaves are enough."""
     if len(tree.ids) > 1 and 2 * tree.left[0] <= len(tree.ids) * LEAF:
         return plant(points, _rest(tree))
     return tree

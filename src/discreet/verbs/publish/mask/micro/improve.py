@@ -29,7 +29,7 @@ _GROUPS: Any = np.int64(8)
 _FEWER: Any = np.int64(4)
 """One attempt in so many forms a group less than it could."""
 _HEAT, _COOLING = 0.03, 5.0
-"""By what share worse what is kept may be, on average, at first; and how far that falls, as a power of e."""
+"""Simulated annealing: mean relative loss accepted at first, and the exponent by which it falls."""
 _SMALL = 1e-9
 
 
