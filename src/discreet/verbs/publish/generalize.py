@@ -66,15 +66,15 @@ class Generalize(Checked):
 
     def search(self, tuples: Tuples, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best levels for the tuples of a table; no rows are needed."""
-        space = Lattice(tuples, self._limits(tuples))
+        lattice = Lattice(tuples, self._limits(tuples))
         limit = min(allowed_suppressions(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
         rules = PruningRules(require, limit, self.quality.sensitive)
-        score = score_of(space, self.quality, rules.smallest)
-        search = Search(space, rules, score, limit)
+        score = score_of(lattice, self.quality, rules.smallest)
+        search = Search(lattice, rules, score, limit)
         found = search.run(self.time_limit, progress)
         if found is None:
             raise self._refusal(tuples, require, late=isfinite(search.bound))
-        return self._result(space, rules, score, found, search.tried)
+        return self._result(lattice, rules, score, found, search.tried)
 
     def _limits(self, tuples: Tuples) -> dict[str, range]:
         require_quasi(self.levels, tuples.names)
@@ -84,9 +84,9 @@ class Generalize(Checked):
             found[name] = require_levels(name, given, _span(given), heights[name])
         return found
 
-    def _result(self, space: Lattice, rules: PruningRules, score: Score, found: Found, tried: int) -> Recoding:
-        tuples, levels = space.tuples, space.levels(found.node)
-        lump, groups = space.coarsen(space.whole(rules.sensitive), found.node)
+    def _result(self, lattice: Lattice, rules: PruningRules, score: Score, found: Found, tried: int) -> Recoding:
+        tuples, levels = lattice.tuples, lattice.levels(found.node)
+        lump, groups = lattice.coarsen(lattice.whole(rules.sensitive), found.node)
         sizes = lump.classes.sizes
         kept = rules.settled(lump.classes)
         gone = ~kept & (sizes > 0)
@@ -111,7 +111,7 @@ class Generalize(Checked):
                 "time_limit": self.time_limit,
             },
             steps=(
-                f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
+                f"Of {lattice.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
                 f"{tried:,} were tried, {ending}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
                 f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model."
@@ -202,11 +202,11 @@ class _Box(NamedTuple):
 class Search:
     """A branch-and-bound search for the best node."""
 
-    def __init__(self, space: Lattice, rules: PruningRules, score: Score, limit: int) -> None:
+    def __init__(self, lattice: Lattice, rules: PruningRules, score: Score, limit: int) -> None:
         """``limit``: number of rows that may be suppressed."""
-        self._space, self._rules, self._score, self._limit = space, rules, score, limit
-        self._tuples = space.whole(rules.watched)
-        self._judged = space.whole(rules.sensitive) if rules.others and limit else None
+        self._lattice, self._rules, self._score, self._limit = lattice, rules, score, limit
+        self._tuples = lattice.whole(rules.watched)
+        self._judged = lattice.whole(rules.sensitive) if rules.others and limit else None
         self._best: float = inf
         self._node: Node | None = None
         self._queue: list[tuple[float, int, _Box]] = []
@@ -218,12 +218,12 @@ class Search:
 
     def run(self, time_limit: float | None = None, progress: Progress | None = None) -> Found | None:
         """The best node; ``None`` if no node that is allowed was found."""
-        began, large = time.monotonic(), self._space.nodes > _LARGE_LATTICE_NODES
+        began, large = time.monotonic(), self._lattice.nodes > _LARGE_LATTICE_NODES
         most = _LARGE_LATTICE_BOXES if large and time_limit is None else inf
         if self._rules.others:
-            self._value(self._space.top)
+            self._value(self._lattice.top)
         rows = _Rows(self._tuples, self._score.nothing)
-        bottom, top = self._space.bottom, self._space.top
+        bottom, top = self._lattice.bottom, self._lattice.top
         self._narrow(-inf, _Box(bottom, top, self._score.nothing, rows, bottom, tried=False), rows)
         if large and self._queue:
             self._descend()
@@ -246,14 +246,14 @@ class Search:
     def _open_box(self, bound: float, box: _Box) -> None:
         """Try the finer end of a box, and cut in two what is left."""
         if box.rows is None:
-            coarse, numbers = self._space.coarsen(self._tuples, box.high)
-            lump = self._space.part(self._tuples, numbers, self._rules.absorbed(coarse.classes))
-            rows = _Rows(self._space.coarsen(lump, box.formed)[0], box.gone)
+            coarse, numbers = self._lattice.coarsen(self._tuples, box.high)
+            lump = self._lattice.part(self._tuples, numbers, self._rules.absorbed(coarse.classes))
+            rows = _Rows(self._lattice.coarsen(lump, box.formed)[0], box.gone)
         else:
             rows = box.rows
             self._held -= len(rows.lump.members)
         if not box.tried and self._worthwhile(box):
-            rows = _Rows(self._space.coarsen(rows.lump, box.low)[0], rows.gone)
+            rows = _Rows(self._lattice.coarsen(rows.lump, box.low)[0], rows.gone)
             bound = max(bound, self._score.between(box.high, rows.gone, rows.lump))
             if bound >= self._best or self._try(box.low, rows) <= bound:
                 return
@@ -267,7 +267,7 @@ class Search:
 
     def _worthwhile(self, box: _Box) -> bool:
         """Whether to form the classes of the finer end: they may be far fewer, or are all that is left to try."""
-        return box.low == box.high or self._score.exact or self._space.apart(box.formed, box.low) >= _REFORM_LOG_RATIO
+        return box.low == box.high or self._score.exact or self._lattice.apart(box.formed, box.low) >= _REFORM_LOG_RATIO
 
     def _cut_box(self, bound: float, box: _Box, rows: _Rows) -> None:
         low, high, gone, _, formed, tried = box
@@ -298,17 +298,17 @@ class Search:
     def _narrow(self, bound: float, box: _Box, rows: _Rows) -> None:
         """Find out what the coarser end of a box suppresses, and let the box wait; it is dropped if nothing in it will
         do. The coarser end is tried in passing."""
-        merged, numbers = self._space.coarsen(rows.lump, box.high)
+        merged, numbers = self._lattice.coarsen(rows.lump, box.high)
         kept = self._rules.absorbed(merged.classes)
         gone = rows.gone
         if not kept.all():
-            out = self._space.lost(merged.classes, kept)
+            out = self._lattice.lost(merged.classes, kept)
             if gone.rows + out > self._limit or self._score.least(box.low, gone, out) >= self._best:
                 return
-            tally, members = self._space.tally(rows.lump, numbers, kept)
+            tally, members = self._lattice.tally(rows.lump, numbers, kept)
             gone = self._score.more(gone, tally, out)
             if self._score.exact or members * _SET_ASIDE_ONE_IN > len(numbers):
-                rows = _Rows(self._space.part(rows.lump, numbers, kept), gone)
+                rows = _Rows(self._lattice.part(rows.lump, numbers, kept), gone)
         if self._rules.hopeless(merged.classes, kept):
             return
         if not self._rules.others:
@@ -324,11 +324,11 @@ class Search:
         self.tried += 1
         lump, gone = rows
         kept = self._rules.absorbed(lump.classes)
-        out = self._space.lost(lump.classes, kept)
+        out = self._lattice.lost(lump.classes, kept)
         if gone.rows + out > self._limit or self._score.least(node, gone, out) >= self._best:
             return inf
         if out:
-            gone = self._score.more(gone, self._space.tally(lump, None, kept)[0], out)
+            gone = self._score.more(gone, self._lattice.tally(lump, None, kept)[0], out)
         worth = self._score.worth(node, gone, lump.classes, kept)
         if self._rules.others and worth < self._best:
             worth = self._settle(node, lump)
@@ -337,12 +337,12 @@ class Search:
     def _settle(self, node: Node, lump: NodeClasses) -> float:
         """Score of a node when models that do not absorb are judged too, which may depend on all rows."""
         if self._judged is not None:
-            lump = self._space.coarsen(self._judged, node)[0]
+            lump = self._lattice.coarsen(self._judged, node)[0]
         kept = self._rules.settled(lump.classes)
-        out = self._space.lost(lump.classes, kept)
+        out = self._lattice.lost(lump.classes, kept)
         if out > self._limit:
             return inf
-        gone = self._score.more(self._score.nothing, self._space.tally(lump, None, kept)[0], out)
+        gone = self._score.more(self._score.nothing, self._lattice.tally(lump, None, kept)[0], out)
         return self._score.worth(node, gone, lump.classes, kept)
 
     def _record(self, node: Node, worth: float) -> float:
@@ -352,11 +352,11 @@ class Search:
 
     def _value(self, node: Node) -> float:
         """Score of a node, computed from the tuples."""
-        return self._try(node, _Rows(self._space.coarsen(self._tuples, node)[0], self._score.nothing))
+        return self._try(node, _Rows(self._lattice.coarsen(self._tuples, node)[0], self._score.nothing))
 
     def _descend(self) -> None:
         """Go down greedily from the top as long as that pays, to begin with a good node."""
-        here = self._space.top
+        here = self._lattice.top
         while self._node == here:  # else not even the top will do
             for column, place in enumerate(here):
                 if place:

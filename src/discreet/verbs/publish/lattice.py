@@ -229,37 +229,37 @@ class Score(Protocol):
         return score
 
 
-def score_of(space: Lattice, quality: Quality, smallest: int) -> Score:
+def score_of(lattice: Lattice, quality: Quality, smallest: int) -> Score:
     """The score of a quality measure; ``smallest``: the least number of rows in a class that may be kept."""
     if isinstance(quality, ByColumn):
-        return ColumnScore(space, quality)
+        return ColumnScore(lattice, quality)
     if isinstance(quality, ByClass):
-        return ClassScore(space, quality, smallest)
+        return ClassScore(lattice, quality, smallest)
     raise BadInput(f"{type(quality).__name__} is no quality measure that can be searched by.")
 
 
 class ColumnScore(Score):
     """The sum over columns of a figure that depends on the column's level and on who is suppressed."""
 
-    def __init__(self, space: Lattice, quality: ByColumn) -> None:
-        self._space, self._quality, self._rows = space, quality, space.tuples.rows
-        whole = space.whole(())
-        rows, _ = space.tally(whole, None, np.zeros(len(whole.members), dtype=np.bool_))
-        shape = (len(space.choices), max(map(len, space.choices), default=0))
+    def __init__(self, lattice: Lattice, quality: ByColumn) -> None:
+        self._lattice, self._quality, self._rows = lattice, quality, lattice.tuples.rows
+        whole = lattice.whole(())
+        rows, _ = lattice.tally(whole, None, np.zeros(len(whole.members), dtype=np.bool_))
+        shape = (len(lattice.choices), max(map(len, lattice.choices), default=0))
         self._base = np.full(shape, np.inf)
         self._starts = np.full(shape, -1, dtype=np.int64)
         self._labels, self._cells = [], []
         begin = 0
-        for column, levels in enumerate(space.choices):
-            cells = quality.cells(space.tuples, column)[list(levels)]
+        for column, levels in enumerate(lattice.choices):
+            cells = quality.cells(lattice.tuples, column)[list(levels)]
             self._base[column, : len(cells)] = cells @ self._part(rows, column)
             self._starts[column, : len(cells)] = begin + np.arange(len(cells)) * cells.shape[1]
-            self._labels.append(space.tuples.levels[column].codes[list(levels)])
+            self._labels.append(lattice.tuples.levels[column].codes[list(levels)])
             self._cells.append(cells)
             begin += cells.size
         self._weights = 1 - np.concatenate([cells.ravel() for cells in self._cells]) if begin else np.zeros(0)
         self._most = [[1 - float(level.max(initial=0)) for level in cells] for cells in self._cells]
-        self.nothing = self._gone(0, np.zeros(space.offsets[-1]), self._base)
+        self.nothing = self._gone(0, np.zeros(lattice.offsets[-1]), self._base)
 
     def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
         tally = gone.tally + tally
@@ -295,7 +295,7 @@ class ColumnScore(Score):
     def widest(self, low: Node, high: Node, gone: Suppressed) -> int:
         spans = [
             (scores[b] - scores[a]) * (labels[(a + b) // 2] - labels[b]) if a < b else -1.0
-            for scores, labels, a, b in zip(gone.scores, self._space.labels, low, high, strict=True)
+            for scores, labels, a, b in zip(gone.scores, self._lattice.labels, low, high, strict=True)
         ]
         return spans.index(max(spans))
 
@@ -309,11 +309,11 @@ class ColumnScore(Score):
         return self._quality.score(self._quality.column(totals, self._rows))
 
     def _part(self, tally: Floats, column: int) -> Floats:
-        return tally[self._space.offsets[column] : self._space.offsets[column + 1]]
+        return tally[self._lattice.offsets[column] : self._lattice.offsets[column + 1]]
 
     def _totals_without(self, tally: Floats) -> Floats:
         if self._quality.linear:
-            return self._space.weigh(tally, self._weights, self._starts, self._base)
+            return self._lattice.weigh(tally, self._weights, self._starts, self._base)
         totals = self._base.copy()
         for column, (labels, cells) in enumerate(zip(self._labels, self._cells, strict=True)):
             rows = self._part(tally, column)
@@ -327,9 +327,9 @@ class ClassScore(Score):
 
     exact: bool = True
 
-    def __init__(self, space: Lattice, quality: ByClass, smallest: int) -> None:
-        self._space, self._quality, self._smallest = space, quality, smallest
-        self._rows = space.tuples.rows
+    def __init__(self, lattice: Lattice, quality: ByClass, smallest: int) -> None:
+        self._lattice, self._quality, self._smallest = lattice, quality, smallest
+        self._rows = lattice.tuples.rows
         self.nothing = Suppressed(0, np.zeros(0), [], [])
 
     def more(self, gone: Suppressed, tally: Floats, rows: int) -> Suppressed:
@@ -339,9 +339,9 @@ class ClassScore(Score):
         return self._quality.worth(classes.keeping(kept), self._rows, gone.rows)
 
     def between(self, high: Node, gone: Suppressed, lump: NodeClasses) -> float:
-        into = self._space.coarsen(lump, high)[1]
+        into = self._lattice.coarsen(lump, high)[1]
         return self._quality.bound(lump.classes, into, self._smallest, self._rows, gone.rows)
 
     def widest(self, low: Node, high: Node, gone: Suppressed) -> int:
-        spans = [labels[a] - labels[b] for labels, a, b in zip(self._space.labels, low, high, strict=True)]
+        spans = [labels[a] - labels[b] for labels, a, b in zip(self._lattice.labels, low, high, strict=True)]
         return spans.index(max(spans))
