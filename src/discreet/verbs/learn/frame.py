@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.core import sql
-from discreet.core.card import Column, Scalar
+from discreet.core.card import Column
 from discreet.core.document import fields
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import LISTABLE, NUMBERS, Kind
+from discreet.core.kind import LISTABLE, NUMBERS, Kind, Scalar
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.verbs.publish.mask.masker import require_names

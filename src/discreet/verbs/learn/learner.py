@@ -23,7 +23,7 @@ from discreet.core.catalogue import Checked, check_parameters, parameter, parame
 from discreet.core.document import dumps
 from discreet.core.exact import Number
 from discreet.core.families import LEARNERS
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError

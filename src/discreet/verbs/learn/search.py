@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._version import __version__
-from discreet.core.atomic_files import open_private
-from discreet.core.document import dumps
+from discreet.core.document import dumps, open_private
 from discreet.errors import BadInput, DataError, NoPromise
 from discreet.noise.masking import Draws
 from discreet.releases.method import Progress

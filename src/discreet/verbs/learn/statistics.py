@@ -15,7 +15,7 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows, features_of, plain, read_feature

@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.core.card import Scalar
 from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
+from discreet.core.kind import Scalar
 from discreet.core.markup import drawing, tag
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.learn.frame import (

@@ -18,11 +18,10 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
-from discreet.core.release import Release
-from discreet.core.release_folder import with_rows
+from discreet.core.release import Release, with_rows
+from discreet.core.sql import kind_of
 from discreet.core.table import Table, count_name
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from discreet.core.card import Card, Column
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import RECODERS
+from discreet.core.hierarchy.hierarchy import TOP
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.protocol import TOP
 from discreet.core.kind import ORDERED
 from discreet.core.table import Table
 from discreet.models.classes import Integers, domain_of

@@ -17,12 +17,11 @@ import pyarrow as pa
 from discreet.core.card import Card, Role
 from discreet.core.families import MASKING, RECODERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.identifiers import said_of_withheld
+from discreet.core.release import Release, Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import meant
-from discreet.core.withheld import said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
 from discreet.models.catalogue import parse_all

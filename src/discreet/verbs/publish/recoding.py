@@ -16,14 +16,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.exact import Number, exact
-from discreet.core.identifiers import require_rows_of_people
+from discreet.core.identifiers import hold_back, require_rows_of_people
 from discreet.core.kind import Kind
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.core.text import meant
-from discreet.core.withheld import hold_back
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, NotFound
 from discreet.models.model import Model

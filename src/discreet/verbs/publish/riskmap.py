@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.markup import Markup, drawing, listed, markup, tag
-from discreet.core.picture import Picture
-from discreet.core.report import heading, listing, page, section, shortened, styled
+from discreet.core.report import Picture, heading, listing, page, section, shortened, styled
 from discreet.errors import BadInput
 
 ORIGINAL = "original"

@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Column
-from discreet.core.hierarchy import codes as hierarchy_codes
-from discreet.core.hierarchy.codes import LevelCodes
+from discreet.core.hierarchy import hierarchy
+from discreet.core.hierarchy.hierarchy import TOP, LevelCodes
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.protocol import TOP
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.table import Table
@@ -164,7 +163,7 @@ def _levels(column: Column, values: pa.Array[Any]) -> tuple[LevelCodes, npt.NDAr
         whole = np.stack([np.arange(len(domain), dtype=np.int32), np.zeros(len(domain), dtype=np.int32)])
         labels: tuple[pa.Array[Any], ...] = (domain, pa.array([TOP] if len(domain) else [], pa.string()))
     else:
-        found = hierarchy_codes.codes(column.hierarchy, column.kind, domain)
+        found = hierarchy.codes(column.hierarchy, column.kind, domain)
         whole, labels = found.codes, found.labels
     widest = max(len(domain) - 1, 1)
     shares = [(np.bincount(level)[level] - 1) / widest for level in whole]

@@ -40,15 +40,14 @@ from discreet.core import sql
 from discreet.core.directed_rounding import round_up, sqrt_lower
 from discreet.core.loss import Concentrated, Pure
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import OwnedRows, owned_rows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import Noise
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Exponential
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.selection import Exponential
 from discreet.verbs.synthesize.attributes import Attribute, Listed, Merged
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Measurement

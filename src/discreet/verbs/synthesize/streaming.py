@@ -34,8 +34,8 @@ from discreet.budget.dp_statement import rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
+from discreet.core.release import Rows
 from discreet.core.release_extras import SYNTHETIC
-from discreet.core.release_folder import Rows
 from discreet.core.table import Table
 from discreet.noise.masking import Generator
 from discreet.verbs.publish.recoding import unused_name

@@ -20,10 +20,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import canonical
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
+from discreet.core.sql import canonical
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Draws, Generator

@@ -25,16 +25,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrow import content_order
 from discreet.core.card import Card, Column, Role
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import said_of_withheld
 from discreet.core.kind import Kind
 from discreet.core.release import Release
 from discreet.core.report import notes
+from discreet.core.sql import content_order
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.core.withheld import said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.masking import Draws, generator
