@@ -1,4 +1,4 @@
-"""The loops of a search over classes, compiled. Import this where it is needed only: compiling takes a moment."""
+"""Numba kernels of the lattice search. Import this where it is needed only: compiling takes a moment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Fibonacci hashin
 
 
 @njit(cache=True)
-def tell_apart(keys: Array) -> tuple[Array, Array]:
+def number_keys(keys: Array) -> tuple[Array, Array]:
     """Number different keys by first appearance: the number of each key, and where each number appears first."""
     bits = 4
     while (1 << bits) < 2 * len(keys):
@@ -70,13 +70,13 @@ def coarsen(  # noqa: PLR0917  # Numba takes arguments by position
                 begin, shift, mask = np.uint64(start), fields[column, 1], fields[column, 2]
                 for place in range(count):
                     new[place] |= up[begin + ((old[place] >> shift) & mask)]
-    numbers, firsts = tell_apart(fresh[0])
+    numbers, firsts = number_keys(fresh[0])
     for word in range(1, words):
-        others, apart = tell_apart(fresh[word])
+        others, apart = number_keys(fresh[word])
         both = numbers.astype(np.uint64)
         for place in range(count):
             both[place] = both[place] * np.uint64(len(apart)) + others[place]
-        numbers, firsts = tell_apart(both)
+        numbers, firsts = number_keys(both)
     first = np.empty(len(firsts), members.dtype)
     labels = np.empty((words, len(firsts)), np.uint64)
     sums = np.zeros(len(firsts), np.int64)
@@ -93,8 +93,8 @@ def coarsen(  # noqa: PLR0917  # Numba takes arguments by position
 def tally(  # noqa: PLR0917
     codes: Array, offsets: Array, members: Array, counts: Array, numbers: Array, kept: Array
 ) -> tuple[Array, int]:
-    """Of members whose class is not kept: how many rows have each value, the values of all columns in one line (column
-    c begins at ``offsets[c]``), and how many members there are."""
+    """Rows of each value among members whose class is not kept, the values of all columns in one line (column c begins
+    at ``offsets[c]``), and the number of these members."""
     found, gone = np.zeros(offsets[-1], np.float64), 0
     for place in range(len(members)):
         if not kept[numbers[place]]:

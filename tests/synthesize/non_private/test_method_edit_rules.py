@@ -14,7 +14,7 @@ from discreet.verbs.publish.mask.ipso import Ipso
 from discreet.verbs.synthesize.non_private.cart import Cart
 from discreet.verbs.synthesize.non_private.copies import Copies
 from discreet.verbs.synthesize.non_private.copula import Copula
-from discreet.verbs.synthesize.non_private.edit_rules import possible
+from discreet.verbs.synthesize.non_private.method import possible_rows
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn
 
 
@@ -35,7 +35,7 @@ def test_none_is_left(method):
     wrong = people(*CONDITIONS)
     loose = method.synthesize(wrong, 1).rows
     assert pc.sum(pc.and_(pc.less(loose["age"], 16), pc.not_equal(loose["status"], "single"))).as_py()
-    made = possible(wrong, method, 1)
+    made = possible_rows(wrong, method, 1)
     young = column(made.rows, "age") < 16
     assert not (young & (column(made.rows, "status") != "single")).any()
     assert not (young & (column(made.rows, "income") > 0)).any()
@@ -46,7 +46,7 @@ def test_none_is_left(method):
 
 def test_kept_columns_stay_with_their_rows():
     there = people(*CONDITIONS[:1])
-    made = possible(there, Redrawn(Ipso()), 1).rows
+    made = possible_rows(there, Redrawn(Ipso()), 1).rows
     assert made.num_rows == 300
     assert column(made, "status").tolist() == column(there.fetch(), "status").tolist()
 
@@ -54,6 +54,6 @@ def test_kept_columns_stay_with_their_rows():
 def test_a_condition_about_what_does_not_leave_is_said_not_to_be_kept_to():
     there = people()
     there = replace(there, card=replace(there.card, impossible=("age < 0 AND gone = 1",)))
-    made = possible(there, Copula(), 1)
+    made = possible_rows(there, Copula(), 1)
     assert "is not kept to: age < 0 AND gone = 1" in " ".join(made.not_promised)
     assert made.rows.num_rows == 300

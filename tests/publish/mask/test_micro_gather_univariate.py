@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.verbs.publish.mask.micro.univariate import optimal
+from discreet.verbs.publish.mask.micro.gather import optimal
 
 
 def lost(values, of):

@@ -12,13 +12,12 @@ from tests.publish.mask.people import CARD, MONEY, drawn, rows
 
 import discreet as dc
 from discreet.errors import MissingPart
-from discreet.verbs.publish.mask.bounds import limits_of, said, within
 from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise
-from discreet.verbs.publish.mask.pram import Pram
+from discreet.verbs.publish.mask.pram import Pram, optimal_matrix
 from discreet.verbs.publish.mask.shuffle import Shuffle
 from discreet.verbs.publish.mask.swap import RankSwap
-from discreet.verbs.publish.mask.transition import least_moved
+from discreet.verbs.publish.mask.values import bounds_steps, clamp_to_bounds, limits_of
 from discreet.verbs.publish.publish import publish
 
 BOUNDS = {"age": (18, 89), "height": (150.0, 190.0), "income": (0, Decimal("2000.005"))}
@@ -61,14 +60,14 @@ def test_only_what_is_beyond_is_moved():
     )
     card = replace(BOUNDED, columns=tuple(c for c in BOUNDED.columns if c.name in data.column_names))
     limits = limits_of(card, {"columns": ["age", "height", "income"]})
-    made = within(data, limits)
+    made = clamp_to_bounds(data, limits)
     assert made.schema == data.schema
     assert made["age"].to_pylist() == [18, 18, 50, 89, None]
     assert np.isnan(made["height"][0].as_py())
     assert made["height"].to_pylist()[1:] == [None, 150.0, 190.0, None]  # what is infinite cannot be masked
     assert made["income"].to_pylist() == [Decimal("0.00"), Decimal("2000.00"), Decimal("2000.00"), None, None]
-    assert within(data, {}) is data
-    assert said({}) == ()
+    assert clamp_to_bounds(data, {}) is data
+    assert bounds_steps({}) == ()
 
 
 def test_the_report_shows_released_values_and_never_the_originals(tmp_path):
@@ -124,4 +123,4 @@ def test_without_scipy_or_highs_it_is_said_what_to_install(monkeypatch):
     with pytest.raises(MissingPart, match=r"discreet\[attack\]"):
         Shuffle(["weight"], given=["height"]).mask(table())
     with pytest.raises(MissingPart, match=r"discreet\[solver\]"):
-        least_moved(np.array([3, 4]), 0.6, "town")
+        optimal_matrix(np.array([3, 4]), 0.6, "town")

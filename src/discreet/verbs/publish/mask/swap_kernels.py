@@ -1,4 +1,4 @@
-"""Swapping along ranks, compiled. Import this where it is needed only.
+"""Numba kernels of rank swapping. Import this where it is needed only.
 
 Each function returns for every rank the rank whose value it gets. Ranks change places in pairs, each rank once.
 """
@@ -17,7 +17,7 @@ _TRIES = 32
 
 
 @njit(cache=True)
-def within(count: int, width: int, rng: Any) -> Array:
+def swap_within(count: int, width: int, rng: Any) -> Array:
     """Each rank, from the lowest, with one drawn evenly from the free ones among the next ``width``."""
     to = np.arange(count)
     for rank in range(count - 1):
@@ -48,7 +48,7 @@ def within(count: int, width: int, rng: Any) -> Array:
 
 
 @njit(cache=True)
-def around(count: int, mean: float, deviation: float, rng: Any) -> Array:
+def swap_around(count: int, mean: float, deviation: float, rng: Any) -> Array:
     """Each rank i with the free one nearest to i + r, where r is normal and rounded; the upper one of two."""
     to = np.arange(count)
     up, down = np.arange(count + 1), np.arange(count + 1)  # links to the next free rank; ``down`` is shifted by one
@@ -68,7 +68,7 @@ def around(count: int, mean: float, deviation: float, rng: Any) -> Array:
 
 
 @njit(cache=True)
-def buckets(count: int, number: int, rng: Any) -> Array:
+def swap_buckets(count: int, number: int, rng: Any) -> Array:
     """Each rank, from the lowest, with a free one of a bucket at or above its own, drawn with chance 1/2, 1/4, … ."""
     to = np.arange(count)
     free = np.arange(count)  # free ranks of each bucket, in its own stretch, in any order
@@ -123,7 +123,7 @@ def _take(rank: int, up: Array, down: Array) -> None:
 
 @njit(cache=True)
 def _find(links: Array, start: int) -> int:
-    """Where the links lead; each is bent to skip one, so that later walks are short."""
+    """The end of a chain of links, which is shortened on the way (path halving)."""
     at = start
     while links[at] != at:
         links[at] = links[links[at]]

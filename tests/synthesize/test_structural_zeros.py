@@ -16,11 +16,11 @@ from discreet.core.kind import Kind
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
 from discreet.verbs.synthesize.attributes import Listed
-from discreet.verbs.synthesize.domain import Domain, merged
+from discreet.verbs.synthesize.domain import Domain, merge_rare
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement
 from discreet.verbs.synthesize.streaming import Source
-from discreet.verbs.synthesize.zeros import Impossible
+from discreet.verbs.synthesize.structural_zeros import Impossible
 
 DOMAIN = Domain.of(EVERY_KIND, bins=8)
 
@@ -66,7 +66,7 @@ def test_ruled_out_is_what_no_drawn_row_can_be_without_meeting_the_condition(tex
 def test_a_group_is_ruled_out_only_as_a_whole():
     place = DOMAIN.names.index("grade")
     counts = np.array([500.0, 2, 1, 500, 0, 3, 40])
-    narrow = merged(DOMAIN.attributes[place], counts, 2.0)
+    narrow = merge_rare(DOMAIN.attributes[place], counts, 2.0)
     domain = DOMAIN.with_merged(place, narrow)
     whole = len(narrow.groups)
     for last in range(1, 7):
@@ -160,16 +160,16 @@ class _Zero:
 def test_codes_of_which_something_else_is_impossible_are_not_merged():
     domain = Domain.of(CHILDREN)
     apart = Impossible.of(CHILDREN, domain).apart(domain)
-    rare = merged(domain.attributes[0], np.full(100, 1.0), 50.0, apart=apart[0])
+    rare = merge_rare(domain.attributes[0], np.full(100, 1.0), 50.0, apart=apart[0])
     assert rare.groups == (0,) * 16 + (1,) * 84
-    assert merged(domain.attributes[2], np.full(domain.sizes[2], 1.0), 50.0, apart=apart[2]).groups[:3] == (0, 1, 1)
+    assert merge_rare(domain.attributes[2], np.full(domain.sizes[2], 1.0), 50.0, apart=apart[2]).groups[:3] == (0, 1, 1)
     both = replace(CHILDREN, impossible=("age > income",))
     assert not Impossible.of(both, domain).apart(domain)[0].any(), "each age would be one of its own"
 
 
 def test_rare_values_are_merged_with_their_like():
     column = Column("c", Kind.TEXT, categories=tuple("abcdefg"), required=True)
-    narrow = merged(
+    narrow = merge_rare(
         Listed(column, column.categories),
         np.array([1.0, 90, 1, 1, 1, 90, 1]),
         10.0,

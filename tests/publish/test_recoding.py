@@ -14,7 +14,7 @@ from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
 from discreet.errors import BadInput, EngineError
-from discreet.verbs.publish.recode import recoded, shown
+from discreet.verbs.publish.recoding import recode_rows
 
 NAMES = ["age", "born", "sex", "gone", "disease"]
 
@@ -48,7 +48,7 @@ def test_levels_are_taken_and_classes_dropped(table):
             "sex": pa.array([None, "m"], pa.string()),
         }
     )
-    out = recoded(table, recoding(levels={"age": 1, "born": 2, "sex": 0}, dropped=dropped))
+    out = recode_rows(table, recoding(levels={"age": 1, "born": 2, "sex": 0}, dropped=dropped))
     assert out.columns == tuple(NAMES)
     assert out.card.unit is None
     assert [column.kind for column in out.card.columns] == [Kind.TEXT, Kind.TEXT, Kind.TEXT, Kind.REAL, Kind.TEXT]
@@ -66,7 +66,7 @@ def test_levels_are_taken_and_classes_dropped(table):
 
 
 def test_a_column_at_the_top_says_nothing_not_even_what_was_missing(table):
-    out = recoded(table, recoding(levels={"age": 3, "born": 3, "sex": 1}))
+    out = recode_rows(table, recoding(levels={"age": 3, "born": 3, "sex": 1}))
     assert {row[:3] for row in fetched(out)} == {("*", "*", "*")}
     assert len(fetched(out)) == len(ROWS)
     assert out.card["sex"].categories is None
@@ -80,7 +80,7 @@ def test_a_mapping_gives_every_tuple_its_own_labels(table):
         .append_column("sex_new", tuples["sex"])
         .append_column("kept", pa.array([age != 80 for age in tuples["age"].to_pylist()]))
     )
-    out = recoded(table, recoding(mapping=mapping, suppressed=1))
+    out = recode_rows(table, recoding(mapping=mapping, suppressed=1))
     expected = [(f"a{age}", None, sex, gone, disease) for _, age, _, sex, gone, disease in ROWS if age != 80]
     assert fetched(out) == sorted_rows(expected)
 
@@ -95,7 +95,7 @@ def test_dummies_are_mixed_in(table):
             "disease": ["cold"],
         }
     )
-    out = recoded(table, recoding(levels={"age": 1, "born": 2, "sex": 0}, added=added))
+    out = recode_rows(table, recoding(levels={"age": 1, "born": 2, "sex": 0}, added=added))
     rows = fetched(out)
     assert len(rows) == len(ROWS) + 1
     assert rows == sorted_rows(rows)
@@ -103,28 +103,28 @@ def test_dummies_are_mixed_in(table):
 
 
 def test_rows_of_postgres_are_brought_to_an_engine_that_can_recode(postgres, fresh):
-    out = recoded(stored(postgres, fresh()), recoding(levels={"age": 1, "born": 1, "sex": 0}))
+    out = recode_rows(stored(postgres, fresh()), recoding(levels={"age": 1, "born": 1, "sex": 0}))
     assert isinstance(out.engine, DuckDB)
     with pytest.raises(EngineError, match="cannot be lent rows"):
-        shown(postgres, people())
+        postgres.lend(people())
 
 
 def test_a_unit_that_is_a_quasi_identifier_is_refused():
     card = Card("people", (Column("id", Kind.INTEGER, Role.QUASI), Column("x", Kind.TEXT)), unit="id", rows_per_unit=1)
     table = read(pa.table({"id": [1], "x": ["a"]}), card)
     with pytest.raises(BadInput, match="unit and a quasi-identifier"):
-        recoded(table, recoding(levels={"id": 0}))
+        recode_rows(table, recoding(levels={"id": 0}))
 
 
 def test_nothing_but_identifiers_cannot_be_published():
     table = read(pa.table({"id": [1]}), Card("people", (Column("id", Kind.INTEGER, Role.IDENTIFIER),)))
     with pytest.raises(BadInput, match="nothing to publish"):
-        recoded(table, recoding(levels={}))
+        recode_rows(table, recoding(levels={}))
 
 
 def test_a_recoding_says_how():
     with pytest.raises(BadInput, match="neither"):
-        recoded(read(people(), CARD), recoding())
+        recode_rows(read(people(), CARD), recoding())
 
 
 @pytest.mark.parametrize("name", ["t", "m", "r", "kept", "k0", "v0", "age_new"])
@@ -132,6 +132,6 @@ def test_no_name_of_a_column_gets_in_the_way(name):
     card = Card("people", (Column("age", Kind.INTEGER, Role.QUASI), Column(name, Kind.TEXT)))
     table = read(pa.table({"age": [1, 2], name: ["a", "b"]}), card)
     dropped = pa.table({"age": [2]})
-    assert fetched(recoded(table, recoding(levels={"age": 0}, dropped=dropped))) == [(1, "a")]
+    assert fetched(recode_rows(table, recoding(levels={"age": 0}, dropped=dropped))) == [(1, "a")]
     mapping = pa.table({"age": [1, 2], "age_new": ["one", "two"], "kept": [True, False]})
-    assert fetched(recoded(table, recoding(mapping=mapping))) == [("one", "a")]
+    assert fetched(recode_rows(table, recoding(mapping=mapping))) == [("one", "a")]

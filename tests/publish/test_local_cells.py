@@ -15,7 +15,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity
-from discreet.verbs.publish.cells import SuppressCells
+from discreet.verbs.publish.local import SuppressCells
 from discreet.verbs.publish.publish import publish
 
 

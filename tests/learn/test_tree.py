@@ -12,9 +12,8 @@ from discreet.core.document import dumps, loads
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import Draws
-from discreet.verbs.learn.learner import exactly
-from discreet.verbs.learn.tree import Tree
-from discreet.verbs.learn.tree_training import DecisionTree
+from discreet.verbs.learn.learner import exact_sums
+from discreet.verbs.learn.tree import DecisionTree, Tree
 
 
 def test_trees_are_those_of_brute_force():
@@ -26,7 +25,7 @@ def test_trees_are_those_of_brute_force():
         for draw in range(3):
             who = np.sort(Draws(7).at(draw).permutation(300)[:120])
             slow = slow_tree([people[one] for one in who], depth, Fraction(str(gain)))
-            assert trainer.train(who, exactly).to_dict() == slow
+            assert trainer.train(who, exact_sums).to_dict() == slow
 
 
 def test_a_tree_does_not_hang_on_the_order_of_rows():
@@ -34,14 +33,14 @@ def test_a_tree_does_not_hang_on_the_order_of_rows():
     shuffled = rows().take(pa.array(np.random.default_rng(2).permutation(1500)))
     frames = [learner.frame(read(one, CARD)) for one in (rows(), shuffled)]
     assert frames[0].digest == frames[1].digest
-    assert learner.trainer(frames[0]).train(np.arange(1500), exactly).to_dict() == PLANTED
+    assert learner.trainer(frames[0]).train(np.arange(1500), exact_sums).to_dict() == PLANTED
 
 
 def test_a_tree_tells_what_is_asked_and_is_plain_data():
     learner = DecisionTree("default")
     frame = learner.frame(credit())
     trainer = learner.trainer(frame)
-    tree = trainer.train(np.arange(1500), exactly)
+    tree = trainer.train(np.arange(1500), exact_sums)
     told = tree.predict(rows()).to_pylist()
     right = np.mean([one == truth for one, truth in zip(told, rows()["default"].to_pylist(), strict=True)])
     assert right == trainer.score(tree, np.arange(1500)) > 0.9

@@ -8,7 +8,7 @@ from tests.synthesize.graph.brute import marginal, random_model
 
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.verbs.synthesize.graph.sampling import _rounded
+from discreet.verbs.synthesize.graph.model import _round_systematically
 
 SIZES = (3, 4, 2, 3)
 CHAIN = [(0, 1), (1, 2), (2, 3)]
@@ -44,7 +44,7 @@ def test_every_row_is_rounded_up_or_down_and_right_on_average():
     shares = np.array([[0.15, 0.0, 0.35, 0.5], [0.3, 0.3, 0.4, 0.0], [0.0, 0.0, 0.0, 0.0]])
     given = np.array([3, 1, 0])
     rng = np.random.default_rng(7)
-    draws = np.stack([_rounded(shares, given, rng) for _ in range(1500)])
+    draws = np.stack([_round_systematically(shares, given, rng) for _ in range(1500)])
     exact = shares * given[:, None]
     assert (draws.sum(axis=2) == given).all()
     assert (draws >= np.floor(exact)).all()

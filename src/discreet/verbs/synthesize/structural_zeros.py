@@ -1,4 +1,4 @@
-"""What a card calls impossible, for synthetic rows to keep to.
+"""Structural zeros: what a card calls impossible, for synthetic rows to keep to.
 
 Cells all of whose values meet a condition are structural zeros of the model. A cell that is too coarse to tell, or a
 condition that is not worked out here, is left to the rows that are drawn: those that meet a condition are drawn again.
@@ -25,18 +25,18 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.edit_rules import known
-from discreet.core.kind import Kind
+from discreet.core.kind import MOMENTS, Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DiscreetError
-from discreet.verbs.publish.recoding import free
+from discreet.verbs.publish.recoding import unused_name
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merged
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Zeros
 
 _MOST = 1 << 22
-"""Cells are looked at up to so many for a condition."""
+"""Largest number of cells looked at for a condition."""
 _SORTS = 4
-"""A condition sets at most so many sorts of codes apart."""
+"""Largest number of sorts of codes that a condition sets apart."""
 Flags = NDArray[np.bool_]
 
 
@@ -50,12 +50,12 @@ class Impossible:
 
     @classmethod
     def of(cls, card: Card, domain: Domain) -> Impossible:
-        """Those about the columns of a domain."""
+        """The conditions about the columns of a domain."""
         return cls.among(card, domain.schema)
 
     @classmethod
     def among(cls, card: Card, schema: pa.Schema) -> Impossible:
-        """Those that can be kept to; an error for one that no rows of these types can be asked."""
+        """The conditions on these columns; an error for one that cannot be evaluated on rows of these types."""
         found = {text: known(text, schema.names) for text in card.impossible}
         kept = cls(
             {text: one for text, one in found.items() if one is not None},
@@ -74,7 +74,7 @@ class Impossible:
         number, it is not met."""
         if not self.conditions:
             return np.empty(0, np.int64)
-        number = free("row", rows.column_names)
+        number = unused_name("row", rows.column_names)
         numbered = rows.append_column(number, pa.array(np.arange(rows.num_rows)))
         tried = [exp.Try(this=one.copy()) for one in self.conditions.values()]
         asked = exp.select(sql.column(number)).from_(sql.table("drawn")).where(exp.or_(*tried))
@@ -123,11 +123,11 @@ class _Ends:
     high: NDArray[Any]
     there: Flags
     sort: str
-    """What it can be compared with: others of the same sort."""
+    """Sort of its values: only values of one sort are compared."""
 
 
 _Truth = tuple[Flags, Flags]
-"""Where a condition is true of all values of a cell, and where it is false of all. NULL is neither."""
+"""Cells where a condition is true of all values, and where it is false of all. NULL is neither."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Cells:
     attributes: Mapping[str, Attribute]
 
     def certain(self, condition: exp.Expr) -> _Truth:
-        """Where the condition holds for certain, and where it fails for certain; what is not understood is neither."""
+        """Cells where the condition holds for certain, and where it fails; what is not understood is neither."""
         match condition:
             case exp.Paren():
                 return self.certain(condition.this)
@@ -150,26 +150,26 @@ class _Cells:
                     return true & also, false | neither
                 return true | also, false & neither
             case exp.In() if condition.expressions:
-                each = [self._compared(exp.EQ, condition.this, one) for one in condition.expressions]
+                each = [self._compare(exp.EQ, condition.this, one) for one in condition.expressions]
                 return reduce(lambda a, b: (a[0] | b[0], a[1] & b[1]), each)
             case exp.Between():
-                low = self._compared(exp.GTE, condition.this, condition.args["low"])
-                high = self._compared(exp.LTE, condition.this, condition.args["high"])
+                low = self._compare(exp.GTE, condition.this, condition.args["low"])
+                high = self._compare(exp.LTE, condition.this, condition.args["high"])
                 return low[0] & high[0], low[1] | high[1]
             case exp.Is() if isinstance(condition.expression, exp.Null) and isinstance(condition.this, exp.Column):
                 there = self._ends(condition.this, condition.this)
                 return (_nowhere(), _nowhere()) if there is None else (~there.there, there.there)
             case exp.Column():
-                return self._compared(exp.EQ, condition, exp.true())
+                return self._compare(exp.EQ, condition, exp.true())
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-                return self._compared(type(condition), condition.this, condition.expression)
+                return self._compare(type(condition), condition.this, condition.expression)
         return _nowhere(), _nowhere()
 
-    def _compared(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> _Truth:
+    def _compare(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> _Truth:
         if kind in (exp.GT, exp.GTE):
-            return self._compared(exp.LT if kind is exp.GT else exp.LTE, right, left)
+            return self._compare(exp.LT if kind is exp.GT else exp.LTE, right, left)
         if kind is exp.NEQ:
-            true, false = self._compared(exp.EQ, left, right)
+            true, false = self._compare(exp.EQ, left, right)
             return false, true
         one, other = self._ends(left, right), self._ends(right, left)
         if one is None or other is None or one.sort != other.sort or (one.sort == "text" and kind is not exp.EQ):
@@ -185,30 +185,30 @@ class _Cells:
         return there & true.astype(np.bool_), there & false.astype(np.bool_)
 
     def _ends(self, operand: exp.Expr, beside: exp.Expr) -> _Ends | None:
-        """What an operand can be; a constant is read as the kind of the column that it is compared with."""
+        """Range of an operand; a constant is read as the kind of the column that it is compared with."""
         if isinstance(operand, exp.Column):
             names = list(self.attributes)
             axis, attribute = names.index(operand.name), self.attributes[operand.name]
-            low, high, there = _along(attribute)
+            low, high, there = _code_ranges(attribute)
             shape = [-1 if place == axis else 1 for place in range(len(names))]
             return _Ends(low.reshape(shape), high.reshape(shape), there.reshape(shape), _sort(low[0]))
         if not isinstance(beside, exp.Column):
             return None
-        value = _constant(operand, self.attributes[beside.name].column.kind)
+        value = _constant_value(operand, self.attributes[beside.name].column.kind)
         if value is None:
             return None
         point = np.array(value, dtype=object)
         return _Ends(point, point, np.array(True), _sort(value))
 
 
-def _along(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
+def _code_ranges(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
     """The ends of each code's values, and which codes have values."""
     fine = attribute.fine if isinstance(attribute, Merged) else attribute
     if isinstance(fine, Binned):
-        lows, highs = ([_measured(value) for value in some] for some in fine.ends())
+        lows, highs = ([_comparable(value) for value in some] for some in fine.ends())
     else:
         assert isinstance(fine, Listed)  # noqa: S101  # there is no other
-        lows = highs = [_measured(value) for value in fine.values]
+        lows = highs = [_comparable(value) for value in fine.values]
     groups = attribute.groups if isinstance(attribute, Merged) else range(fine.size)
     low, high = np.full(attribute.size, None, object), np.full(attribute.size, None, object)
     there = np.zeros(attribute.size, np.bool_)
@@ -220,7 +220,7 @@ def _along(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
     return low, high, there
 
 
-def _measured(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     """A value that compares exactly with others of its kind."""
     if isinstance(value, str):
         return value
@@ -230,7 +230,7 @@ def _measured(value: Any) -> Any:
 
 
 def _sort(value: Any) -> str:
-    """What a value compares with; a moment only with others that have a time zone, or with others that have none."""
+    """Sort of a value; moments with and without a time zone are two sorts."""
     if isinstance(value, dt.datetime):
         return "moment" if value.tzinfo is None else "moment in a zone"
     return "text" if isinstance(value, str) else "day" if isinstance(value, dt.date) else "number"
@@ -249,14 +249,14 @@ _SAME = {
 }
 
 
-def _constant(operand: exp.Expr, kind: Kind) -> Any:
-    """A constant as ``_measured`` gives values of the kind; ``None`` for anything else.
+def _constant_value(operand: exp.Expr, kind: Kind) -> Any:
+    """A constant as ``_comparable`` gives values of the kind; ``None`` for anything else.
 
     A cast to another kind may change a value (3.4 becomes 3), and is not worked out here. Beside real numbers a
     constant is the nearest real number, as it is to the engine.
     """
     if isinstance(operand, exp.Cast):
-        value = _constant(operand.this, kind)
+        value = _constant_value(operand.this, kind)
         return value if operand.is_type(*_SAME.get(_sort(value), ())) else None
     sign = 1
     while isinstance(operand, exp.Paren | exp.Neg):
@@ -264,11 +264,11 @@ def _constant(operand: exp.Expr, kind: Kind) -> Any:
         operand = operand.this
     if isinstance(operand, exp.Boolean):
         return Fraction(bool(operand.this)) if kind is Kind.BOOLEAN else None
-    quoted = kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TEXT)
+    quoted = kind in MOMENTS or kind is Kind.TEXT
     if not isinstance(operand, exp.Literal) or operand.is_string != quoted:
         return None
     with suppress(ValueError, ArithmeticError):
-        value = _measured(_READ.get(kind, Decimal)(operand.name))
+        value = _comparable(_READ.get(kind, Decimal)(operand.name))
         return sign * value if isinstance(value, Fraction) else value
     return None
 
