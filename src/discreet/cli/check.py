@@ -39,7 +39,7 @@ def check(
     Of a release, what left is checked. Without a model it says which of the usual ones hold, and with what figures.
     The exit status is 1 if a model does not hold.
     """
-    from discreet.engines.address import shown
+    from discreet.engines.read import shown
 
     if card is None:
         raise BadInput(
@@ -49,15 +49,15 @@ def check(
     if picture is not None and picture.suffix not in (".svg", ".html"):
         raise BadInput(f"A picture is an .svg or .html file, not {picture}.")
     from discreet.core.cardfile import load_card
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import is_release
     from discreet.engines.read import read
     from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models
-    from discreet.verbs.publish.released import released
+    from discreet.verbs.publish.earlier_releases import read_release
 
     with working(f"Checking {shown(source)}"):
         opened = (
-            released(source, load_card(card, table, default=Path(source).name))
+            read_release(source, load_card(card, table, default=Path(source).name))
             if is_release(source)
             else read(source, card, table=table)
         )

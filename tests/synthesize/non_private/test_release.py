@@ -12,11 +12,10 @@ import discreet as dc
 from discreet.errors import BadInput
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.publish.mask.resample import Resample
-from discreet.verbs.synthesize.non_private.attacked import _one_copy, _rehearsal
 from discreet.verbs.synthesize.non_private.cart import Cart
 from discreet.verbs.synthesize.non_private.copies import Copies
 from discreet.verbs.synthesize.non_private.copula import Copula
-from discreet.verbs.synthesize.non_private.method import NonPrivate
+from discreet.verbs.synthesize.non_private.method import NonPrivate, _one_copy, _rehearsal
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn
 from discreet.verbs.synthesize.non_private.synthesizer import Synthetic
 from discreet.verbs.synthesize.synthesize import synthesize
@@ -176,7 +175,7 @@ def test_the_holders_copy_goes_if_the_release_cannot_be_written(tmp_path, monkey
     def fail(made, place):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.core.release_folder.give_name", fail)
+    monkeypatch.setattr("discreet.core.release.give_name", fail)
     with pytest.raises(BadInput, match="No space left"):
         synthesize(points(40), Noise(), to=tmp_path / "r", holder=tmp_path / "r.holder.parquet")
     assert not list(tmp_path.iterdir())

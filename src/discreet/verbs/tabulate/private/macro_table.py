@@ -14,15 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
-from discreet.core.arrow import arrow_type
-from discreet.core.card import Card, Scalar
+from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.hierarchy.codes import codes
+from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 from discreet.core.loss import Concentrated, Pure
-from discreet.core.picture import Picture, bars
-from discreet.core.sql import scale_of
+from discreet.core.report import Picture, bars
+from discreet.core.sql import arrow_type, scale_of
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise, NotDeclared
