@@ -66,7 +66,7 @@ def learn(
 
 
 def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> None:
-    from discreet.verbs.learn.models import read_model
+    from discreet.verbs.learn.learn import read_model
 
     if as_json:
         print_json({"model": release.payload, **plain_release(release, folder)})
@@ -80,5 +80,5 @@ def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> 
     for name, score in compared.scores:
         listing.add_row(name, f"{score:.4f}")
     out.print(listing)
-    out.print(evidence.told)
+    out.print(str(evidence))
     print_making(release, folder, holder)
