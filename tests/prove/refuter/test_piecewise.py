@@ -8,15 +8,15 @@ import pytest
 from discreet.verbs.prove.refuter.arithmetic import (
     BALL_BITS,
     BallArithmetic,
+    Intractable,
+    Logarithm,
     RationalArithmetic,
     ball,
     bounds,
     load_flint,
 )
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Logarithm
 from discreet.verbs.prove.refuter.piecewise import density
+from discreet.verbs.prove.refuter.symbolic import NoiseDraw
 
 BALLS, HALVES = BallArithmetic(), RationalArithmetic(Fraction(2))
 LN2 = Logarithm(Fraction(2))

@@ -26,8 +26,8 @@ from discreet.verbs.prove.syntax import (
     Return,
     Sample,
     Size,
+    statements,
 )
-from discreet.verbs.prove.traverse import statements
 from discreet.verbs.prove.unparse import claim_text, expression_text
 
 

@@ -16,8 +16,7 @@ from discreet.verbs.prove.explain import CouplingRow, coupling_rows, invariant_t
 from discreet.verbs.prove.interpreter import value_of
 from discreet.verbs.prove.number_text import probability_text, value_text
 from discreet.verbs.prove.paired_runs import PairedRuns, PairedValue, pair_runs
-from discreet.verbs.prove.syntax import Assign, Call, Program, Sample
-from discreet.verbs.prove.traverse import statements
+from discreet.verbs.prove.syntax import Assign, Call, Program, Sample, statements
 from discreet.verbs.prove.unparse import body_lines, head_lines, program_text
 from discreet.verbs.prove.verdicts import ProofVerdict, Proved, Refuted
 

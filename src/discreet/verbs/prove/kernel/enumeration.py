@@ -20,8 +20,19 @@ from discreet.verbs.prove.interpreter import Outputs, assumptions_hold, run, val
 from discreet.verbs.prove.kernel.distribution_rules import rule_of
 from discreet.verbs.prove.kernel.exp_bounds import exp_below
 from discreet.verbs.prove.kernel.solver import Unsupported
-from discreet.verbs.prove.syntax import Expression, ListOf, Program, Range, Sample, Scalar, Type, Value
-from discreet.verbs.prove.traverse import expressions, names_in, statements
+from discreet.verbs.prove.syntax import (
+    Expression,
+    ListOf,
+    Program,
+    Range,
+    Sample,
+    Scalar,
+    Type,
+    Value,
+    expressions,
+    names_in,
+    statements,
+)
 
 _MAX_CASES = 20_000
 """Most pairs of inputs, items of a domain, or runs of one input."""

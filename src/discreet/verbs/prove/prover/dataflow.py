@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet.verbs.prove import syntax
 from discreet.verbs.prove.distributions import DISTRIBUTIONS, Pairing
 from discreet.verbs.prove.kernel.layout import NumberedStep, ProgramLayout, assigned_variables, read_variables
-from discreet.verbs.prove.traverse import expressions, statements, subexpressions
+from discreet.verbs.prove.syntax import expressions, statements, subexpressions
 
 ZERO = syntax.Number(Fraction(0))
 

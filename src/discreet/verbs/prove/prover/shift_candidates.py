@@ -23,7 +23,7 @@ from discreet.verbs.prove.prover.dataflow import (
     operation,
     shows_loop_variable,
 )
-from discreet.verbs.prove.traverse import expressions, statements, subexpressions
+from discreet.verbs.prove.syntax import expressions, statements, subexpressions
 from discreet.verbs.prove.unparse import expression_text
 
 

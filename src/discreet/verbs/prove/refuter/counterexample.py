@@ -13,6 +13,9 @@ from discreet.verbs.prove.refuter.arithmetic import (
     Arithmetic,
     BallArithmetic,
     Chance,
+    Exact,
+    Intractable,
+    Logarithm,
     RationalArithmetic,
     ball,
     bounds,
@@ -20,11 +23,9 @@ from discreet.verbs.prove.refuter.arithmetic import (
     log,
 )
 from discreet.verbs.prove.refuter.chances import Between, Shape, Wanted, chance, chance_bound, shape
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import LinearForm
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
 from discreet.verbs.prove.refuter.neighbours import Inputs, evaluate
 from discreet.verbs.prove.refuter.paths import Path, Shown, Task, all_paths
+from discreet.verbs.prove.refuter.symbolic import LinearForm
 
 MAX_PATHS = 300
 _MAX_CHOICES = 12

@@ -12,10 +12,8 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.evaluator import Evaluator, ProgramFault, Symbolic
-from discreet.verbs.prove.refuter.linear_forms import LinearForm
-from discreet.verbs.prove.refuter.logarithms import Exact
+from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable
+from discreet.verbs.prove.refuter.symbolic import Evaluator, LinearForm, ProgramFault, Symbolic
 from discreet.verbs.prove.syntax import BOOL, INT, REAL, Expression, Input, ListOf, Program, Range, Scalar, Type
 
 Inputs: TypeAlias = Mapping[str, Symbolic]

@@ -14,10 +14,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.verbs.prove.distributions import DISTRIBUTIONS, Arguments, Distribution, Pairing
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.evaluator import Evaluator, ProgramFault, Symbolic
-from discreet.verbs.prove.refuter.linear_forms import Condition, LinearForm, NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
+from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable, Logarithm
+from discreet.verbs.prove.refuter.symbolic import Condition, Evaluator, LinearForm, NoiseDraw, ProgramFault, Symbolic
 from discreet.verbs.prove.syntax import Assign, Call, Emit, If, Program, Return, Sample, Statement, While
 
 Shown: TypeAlias = "bool | Fraction | Logarithm | LinearForm | str"

@@ -15,10 +15,8 @@ from itertools import pairwise
 from math import ceil, comb, factorial, floor
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.arithmetic import Arithmetic, Chance
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import Line, NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Logarithm
+from discreet.verbs.prove.refuter.arithmetic import Arithmetic, Chance, Intractable, Logarithm
+from discreet.verbs.prove.refuter.symbolic import Line, NoiseDraw
 
 Terms: TypeAlias = dict[tuple[Fraction, int], Chance]
 """The coefficients by rate a (in units of the world) and power k."""

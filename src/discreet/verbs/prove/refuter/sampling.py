@@ -19,10 +19,17 @@ from discreet.errors import BadInput
 from discreet.verbs.prove.distributions import DISTRIBUTIONS
 from discreet.verbs.prove.interpreter import Outputs, run
 from discreet.verbs.prove.number_text import Enclosure
-from discreet.verbs.prove.refuter.arithmetic import BALL_BITS, BallArithmetic, Chance, ball, bounds, load_flint
+from discreet.verbs.prove.refuter.arithmetic import (
+    BALL_BITS,
+    BallArithmetic,
+    Chance,
+    Logarithm,
+    ball,
+    bounds,
+    load_flint,
+)
 from discreet.verbs.prove.refuter.chances import Between, Wanted, may_show
 from discreet.verbs.prove.refuter.counterexample import Counterexample, allowed_ratio
-from discreet.verbs.prove.refuter.logarithms import Logarithm
 from discreet.verbs.prove.refuter.neighbours import InputPair, evaluate
 from discreet.verbs.prove.syntax import Program, Sample, Value
 
