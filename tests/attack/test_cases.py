@@ -8,9 +8,9 @@ from tests.attack.cases import bare, by_hand
 
 import discreet as dc
 from discreet.verbs.attack.composition import Composition
+from discreet.verbs.attack.differencing import LastFromMean
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.attack.homogeneity import BackgroundKnowledge, Homogeneity
-from discreet.verbs.attack.mean import LastFromMean
 from discreet.verbs.attack.uniqueness import QuasiMatching, Uniqueness
 
 HYU, DON = 4, 3

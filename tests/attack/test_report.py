@@ -5,9 +5,8 @@ from tests.attack.cases import bare
 
 import discreet as dc
 from discreet.verbs.attack.attack import attack
-from discreet.verbs.attack.finding import Finding, Outcome, failed
-from discreet.verbs.attack.report import Report
-from discreet.verbs.attack.wording import in_words
+from discreet.verbs.attack.finding import Finding, Outcome, failed_finding
+from discreet.verbs.attack.report import Report, in_words
 
 
 def finding(name, figure, baseline, outcome=Outcome.BROKE):
@@ -18,7 +17,7 @@ REPORT = Report(
     "a <release>",
     "people",
     (
-        failed("stopped", "The attacker knows.", "The links are missing."),
+        failed_finding("stopped", "The attacker knows.", "The links are missing."),
         finding("nothing", 0.2, 0.3, Outcome.NOTHING),
         finding("much by luck", 0.9, 0.85),
         finding("worst", 0.6, 0.1),
@@ -44,7 +43,7 @@ def test_found_nothing_and_could_not_run_are_told_apart():
     quiet = Report("r", "people", (finding("nothing", 0.2, 0.3, Outcome.NOTHING),))
     assert quiet.worst is None
     assert "prove nothing" in quiet.summary
-    nobody = Report("r", "people", (failed("stopped", "", "Why."),))
+    nobody = Report("r", "people", (failed_finding("stopped", "", "Why."),))
     assert nobody.summary.endswith("says nothing about how safe it is.")
 
 

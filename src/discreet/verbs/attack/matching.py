@@ -1,4 +1,4 @@
-"""What attacks share that match people with the rows that may be theirs."""
+"""Matching attacks: an intruder matches people with their candidate rows by quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.verbs.attack.candidates import Cover, cover
-from discreet.verbs.attack.finding import SHOWN_VICTIMS, Finding, clopper_pearson, failed, outcome, share
-from discreet.verbs.attack.scope import not_matched
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.candidates import Candidates, find_candidates
+from discreet.verbs.attack.finding import (
+    SHOWN_VICTIMS,
+    Array,
+    Finding,
+    clopper_pearson,
+    failed_finding,
+    judge_outcome,
+    reason_not_matchable,
+    share_finding,
+)
 
 
 @dataclass(frozen=True)
 class Matching(ABC):
-    """An attacker who knows some columns of everybody and looks which rows may be whose."""
+    """An attacker who knows some columns of everybody and finds the candidate rows of each person."""
 
     columns: tuple[str, ...] = ()
     """What the attacker knows about people (default: the quasi-identifiers)."""
@@ -36,48 +41,55 @@ class Matching(ABC):
         """What the attacker does, as the end of a sentence that begins with "knows … of everybody"."""
 
     @abstractmethod
-    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
-        """What is found; a ``DataError`` if that cannot be said. ``Finding.knows`` is filled in later."""
+    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+        """The finding; a ``DataError`` if there can be none. ``Finding.knows`` is filled in later."""
 
     def applies(self, release: Release[Any]) -> str | None:
-        """For tables of rows in which something is true of somebody."""
-        return not_matched(release)
+        """For rows in which something is true of somebody."""
+        return reason_not_matchable(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """Match, and judge."""
-        return self.look(lambda: cover(release, known, links, self.columns), release, known)
+        """Find the candidate rows, and evaluate them."""
+        return self.run_on(lambda: find_candidates(release, known, links, self.columns), release, known)
 
-    def look(self, match: Callable[[], Cover], release: Release[Any], known: Table) -> Finding:
-        """What is found in the rows that ``match`` says may be whose."""
-        said = ", ".join(self.columns) or "the quasi-identifiers"
+    def run_on(self, match: Callable[[], Candidates], release: Release[Any], known: Table) -> Finding:
+        """Evaluate the candidate rows that ``match`` gives."""
+        names = ", ".join(self.columns) or "the quasi-identifiers"
         try:
             found = match()
-            finding = self.judge(found, release.payload, known, release)
+            finding = self.evaluate(found, release.payload, known, release)
         except BadInput as problem:
-            return failed(self.name, f"The attacker knows {said} of everybody{self.skill}.", str(problem))
+            return failed_finding(self.name, f"The attacker knows {names} of everybody{self.skill}.", str(problem))
         knows = f"The attacker knows {', '.join(found.columns)} of everybody{self.skill}."
         details = {"columns": list(found.columns), "people": len(found.people), **finding.details}
         return replace(finding, knows=knows, details=details)
 
 
-def few(found: Cover, which: Array) -> tuple[int, ...]:
-    """A few of those attacked, by their row numbers."""
+def first_victims(found: Candidates, which: Array) -> tuple[int, ...]:
+    """Row numbers of a few of the people attacked."""
     return tuple(map(int, found.people[np.flatnonzero(which)[:SHOWN_VICTIMS]]))
 
 
-def likely(
-    name: str, credits: Array, baseline: float, *, meaning: str, found: Cover, details: Mapping[str, Any]
+def chance_finding(
+    name: str, success: Array, baseline: float, *, meaning: str, found: Candidates, details: Mapping[str, Any]
 ) -> Finding:
-    """A finding about chances: ``credits`` says of each person how likely the attacker is right."""
-    return share(name, "", credits, baseline, meaning, details=details, people=found.people)
+    """A finding about chances: ``success`` is the probability, for each person, that the attacker is right."""
+    return share_finding(name, "", success, baseline, meaning, details=details, people=found.people)
 
 
-def certain(
-    name: str, sure: Array, right: Array, luck: Array | float, *, meaning: str, found: Cover, details: Mapping[str, Any]
+def certainty_finding(
+    name: str,
+    sure: Array,
+    right: Array,
+    luck: Array | float,
+    *,
+    meaning: str,
+    found: Candidates,
+    details: Mapping[str, Any],
 ) -> Finding:
-    """A finding about certainty: of whom the attacker is ``sure``, and ``right``.
+    """A finding about certainty: for whom the attacker is ``sure``, and ``right``.
 
-    Guessing is to say the same of the same people without looking: ``luck`` is the chance (of each person, or of all)
+    Guessing is to say the same of the same people without looking: ``luck`` is the chance (for each person, or for all)
     that this is right of anybody. Of what nearly everybody has, nearly nothing is learned by being sure. Where the
     attacker is never sure and wrong there is no chance in it, so that one person, of whom something was learned that
     is not everybody's, is a breach; else (rows are not what they seem) the interval has to be above guessing.
@@ -89,11 +101,11 @@ def certain(
     return Finding(
         name,
         "",
-        outcome(figure, (least, interval[1]), baseline + 1e-12),
+        judge_outcome(figure, (least, interval[1]), baseline + 1e-12),
         figure,
         interval,
         baseline,
         meaning,
-        few(found, hits),
+        first_victims(found, hits),
         {"sure": int(sure.sum()), "right": int(hits.sum()), **details},
     )

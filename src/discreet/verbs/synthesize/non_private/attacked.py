@@ -27,9 +27,9 @@ from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
 from discreet.verbs.attack.attack import attack
-from discreet.verbs.attack.distance_to_closest_record import ClosestRecord
 from discreet.verbs.attack.finding import Attack, Finding, Outcome
 from discreet.verbs.attack.inference import Inference
+from discreet.verbs.attack.membership import ClosestRecord
 from discreet.verbs.attack.report import Report, headline
 from discreet.verbs.attack.sample_uniques import MatchedUniques
 from discreet.verbs.attack.singling_out import By, SinglingOut
