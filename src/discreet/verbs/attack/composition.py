@@ -88,7 +88,7 @@ class Composition:
 def _certain_values(together: Candidates, alone: Candidates, known: Table, release: Release[Any]) -> dict[str, float]:
     """The share of people whose sensitive value is sure, with all releases and with the first."""
     try:
-        shares = [Homogeneity().evaluate(one, release.payload, known, release).figure for one in (together, alone)]
+        shares = [Homogeneity().evaluate(one, known, release).figure for one in (together, alone)]
     except DataError:
         return {}
     return {"sensitive value sure by all together": shares[0], "sensitive value sure by the first alone": shares[1]}

@@ -34,7 +34,8 @@ class Disclosure(Matching):
 
     on: str = parameter("Column to learn; by default each sensitive one.", default="", clause="on", column="any")
 
-    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
+        rows = release.payload
         names = [self.on] if self.on else [column.name for column in known.card.having(Role.SENSITIVE)]
         if not names:
             raise DataError("The card calls no column sensitive, so there is nothing to learn.")

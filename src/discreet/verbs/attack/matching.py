@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -41,7 +40,7 @@ class Matching(ABC):
         """What the attacker does, as the end of a sentence that begins with "knows … of everybody"."""
 
     @abstractmethod
-    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         """The finding; a ``DataError`` if there can be none. ``Finding.knows`` is filled in later."""
 
     def applies(self, release: Release[Any]) -> str | None:
@@ -57,7 +56,7 @@ class Matching(ABC):
         names = ", ".join(self.columns) or "the quasi-identifiers"
         try:
             found = match()
-            finding = self.evaluate(found, release.payload, known, release)
+            finding = self.evaluate(found, known, release)
         except BadInput as problem:
             return failed_finding(self.name, f"The attacker knows {names} of everybody{self.skill}.", str(problem))
         knows = f"The attacker knows {', '.join(found.columns)} of everybody{self.skill}."

@@ -36,7 +36,8 @@ class SpecialUniques(Matching):
     def skill(self) -> str:
         return f", but of each person only some {self.size} values, whichever are most telling"
 
-    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
+        rows = release.payload
         uniques = minimal_uniques(rows, found.columns, self.size)
         least = np.full(rows.num_rows, len(found.columns) + 1)
         for subset, who in uniques.items():

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
@@ -32,7 +31,7 @@ class QuasiMatching(Matching):
 
     skill: ClassVar[str] = " and takes one of the rows that may be a person's"
 
-    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         many = found.candidate_counts
         details = {
             "crowds": _crowds(many),
@@ -52,7 +51,7 @@ class Uniqueness(Matching):
 
     skill: ClassVar[str] = " and looks for people of whom there is only one"
 
-    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         meaning = (
             "The share of people of whom exactly one row can be theirs, so that whatever else is in it is theirs too; "
             "0 is best, and one person is too many."
@@ -82,9 +81,9 @@ class PopulationUniques(Matching):
         """For tables of rows that are a sample of a population of known size."""
         return super().applies(release) or (None if self.people else "The size of the population was not given.")
 
-    def evaluate(self, found: Candidates, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
-        if self.people < rows.num_rows:
-            raise DataError(f"A population of {self.people:,} people has no sample of {rows.num_rows:,} rows.")
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
+        if self.people < len(found.class_of):
+            raise DataError(f"A population of {self.people:,} people has no sample of {len(found.class_of):,} rows.")
         size, many = np.unique(found.class_sizes, return_counts=True)
         sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
         said = estimates(sizes, self.people)
@@ -96,7 +95,7 @@ class PopulationUniques(Matching):
         return Finding(
             self.name,
             "",
-            Outcome.BROKE if said.largest * rows.num_rows >= 1 else Outcome.NOTHING,
+            Outcome.BROKE if said.largest * len(found.class_of) >= 1 else Outcome.NOTHING,
             said.largest,
             (low, max(high, said.largest)),
             0.0,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from discreet.errors import BadInput
+from discreet.verbs.prove.distributions import DISTRIBUTIONS
 from discreet.verbs.prove.interpreter import Outputs
 from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable, Logarithm, RationalArithmetic
 from discreet.verbs.prove.refuter.chances import Wanted, chance
@@ -32,9 +34,7 @@ def possible_inputs(
     choices = [
         (given[one.name],) if one.name in given else tuple(_possible_values(one, length)) for one in program.inputs
     ]
-    count = 1
-    for choice in choices:
-        count *= len(choice)
+    count = prod(map(len, choices))
     if count > MAX_INPUTS:
         raise BadInput(f"{program.name} has {count} possible inputs; at most {MAX_INPUTS} are gone through.")
     for chosen in product(*choices):
@@ -84,9 +84,11 @@ def outcomes(
                 outcome = outputs(wanted)
                 chances[outcome] = chances.get(outcome, Fraction(0)) + chance(world, path, wanted)
     except Intractable as outside:
+        always = [name for name, declared in DISTRIBUTIONS.items() if declared.chance]
+        sometimes = [name for name, declared in DISTRIBUTIONS.items() if not declared.continuous and name not in always]
         raise BadInput(
             f"The outcomes of {program.name} cannot be listed with exact chances. {outside}",
-            hint="Only coins, Uniform, and (with eps a logarithm) DLaplace and ExpMech have rational chances.",
+            hint=f"Only {', '.join(always)} and (with eps a logarithm) {', '.join(sometimes)} have rational chances.",
         ) from None
     return {outcome: chance_ for outcome, chance_ in chances.items() if chance_}
 
@@ -122,10 +124,7 @@ def _values(path: Path) -> Iterator[tuple[Wanted, ...]]:
     """What a path may show: every combination of the integers that the draws it shows may be."""
     draws = sorted({draw for shown in path.shown if isinstance(shown, LinearForm) for draw in shown.draws})
     ranges = [_range(path, draw) for draw in draws]
-    count = 1
-    for one in ranges:
-        count *= len(one)
-    if count > _MAX_VALUES:
+    if prod(map(len, ranges)) > _MAX_VALUES:
         raise Intractable("There are too many outcomes.")
     seen = set()
     for values in product(*ranges):

@@ -10,16 +10,7 @@ from typing import TypeVar
 from discreet.errors import BadInput
 from discreet.verbs.prove.finite.enumeration import outcomes, possible_inputs
 from discreet.verbs.prove.number_text import Enclosure
-from discreet.verbs.prove.refuter.arithmetic import (
-    BALL_BITS,
-    Exact,
-    Intractable,
-    Logarithm,
-    ball,
-    bounds,
-    load_flint,
-    log,
-)
+from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable, Logarithm, ball, ball_precision, bounds, log
 from discreet.verbs.prove.refuter.neighbours import InputPair, Inputs, are_neighbours, evaluate
 from discreet.verbs.prove.refuter.symbolic import Symbolic
 from discreet.verbs.prove.syntax import Program
@@ -60,7 +51,7 @@ def exp_epsilon(eps: Exact) -> Enclosure:
             return Enclosure(exact, exact)
     elif eps == 0:
         return Enclosure(Fraction(1), Fraction(1))
-    with load_flint().ctx.workprec(BALL_BITS):
+    with ball_precision():
         exponent = log(eps.base) * ball(eps.factor) if isinstance(eps, Logarithm) else ball(Fraction(eps))
         try:
             return Enclosure(*bounds(exponent.exp()))
@@ -92,7 +83,7 @@ def worst_neighbours(
 ) -> WorstNeighbours:
     """The largest skewed distance, at the program's claim, over all neighbours of a finite domain, in both orders.
     If the claimed delta is one number, the claim is true (for these parameters, this length, these public inputs)
-    exactly if it is not below this distance; ``private`` has the general case."""
+    exactly if it is not below this distance; ``is_private`` has the general case."""
     given = {"eps": Fraction(1), **(parameters or {})}
     return max(_neighbour_distances(program, given, length, public, others), key=lambda one: one.delta.high)
 

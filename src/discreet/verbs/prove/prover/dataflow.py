@@ -29,18 +29,6 @@ def operation(operator: str, *arguments: syntax.Expression) -> syntax.Expression
     return syntax.Operation(operator, arguments)
 
 
-def prime(expression: syntax.Expression) -> syntax.Expression:
-    """An expression in the second run."""
-    match expression:
-        case syntax.Name(name):
-            return syntax.Name(name + "'")
-        case syntax.Item(of, index):
-            return syntax.Item(syntax.Name(of.name + "'"), prime(index))
-        case syntax.Operation(operator, arguments):
-            return syntax.Operation(operator, tuple(prime(argument) for argument in arguments))
-    return expression
-
-
 def difference(layout: ProgramLayout, expression: syntax.Expression) -> syntax.Expression:
     """The second run's value less the first's; public inputs and counters are the same in both."""
     private = {given.name for given in layout.program.private}

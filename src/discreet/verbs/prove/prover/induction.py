@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.verbs.prove.kernel.layout import NumberedStep, ProgramLayout, assigned_variables, read_variables
 from discreet.verbs.prove.kernel.loop_rule import ProofTexts, conjuncts
@@ -33,6 +33,8 @@ from discreet.verbs.prove.syntax import (
 )
 from discreet.verbs.prove.unparse import expression_text
 
+_Key: TypeAlias = tuple[int, int]
+"""A candidate: the number of its loop, and its place among the loop's candidates."""
 _QUERY_MILLISECONDS = 3000
 """Time limit of one solver query."""
 
@@ -267,7 +269,7 @@ class Induction:
         self.texts, self.deadline = texts, search.deadline
         self.world = World(search.layout, backwards=search.backwards)
         self._z3 = self.world.z3
-        self._switches: dict[tuple[int, int], Term] = {}
+        self._switches: dict[_Key, Term] = {}
         readings = [[parse_expression(text) for text in loop] for loop in texts]
         self.proof = ProofTexts(
             shifts, charges, readings, misses=misses, lockstep=search.bound is not None, switch=self._switch
@@ -314,16 +316,14 @@ class Induction:
                 groups[when, loop].add((loop, place), event.term)
         return list(groups.values())
 
-    def _needed(self, active: set[tuple[int, int]]) -> set[tuple[int, int]] | None:
+    def _needed(self, active: set[_Key]) -> set[_Key] | None:
         """The candidates needed for the obligations and for each other."""
-        needed: set[tuple[int, int]] = set()
-        done: set[tuple[int, int]] = set()
+        needed: set[_Key] = set()
+        done: set[_Key] = set()
         goals = [(place, event) for place, event in enumerate(self.walk.events) if event.claim and event.tag is None]
         solvers = [_new_solver(self.world, hard=hard) for hard in (False, True)]
         for place, event in goals:
-            core = self._core(solvers, place, event, active)
-            if core is None:
-                self.failed = event.what
+            if (core := self._core(solvers, place, event, active)) is None:
                 return None
             needed |= core
         for core in self._endings(solvers, active):
@@ -335,14 +335,12 @@ class Induction:
             done |= new
             for place, event in enumerate(self.walk.events):
                 if event.tag is not None and event.tag[1:] in new:
-                    core = self._core(solvers, place, event, active)
-                    if core is None:
-                        self.failed = event.what
+                    if (core := self._core(solvers, place, event, active)) is None:
                         return None
                     needed |= core
         return needed
 
-    def _endings(self, solvers: list[Any], active: set[tuple[int, int]]) -> Iterator[set[tuple[int, int]] | None]:
+    def _endings(self, solvers: list[Any], active: set[_Key]) -> Iterator[set[_Key] | None]:
         """The candidates needed for each loop to end, or else for its cost to stay within the claim at every round."""
         for end, begun, pairs in self.proof.measures:
             nearer = [Obligation(True, begun.inside, after <= before - 1, "") for before, after in pairs]
@@ -350,18 +348,15 @@ class Induction:
             core = next((one for one in cores if one is not None), None)
             if core is None:
                 what = f"the rounds of the loop at line {begun.line}, which may not end, cost no more than is claimed"
-                self.failed = what
                 paid = Obligation(True, begun.inside, self.walk.within_claim(begun.state), what)
                 fresh = [_new_solver(self.world, hard=hard) for hard in (False, True)]  # they know what paid is about
                 core = self._core(fresh, begun.place, paid, active)
             yield core
 
-    def _core(
-        self, solvers: list[Any], place: int, event: Obligation, active: set[tuple[int, int]]
-    ) -> set[tuple[int, int]] | None:
+    def _core(self, solvers: list[Any], place: int, event: Obligation, active: set[_Key]) -> set[_Key] | None:
         for solver in solvers:
             if time.thread_time() > self.deadline:
-                return None
+                break
             solver.push()
             for earlier in self.walk.events[:place]:
                 if not earlier.claim:
@@ -372,6 +367,7 @@ class Induction:
             solver.pop()
             if core is not None:
                 return {key for key in active if f"keep {key[0]} {key[1]}" in core}
+        self.failed = event.what
         return None
 
 
@@ -380,13 +376,13 @@ class _CandidateGroup:
 
     def __init__(self, world: World, before: list[Term], guard: Term) -> None:
         self._world, self._before, self._guard = world, before, guard
-        self._terms: dict[tuple[int, int], Term] = {}
+        self._terms: dict[_Key, Term] = {}
         self._solver: Any = None
 
-    def add(self, key: tuple[int, int], term: Term) -> None:
+    def add(self, key: _Key, term: Term) -> None:
         self._terms[key] = term
 
-    def drop(self, active: set[tuple[int, int]], induction: Induction) -> bool:
+    def drop(self, active: set[_Key], induction: Induction) -> bool:
         """Drop the candidates that fail here, and tell whether there were any."""
         z3 = self._world.z3
         if self._solver is None:
@@ -413,9 +409,7 @@ class _CandidateGroup:
             changed = True
         return changed
 
-    def _undecided(
-        self, mine: list[tuple[int, int]], active: set[tuple[int, int]], induction: Induction
-    ) -> set[tuple[int, int]]:
+    def _undecided(self, mine: list[_Key], active: set[_Key], induction: Induction) -> set[_Key]:
         """One by one, where the solver could not decide them together."""
         z3, failing = self._world.z3, set()
         for key in mine:

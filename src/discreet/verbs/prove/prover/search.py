@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.verbs.prove.kernel.layout import NumberedStep, ProgramLayout
-from discreet.verbs.prove.kernel.solver import Kind, Term, Unsupported
+from discreet.verbs.prove.kernel.solver import Kind, Term, Unsupported, load_z3
 from discreet.verbs.prove.kernel.state import ProofScope, State, merge_states
 from discreet.verbs.prove.kernel.walk import Walk
 from discreet.verbs.prove.kernel.world import World
@@ -30,6 +30,8 @@ _CASE_MILLISECONDS = 4000
 """Time limit for deciding one bounded case."""
 _GUESS_MILLISECONDS = 400
 """Time limit for one guess."""
+_MAX_HINTS = 40
+"""Most failed cases that are kept for the refuter."""
 
 
 class BoundedWorld(World):
@@ -82,7 +84,7 @@ class BoundedWorld(World):
             self._bounds(given.type.item, first, second)
             if given.private:
                 number = self.program.private.index(given)
-                self._close(number, first, second, self.both(self.which == number, self.where == place))
+                self._close(first, second, self.both(self.which == number, self.where == place))
                 if kind != "bool":
                     changes.append(self.absolute(self.real(second - first)))
         if given.private and self.kind == "l1" and changes:
@@ -103,14 +105,6 @@ class BoundedWorld(World):
         return item
 
 
-@dataclass
-class WordChoice:
-    """One unknown for each word of each slot: which is taken."""
-
-    slot: ShiftSlot
-    takes: list[Term]
-
-
 class UnrolledPlan:
     """A plan with the shifts left open, and loops of at most so many rounds."""
 
@@ -125,7 +119,7 @@ class UnrolledPlan:
         self.world, self.lockstep, self._charge = world, charge is not None, charge
         self._settled, self._misses = settled, misses or {}
         self.choices = [
-            WordChoice(slot, [world.z3.Bool(f"take {number} {place}", world.ctx) for place in range(len(slot.words))])
+            (slot, [world.z3.Bool(f"take {number} {place}", world.ctx) for place in range(len(slot.words))])
             for number, slot in enumerate(slots)
         ]
         self._last: dict[int, Term] = {}
@@ -134,18 +128,16 @@ class UnrolledPlan:
         if site in self._settled:
             return scope.value(self._settled[site][0])
         z3, shift = self.world.z3, None
-        for choice in self.choices:
-            if choice.slot.site != site:
+        for slot, takes in self.choices:
+            if slot.site != site:
                 continue
-            values = [scope.value(word) for word in choice.slot.words]
+            values = [scope.value(word) for word in slot.words]
             if any(not z3.is_int(value) for value in values):
                 values = [self.world.real(value) for value in values]
             chosen = values[0]
-            for take, value in zip(choice.takes[1:], values[1:], strict=True):
+            for take, value in zip(takes[1:], values[1:], strict=True):
                 chosen = z3.If(take, value, chosen)
-            shift = (
-                chosen if shift is None else z3.If(scope.value(choice.slot.when), *self.world.same_sort(chosen, shift))
-            )
+            shift = chosen if shift is None else z3.If(scope.value(slot.when), *self.world.same_sort(chosen, shift))
         self._last[site] = self.world.absolute(self.world.real(shift))
         return shift
 
@@ -227,7 +219,6 @@ class BoundedCase:
     world: BoundedWorld
     breaks: Term
     plan: UnrolledPlan
-    walk: Walk
 
 
 @dataclass
@@ -247,10 +238,7 @@ class ShiftSearch:
 
     def guesses(self) -> Iterator[list[Expression]]:
         """Guesses of one word per slot, without repetition."""
-        from discreet.verbs.prove.kernel.solver import load_z3
-
-        z3 = load_z3()
-        self._guesser = _Guesser(z3, self.slots)
+        self._guesser = _Guesser(load_z3(), self.slots)
         cases: list[BoundedCase] = []
         larger = [9] if self.layout.loops else []
         sizes = [1, 2, 3, 5] if self.layout.loops else [1]
@@ -277,7 +265,7 @@ class ShiftSearch:
             solver = world.z3.Solver(ctx=world.ctx)
             solver.add(*world.axioms)
             if solver.check() == world.z3.sat:
-                cases.append(BoundedCase(world, violation(walk), plan, walk))
+                cases.append(BoundedCase(world, violation(walk), plan))
         return cases
 
     def _settle(self, cases: list[BoundedCase]) -> list[int] | None:
@@ -308,8 +296,8 @@ class ShiftSearch:
         world, z3 = case.world, case.world.z3
         taken = [
             (take, world.truth(place == chosen))
-            for choice, chosen in zip(case.plan.choices, guess, strict=True)
-            for place, take in enumerate(choice.takes)
+            for (_, takes), chosen in zip(case.plan.choices, guess, strict=True)
+            for place, take in enumerate(takes)
         ]
         solver = z3.Solver(ctx=world.ctx)
         solver.set("timeout", max(1, min(_CASE_MILLISECONDS, int(1000 * (self.deadline - time.thread_time())))))
@@ -318,12 +306,9 @@ class ShiftSearch:
             return None
         model = solver.model()
         values = [(unknown, model.eval(unknown, model_completion=True)) for unknown in world.unknowns]
-        self._remember(case, model)
+        if len(self.hints) < _MAX_HINTS:
+            self.hints.append(_failed_case(case.world, model))
         return z3.simplify(z3.Not(z3.substitute(case.breaks, *values)))
-
-    def _remember(self, case: BoundedCase, model: Any) -> None:
-        if len(self.hints) < 40:
-            self.hints.append(_failed_case(case, model))
 
 
 class _Guesser:
@@ -349,13 +334,8 @@ class _Guesser:
         self._solver.add(condition.translate(self._ctx))
 
     def forbid(self, guess: list[int]) -> None:
-        self._solver.add(
-            self._z3.Not(
-                self._z3.And(
-                    *(t[place] for t, place in zip(self._takes, guess, strict=True)), self._z3.BoolVal(True, self._ctx)
-                )
-            )
-        )
+        taken = (takes[place] for takes, place in zip(self._takes, guess, strict=True))
+        self._solver.add(self._z3.Not(self._z3.And(*taken, self._z3.BoolVal(True, self._ctx))))
 
     def guess(self) -> list[int] | None:
         z3 = self._z3
@@ -368,19 +348,13 @@ class _Guesser:
             model = self._solver.model() if answer == z3.sat else None
             self._solver.pop()
             if model is not None:
-                return [
-                    next(
-                        place for place, take in enumerate(takes) if z3.is_true(model.eval(take, model_completion=True))
-                    )
-                    for takes in self._takes
-                ]
+                taken = [[z3.is_true(model.eval(take, model_completion=True)) for take in one] for one in self._takes]
+                return [one.index(True) for one in taken]
             self._limit += 1
         return None
 
 
-def _failed_case(case: BoundedCase, model: Any) -> FailedCase:
-    world = case.world
-
+def _failed_case(world: BoundedWorld, model: Any) -> FailedCase:
     def number(term: Term) -> Any:
         value = model.eval(term, model_completion=True)
         if world.z3.is_bool(value):

@@ -16,11 +16,12 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from discreet.core.optional import extra
+from discreet.verbs.prove import distributions
 
 Exact: TypeAlias = "int | Fraction | Logarithm"
 Chance: TypeAlias = Any
 """A ``Fraction``, or a ball of arb; whichever, with the usual arithmetic."""
-BALL_BITS = 320
+_BALL_BITS = 320
 """Precision of balls, bits."""
 _MIN_EXPONENT_BITS = 4000
 """Bits behind the point of a fraction; smaller numbers are rounded outwards."""
@@ -53,8 +54,7 @@ class Logarithm:
             raise Intractable("A sum of unlike powers of a logarithm.")
         return power(self.base, self.factor + other.factor, self.degree)
 
-    def __radd__(self, other: Exact) -> Exact:
-        return self + other
+    __radd__ = __add__
 
     def __neg__(self) -> Logarithm:
         return Logarithm(self.base, -self.factor, self.degree)
@@ -72,8 +72,7 @@ class Logarithm:
             return power(self.base, self.factor * other.factor, self.degree + other.degree)
         return power(self.base, self.factor * other, self.degree)
 
-    def __rmul__(self, other: Exact) -> Exact:
-        return self * other
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Exact) -> Exact:
         if isinstance(other, Logarithm):
@@ -109,22 +108,13 @@ def _negative(number: Exact) -> bool:
     return number.factor < 0 if isinstance(number, Logarithm) else number < 0
 
 
-class Arithmetic(Protocol):
-    """Arithmetic of chances."""
+class Arithmetic(distributions.Arithmetic, Protocol):
+    """Arithmetic of probabilities."""
 
     continuous: bool
 
-    def of(self, number: Fraction | int) -> Chance:
-        """A rational number as a chance."""
-        ...
-
-    def exp(self, units: Fraction) -> Chance:
-        """e to the power of so many units."""
-        ...
-
     def units(self, number: Exact) -> Fraction:
         """A number in units."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -179,6 +169,11 @@ def load_flint() -> Any:
     with extra("prove"):
         import flint as library
     return library
+
+
+def ball_precision() -> Any:
+    """A context in which balls have the precision of this module."""
+    return load_flint().ctx.workprec(_BALL_BITS)
 
 
 @lru_cache(maxsize=4096)

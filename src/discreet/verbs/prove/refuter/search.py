@@ -193,7 +193,7 @@ def _distance(noise: NoiseDraw, far: bool) -> Fraction:
 
 
 def _fix(fixed: dict[int, LinearForm], form: LinearForm, value: Fraction) -> None:
-    """The last draw of a form, so that the form has the value."""
+    """Solve a form for its last draw, given the form's value."""
     draw, factor = form.terms[-1]
     solved = LinearForm(form.terms[:-1], form.constant - value).times(-1 / factor)
     fixed.update({one: form_.with_draw(draw, solved) for one, form_ in fixed.items()})
@@ -237,34 +237,29 @@ def refute(
     epsilons: tuple[Exact, ...] = _RATIONAL_EPSILONS if continuous else (*_LOGARITHM_EPSILONS, *_RATIONAL_EPSILONS)
     if not mentions_eps(program, called):
         epsilons = epsilons[:1]
-    reckoned = 0
+    measured = 0
     for quick in (True, False):
         longest = _MAX_LIST_ITEMS
         for number, pair in enumerate(_pairs_to_try(program, hints, epsilons, quick)):
             if thread_time() > (end - seconds / 3 if quick else end):
                 break
-            if number == (_QUICK_PAIRS if quick else _MAX_FAILED_PAIRS) and (quick or not reckoned):
+            if number == (_QUICK_PAIRS if quick else _MAX_FAILED_PAIRS) and (quick or not measured):
                 break
-            if (size := _longest_list(pair.inputs)) > longest:
+            size = max((len(value) for value in pair.inputs.values() if isinstance(value, tuple)), default=0)
+            if size > longest:
                 continue
-            task, until = (
-                Task(program, pair.inputs, pair.parameters, called),
-                min(end, thread_time() + seconds / _TIME_SHARES),
-            )
+            task = Task(program, pair.inputs, pair.parameters, called)
+            until = min(end, thread_time() + seconds / _TIME_SHARES)
             try:
                 counterexample, count = _find_event(task, pair.neighbours, quick, until)
             except Intractable:
                 continue
             if counterexample is not None and replay(program, counterexample, called):
                 return counterexample
-            reckoned += count
+            measured += count
             if not count and size > 1:
-                longest = size - 1  # what cannot be reckoned with here cannot be with longer lists
-    return None if reckoned else _refute_by_sampling(program, hints, called, end)
-
-
-def _longest_list(given: Inputs) -> int:
-    return max((len(value) for value in given.values() if isinstance(value, tuple)), default=0)
+                longest = size - 1  # what cannot be measured here cannot be with longer lists
+    return None if measured else _refute_by_sampling(program, hints, called, end)
 
 
 def _refute_by_sampling(
@@ -292,45 +287,40 @@ def _pairs_to_try(
     """
     own = candidate_pairs(program, epsilons)
     yield from islice(own, 0 if quick else 2)
-    for pair in _suggested_pairs(program, hints):
-        yield pair
-        yield from islice(own, 1)
-    yield from own
-
-
-def _suggested_pairs(program: Program, hints: Sequence[InputPair]) -> Iterator[InputPair]:
     for hint in hints:
         for one, two in ((hint.inputs, hint.neighbours), (hint.neighbours, hint.inputs)):
             pair = InputPair(hint.parameters, one, two)
             if are_neighbours(program, pair):
                 yield pair
+                yield from islice(own, 1)
+    yield from own
 
 
 def _find_event(task: Task, neighbours: Inputs, quick: bool, end: float) -> tuple[Counterexample | None, int]:
-    """An event that breaks the claim for these inputs, if one of those tried does; and how many could be reckoned with.
+    """An event that breaks the claim for these inputs, if one of those tried does; and how many could be measured.
 
     With a delta, events that exclude each other are put together, and numbers lie between bounds. They do so too if
     densities could not be had.
     """
     other = task.with_inputs(neighbours)
     bounded = bool(evaluate(task.program.delta, {**task.parameters, **task.inputs}))
-    reckoned = outside = 0
+    measured = outside = 0
     while True:
         for group in _event_groups(candidate_events(task, other, bounded=bounded, quick=quick), bounded):
             if thread_time() > end:
-                return None, reckoned
+                return None, measured
             try:
                 counterexample = measure_event(task, other, group, _QUICK_PATHS if quick else MAX_PATHS)
             except Intractable:
                 outside += 1
-                if outside == (1 if quick else _MAX_FAILED_EVENTS) and not reckoned:
+                if outside == (1 if quick else _MAX_FAILED_EVENTS) and not measured:
                     break
                 continue
-            reckoned += 1
+            measured += 1
             if counterexample is not None:
-                return counterexample, reckoned
+                return counterexample, measured
         if bounded or quick or not outside:
-            return None, reckoned
+            return None, measured
         bounded, outside = True, 0
 
 
@@ -346,7 +336,7 @@ def _event_groups(candidates: Iterable[tuple[Wanted, ...]], bounded: bool) -> It
 
 
 def replay(program: Program, counterexample: Counterexample, others: Mapping[str, Program] | None = None) -> bool:
-    """Whether a counterexample is one: its inputs are neighbours, and the chances, computed afresh (or counted in other
+    """Whether a counterexample holds: its inputs are neighbours, and the chances, computed afresh (or counted in other
     runs), break the claim."""
     found = counterexample
     pair = InputPair(found.parameters, found.inputs, found.neighbours)
