@@ -82,7 +82,7 @@ def test_the_page_opens_offline_and_runs_nothing(tmp_path):
 
 def test_details_are_told_in_words_and_shares_in_per_cent(tmp_path):
     raw = {"guesses": 1000, "guessing": 0.0333, "control": 0.2, "risk": 0.5, "risk from": 0.4, "risk to": 0.6}
-    raw |= {"columns": ["age", "town"], "crowds": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
+    raw |= {"columns": ["age", "town"], "candidate rows": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
     assert in_words(raw) == [
         ("guesses made", "1,000"),
         ("right without the release", "3.3 %"),
@@ -104,7 +104,7 @@ def test_a_real_report_has_both_pictures_and_is_readable():
     report = attack(bare(table), table)
     assert [picture.title for picture in report.pictures()] == [
         "What each attack gets",
-        "People by the size of their crowd",
+        "People by number of candidate rows",
     ]
     assert report._repr_html_().count("<img") == 2
     json.dumps(report.to_dict(victims=True))

@@ -87,7 +87,7 @@ _SHARES = frozenset(
     }
 )
 _RISK = ("risk", "risk from", "risk to")
-_DRAWN = "crowds"
+_DRAWN = "candidate rows"
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,12 +155,11 @@ class Report:
             }
             caption = "Per cent. The further an attack is above guessing, the worse."
             found.append(beside("What each attack gets", [one.attack for one in ran], both, caption=caption))
-        crowds = next((one.details["crowds"] for one in ran if "crowds" in one.details), None)
-        if isinstance(crowds, Mapping):
-            caption = "How many released rows may be a person's. Whoever has only one stands alone."
-            found.append(
-                bars("People by the size of their crowd", list(crowds), list(crowds.values()), caption=caption)
-            )
+        counts = next((one.details[_DRAWN] for one in ran if _DRAWN in one.details), None)
+        if isinstance(counts, Mapping):
+            caption = "Number of released rows that may be a person's. Whoever has only one is singled out."
+            title = "People by number of candidate rows"
+            found.append(bars(title, list(counts), list(counts.values()), caption=caption))
         return tuple(found)
 
     def html(self, path: str | Path) -> Path:

@@ -34,9 +34,9 @@ class QuasiMatching(Matching):
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         many = found.candidate_counts
         details = {
-            "crowds": _crowds(many),
-            "smallest crowd": int(many[many > 0].min()) if (many > 0).any() else 0,
-            "measured": "by links" if found.truth is not None else "from the sizes of crowds",
+            "candidate rows": _histogram(many),
+            "fewest candidate rows": int(many[many > 0].min()) if (many > 0).any() else 0,
+            "measured": "by links" if found.truth is not None else "from the numbers of candidate rows",
         }
         meaning = (
             "The share of people whose own row the attacker takes, by lot among those that may be theirs; 0 is best, "
@@ -110,7 +110,7 @@ class PopulationUniques(Matching):
         )
 
 
-def _crowds(many: Array) -> dict[str, int]:
+def _histogram(many: Array) -> dict[str, int]:
     """Number of people by the number of their candidate rows."""
     found = {}
     for low, high in (*pairwise(_BORDERS), (_BORDERS[-1], None)):

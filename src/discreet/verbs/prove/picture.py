@@ -62,7 +62,8 @@ def draw_verdict(verdict: ProofVerdict) -> ProofPicture:
     ]
     svg = Markup()
     if isinstance(verdict, Proved):
-        pairing = _example_runs(verdict)
+        alignments = verdict.certificate.alignments
+        pairing = pair_runs(verdict.program, alignments[0]) if alignments and not verdict.others else None
         parts += _proof_parts(verdict)
         if pairing is not None:
             svg = _cost_bars(verdict.program, pairing)
@@ -125,11 +126,6 @@ def _primed(program: Program, text: str) -> str:
 
 
 # -- the example ------------------------------------------------------------------------------------------------------
-
-
-def _example_runs(verdict: Proved) -> PairedRuns | None:
-    alignments = verdict.certificate.alignments
-    return pair_runs(verdict.program, alignments[0]) if alignments and not verdict.others else None
 
 
 def _example_table(program: Program, pairing: PairedRuns) -> Markup:
