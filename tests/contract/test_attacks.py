@@ -13,8 +13,8 @@ from tests.publish.test_publish_every import CARD, METHODS, people
 import discreet as dc
 from discreet.noise.entropy import SYSTEM
 from discreet.verbs.attack.attack import attack, every_attack
-from discreet.verbs.attack.candidates import find_candidates
 from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.matching import find_candidates
 
 NUMBERS = ["age", "income", "height"]
 RECIPES = {

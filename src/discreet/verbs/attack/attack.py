@@ -18,11 +18,10 @@ from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, MissingPart, NotFound
-from discreet.verbs.attack.candidates import Candidates, find_candidates
 from discreet.verbs.attack.composition import Composition
 from discreet.verbs.attack.finding import Applicable, Array, Attack, Finding, failed_finding
 from discreet.verbs.attack.guesses import ControlledAttack
-from discreet.verbs.attack.matching import Matching
+from discreet.verbs.attack.matching import Candidates, Matching, find_candidates
 from discreet.verbs.attack.report import Report
 from discreet.verbs.attack.uniqueness import PopulationUniques
 

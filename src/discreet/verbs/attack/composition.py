@@ -20,12 +20,18 @@ from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.attack.candidates import Candidates, encode, find_candidates, number_rows
 from discreet.verbs.attack.finding import Array, Finding, Outcome, failed_finding, reason_not_matchable
 from discreet.verbs.attack.homogeneity import Homogeneity
 from discreet.verbs.attack.labels import is_unchanged
 from discreet.verbs.attack.linkage import released_rows
-from discreet.verbs.attack.matching import chance_finding, first_victims
+from discreet.verbs.attack.matching import (
+    Candidates,
+    chance_finding,
+    encode,
+    find_candidates,
+    first_victims,
+    number_rows,
+)
 
 _MAX_PAIRS = 40_000_000
 """Most pairs of a key and a part of a class that are compared."""

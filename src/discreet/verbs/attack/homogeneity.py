@@ -22,10 +22,9 @@ from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
-from discreet.verbs.attack.candidates import Candidates, encode, group_ranges
 from discreet.verbs.attack.finding import Array, Finding, worst_finding
 from discreet.verbs.attack.labels import at_level, is_unchanged
-from discreet.verbs.attack.matching import Matching, certainty_finding, chance_finding
+from discreet.verbs.attack.matching import Candidates, Matching, certainty_finding, chance_finding, encode, group_ranges
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.attack.candidates import number_rows
 from discreet.verbs.attack.distance import gower_distances
 from discreet.verbs.attack.finding import Array, Finding
 from discreet.verbs.attack.guesses import (
@@ -28,6 +27,7 @@ from discreet.verbs.attack.guesses import (
     targets_and_control,
 )
 from discreet.verbs.attack.linkage import evenly_spaced
+from discreet.verbs.attack.matching import number_rows
 
 _TIE_BREAKER = 1e-9
 """Largest random amount added to a distance, so that ties are broken by lot."""

@@ -15,9 +15,9 @@ from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
-from discreet.verbs.attack.candidates import number_rows
 from discreet.verbs.attack.finding import Array, Finding
 from discreet.verbs.attack.guesses import ControlledAttack, GuessResults, evaluate_guesses, targets_and_control
+from discreet.verbs.attack.matching import number_rows
 
 _MEANING = (
     "The share of people with values that nobody else has, of whom all that is known is released exactly; guessing is "

@@ -16,8 +16,8 @@ import pyarrow as pa
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.attack.candidates import encode
 from discreet.verbs.attack.finding import Array, Finding, failed_finding, share_finding
+from discreet.verbs.attack.matching import encode
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.verbs.attack.candidates import Candidates, encode, number_rows
 from discreet.verbs.attack.finding import Array, Finding
-from discreet.verbs.attack.matching import Matching, certainty_finding
+from discreet.verbs.attack.matching import Candidates, Matching, certainty_finding, encode, number_rows
 
 Uniques = Mapping[tuple[int, ...], Array]
 """For each set of columns (by place) the rows for which it is a minimal sample unique."""

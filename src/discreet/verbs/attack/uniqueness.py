@@ -14,9 +14,8 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
 from discreet.models.estimators import estimates
-from discreet.verbs.attack.candidates import Candidates
 from discreet.verbs.attack.finding import Array, Finding, Outcome
-from discreet.verbs.attack.matching import Matching, certainty_finding, chance_finding
+from discreet.verbs.attack.matching import Candidates, Matching, certainty_finding, chance_finding
 
 _BORDERS = (0, 1, 2, 5, 10, 100)
 """Numbers of candidate rows at which the classes of the histogram begin."""

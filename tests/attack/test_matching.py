@@ -9,8 +9,8 @@ from tests.publish.test_publish_every import CARD, METHODS, people
 import discreet as dc
 from discreet.engines.read import read
 from discreet.errors import DataError, NotFound
-from discreet.verbs.attack import candidates as module
-from discreet.verbs.attack.candidates import find_candidates
+from discreet.verbs.attack import matching as module
+from discreet.verbs.attack.matching import find_candidates
 
 
 def test_candidates_are_the_equal_rows_of_a_copy():
