@@ -10,7 +10,7 @@ import numpy as np
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.verbs.attack.finding import Array
 from discreet.verbs.attack.linkage import Linkage, LinkageData, LinkResult, tie_success
 

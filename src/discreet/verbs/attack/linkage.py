@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card, Role
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
+from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.utility.cells import on_one_footing, require_links
+from discreet.utility.pair import on_one_footing, require_links
 from discreet.verbs.attack.finding import (
     Array,
     Finding,

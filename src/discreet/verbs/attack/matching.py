@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from discreet.core.card import Column
 from discreet.core.optional import extra
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
+from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.verbs.attack import labels

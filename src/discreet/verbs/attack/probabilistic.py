@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core.catalogue import declare
 from discreet.core.families import ATTACKS
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.errors import BadInput
 from discreet.verbs.attack.finding import Array
 from discreet.verbs.attack.linkage import MAX_PAIRS, Linkage, LinkageData, LinkResult, evenly_spaced, tie_success

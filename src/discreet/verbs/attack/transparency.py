@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core.catalogue import declare
 from discreet.core.families import ATTACKS
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.errors import DataError
 from discreet.verbs.attack.distance import standardised, whitened_by
 from discreet.verbs.attack.finding import Array
