@@ -55,7 +55,7 @@ def attack(
     from discreet.core.release import Release
     from discreet.engines.read import read
     from discreet.verbs.attack.attack import attack as run
-    from discreet.verbs.attack.links import links_of
+    from discreet.verbs.attack.attack import links_of
 
     if original is None or card is None:
         raise BadInput(
@@ -89,8 +89,7 @@ def attack(
 
 def _print(report: Report, html: Path | None) -> None:
     from discreet.verbs.attack.finding import Outcome
-    from discreet.verbs.attack.report import UNSURE
-    from discreet.verbs.attack.wording import share_text
+    from discreet.verbs.attack.report import UNSURE, share_text
 
     out = console()
     out.print(bold(report.summary))

@@ -22,8 +22,7 @@ from discreet.service.console.releases import about
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Attack
 from discreet.verbs.attack.finding import Outcome
-from discreet.verbs.attack.report import UNSURE
-from discreet.verbs.attack.wording import in_words, share_text
+from discreet.verbs.attack.report import UNSURE, in_words, share_text
 
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
 _ABOUT = "Play the intruder, before one does: what can be learned from a release about the people in it?"

@@ -203,8 +203,7 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
 
 def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     from discreet.core.release import Release
-    from discreet.verbs.attack.attack import attack
-    from discreet.verbs.attack.links import links_of
+    from discreet.verbs.attack.attack import attack, links_of
 
     folder, known = Path(bench.task.release), bench.workspace.original(bench.task.table)
     report = attack(
