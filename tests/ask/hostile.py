@@ -22,7 +22,7 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
-from discreet.verbs.ask import join
+from discreet.verbs.ask import source
 from discreet.verbs.ask.scalar.reader import Reader
 from discreet.verbs.ask.value import Value
 
@@ -397,7 +397,7 @@ LIES: dict[str, Lie] = {
 @contextmanager
 def lying(seed: int, rate: float = 0.4) -> Iterator[None]:
     """The analysis of expressions, and of joins, lies about some of them: about the same every time it is asked."""
-    honest, many = Reader.of, join.multiplicity
+    honest, many = Reader.of, source.multiplicity
 
     def of(self: Reader, node: exp.Expr | None) -> Value:
         value = honest(self, node)
@@ -408,5 +408,5 @@ def lying(seed: int, rate: float = 0.4) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Reader, "of", of)
-        patch.setattr(join, "multiplicity", lambda *given: seed % 3 or many(*given))
+        patch.setattr(source, "multiplicity", lambda *given: seed % 3 or many(*given))
         yield

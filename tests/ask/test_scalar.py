@@ -24,9 +24,8 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError, NotDeclared
-from discreet.verbs.ask.columns import Columns, Known
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask.value import Columns, Known, Value
 
 BOUNDS = {"d": (dt.date(1999, 1, 31), dt.date(2004, 3, 1))}
 CARD = Card(

@@ -25,8 +25,8 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
 from discreet.curator import curator as curators
+from discreet.curator.audited import find_audited, require_twin, write_policy
 from discreet.curator.curator import Curator
-from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.engines.read import read
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, NotDeclared, NotFound, Refused
 from discreet.verbs.ask.continual import TreeCounter

@@ -15,7 +15,7 @@ from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from discreet.curator.answer import Answer
-    from discreet.verbs.ask.question import Quote
+    from discreet.verbs.ask.price import Quote
 
 
 def ask(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.core.release import Release
     from discreet.curator.curator import Curator
     from discreet.releases.method import Method
-    from discreet.verbs.ask.question import Quote
+    from discreet.verbs.ask.price import Quote
 
 
 def chosen(

@@ -26,12 +26,9 @@ from discreet.core.loss import Loss
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left, is_synthetic
-from discreet.curator.audited import AuditedAnswer, Audits
-from discreet.curator.books import open_books
-from discreet.curator.bounded_tables import Twins
-from discreet.curator.noise_or_audit import require_noise
+from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
-from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
+from discreet.curator.workspace import LEDGER, Public, Twins, Workspace, new_workspace, open_books, open_workspace
 from discreet.curator.workspace import Given as Source
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
@@ -39,9 +36,9 @@ from discreet.releases.method import Method
 from discreet.releases.pipeline import Given, Pipeline, Request, account_of, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
+from discreet.verbs.ask.price import Quote, smallest_epsilon
 from discreet.verbs.ask.query_auditing.policy import Policy
-from discreet.verbs.ask.question import Planned, Quote, normal, planned, pose, smallest_epsilon
-from discreet.verbs.ask.sql_method import SqlMethod
+from discreet.verbs.ask.question import Planned, SqlMethod, normal, planned, pose
 
 ANALYST = "analyst"
 """Who asks, unless somebody else is named."""

@@ -24,7 +24,7 @@ from discreet.curator.people.person import Person
 from discreet.service.api.schemas import LossShape
 from discreet.service.views import TableView
 from discreet.verbs.ask.postprocess import ERROR
-from discreet.verbs.ask.question import Quote
+from discreet.verbs.ask.price import Quote
 
 RoleName = Literal["steward", "analyst", "auditor"]
 

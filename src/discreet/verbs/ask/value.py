@@ -1,8 +1,14 @@
-"""A value that a query computes for each row: the SQL for it, and what is known of it without looking."""
+"""Values that a query computes for each row, and the columns they are found by.
+
+A value is the SQL for it and what is known of it without looking. Columns are found as SQL finds them: whatever their
+case, with or without their table's name. A name that could be two columns is an error: the bounds of one must never be
+believed of the other.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -10,12 +16,12 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Scalar
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
+from discreet.errors import BadQuery
 
-NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 Interval: TypeAlias = tuple[Fraction, Fraction]
 LONGEST_TEXT = 10_000
-"""No text that a question makes has more characters."""
+"""Characters of a text that a question makes, at most."""
 WEIGHT = "weight"
 """Where an expression says, among what sqlglot keeps with it, how many nodes it has in the end."""
 CHARACTERS = "characters"
@@ -38,7 +44,6 @@ class Value:
     """Whether every row has one: it is never NULL."""
     longest: int | None = None
     """The most characters it has, if it is a text; ``None``: those of its domain, or not known."""
-
     weight: int = 1
     """Nodes of its tree with every column replaced by what that was computed of, as an engine may do."""
 
@@ -114,3 +119,99 @@ def cut_to(double: exp.Expr, low: Fraction, high: Fraction) -> exp.Expr:
     ends = sql.literal(float(low)), sql.literal(float(high))
     below, above = double < ends[0], double > ends[1]
     return exp.case().when(below, ends[0].copy()).when(above, ends[1].copy()).else_(double.copy())
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column under the name a question has for it."""
+
+    name: str
+    value: Value
+    table: str = ""
+    """What the question calls the table it is of; empty if it has no name for it."""
+    bare: bool = True
+    """Whether it is found without its table's name; of two that USING makes one, the second is not."""
+
+
+def name_of(expression: exp.Expr) -> str:
+    """What an expression of a SELECT inside another is called: without a name, by what it says."""
+    return expression.alias_or_name if isinstance(expression, exp.Alias | exp.Column) else expression.sql()
+
+
+class Columns(Mapping[str, Value]):
+    """All columns there are, in order."""
+
+    def __init__(self, known: Iterable[Known]) -> None:
+        self.known = tuple(known)
+
+    def find(self, node: exp.Column) -> Value:
+        """The column that is meant; an error if there is none, or more than one."""
+        found = self._among(node.name, node.table)
+        if len(found) == 1:
+            return found[0].value
+        if found:
+            said = " and ".join(f"{one.table}.{one.name}" if one.table else one.name for one in found)
+            raise BadQuery(f"{node.name!r} could be {said}.", hint="Say which, with its table's name before it.")
+        if node.table and node.table.casefold() not in self.tables:
+            named = ", ".join(dict.fromkeys(one.table for one in self.known if one.table)) or "none that has a name"
+            raise BadQuery(f"There is no table {node.table!r} in this FROM.", hint=f"There is: {named}.")
+        there = [one.name for one in self.known if not node.table or one.table.casefold() == node.table.casefold()]
+        raise BadQuery(
+            f"There is no column {node.name!r}.", hint=f"There are: {', '.join(dict.fromkeys(there)) or 'none'}."
+        )
+
+    def has(self, node: exp.Column) -> bool:
+        """Whether there is one of that name."""
+        return bool(self._among(node.name, node.table))
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """What the tables are called, in small letters."""
+        return frozenset(one.table.casefold() for one in self.known if one.table)
+
+    def starred(self, table: str = "") -> list[tuple[str, Value]]:
+        """What a star means, or a star behind a table's name."""
+        if table and table.casefold() not in self.tables:
+            raise BadQuery(f"There is no table {table!r} in this FROM.")
+        chosen = (one for one in self.known if (one.table.casefold() == table.casefold() if table else one.bare))
+        return [(one.name, one.value) for one in chosen]
+
+    def called(self, table: str) -> Columns:
+        """The same columns, of a table of that name and no other."""
+        return Columns(replace(one, table=table, bare=True) for one in self.known if one.bare)
+
+    def text(self, node: exp.Expr) -> str:
+        """One text for all ways to write the same expression: whatever names of tables and cases of letters."""
+        plain = node.copy()
+        for column in list(plain.find_all(exp.Column)):
+            found = self._among(column.name, column.table)
+            meant = found[0].value.sql.copy() if len(found) == 1 else sql.column(f"?{column.sql()}")
+            if column is plain:
+                plain = meant
+            else:
+                column.replace(meant)
+        return plain.sql(comments=False)
+
+    def _among(self, name: str, table: str) -> list[Known]:
+        found = [one for one in self.known if one.name.casefold() == name.casefold()]
+        if table:
+            return [one for one in found if one.table.casefold() == table.casefold()]
+        return [one for one in found if one.bare]
+
+    def __getitem__(self, name: str) -> Value:
+        found = self._among(name, "")
+        if len(found) != 1:
+            raise KeyError(name)
+        return found[0].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(one.name for one in self.known if one.bare))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Columns) and self.known == other.known
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))

@@ -12,11 +12,10 @@ from sqlglot import exp
 
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.keys import keys_of
-from discreet.verbs.ask.parse import statements_of
 from discreet.verbs.ask.query_auditing.policy import AGGREGATES, Policy
-from discreet.verbs.ask.rows import Rows
+from discreet.verbs.ask.rows import Rows, keys_of
 from discreet.verbs.ask.scalar import scalar
+from discreet.verbs.ask.syntax import statements_of
 from discreet.verbs.ask.value import Value
 
 _LONGEST = 3_000

@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery, NotDeclared
-from discreet.verbs.ask.columns import Columns
-from discreet.verbs.ask.value import Interval, Value, exponent, largest
+from discreet.verbs.ask.value import Columns, Interval, Value, exponent, largest
 
 Rule: TypeAlias = "Callable[[Reader, Any], Value]"
 

@@ -3,7 +3,7 @@
 Why no question makes texts without end: a text of a column has at most as many characters as its card says, since the
 bounded table was cut so; what is made of texts is at most as long as they are together, and longer ones than
 ``LONGEST_TEXT`` are refused. Whatever makes a text says in the tree how long it can be (``CHARACTERS``), and
-``size.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
+``syntax.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
 question costs, and privacy does not depend on it. (Some engines' UPPER makes up to three characters of a few letters.)
 """
 
