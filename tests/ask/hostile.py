@@ -23,8 +23,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
 from discreet.verbs.ask import source
-from discreet.verbs.ask.scalar.reader import Reader
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask.value import Reader, Value
 
 CITIES = ("Oslo", "Rome", "it's")
 WHOLES = (0, 1, -1, 7, 50, 2**31, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, -(2**63), None)

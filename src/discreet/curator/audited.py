@@ -36,7 +36,7 @@ from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.workspace import Twins, Workspace
+from discreet.curator.workspace import BoundedTables, Workspace
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.method import Answering, Made
 from discreet.releases.pipeline import account_of, answered
@@ -164,7 +164,7 @@ class _History:
 class Audits:
     """The audited tables of a workspace. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store, twins: Twins) -> None:
+    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store, twins: BoundedTables) -> None:
         self._workspace = workspace
         self._ledger = ledger
         self._store = store

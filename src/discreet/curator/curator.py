@@ -28,7 +28,15 @@ from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left, is_synthetic
 from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
-from discreet.curator.workspace import LEDGER, Public, Twins, Workspace, new_workspace, open_books, open_workspace
+from discreet.curator.workspace import (
+    LEDGER,
+    BoundedTables,
+    Public,
+    Workspace,
+    new_workspace,
+    open_books,
+    open_workspace,
+)
 from discreet.curator.workspace import Given as Source
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
@@ -60,7 +68,7 @@ class Curator:
         self._pipeline = Pipeline(
             self.ledger, self._store, self.workspace.limits, lambda names: require_noise(self.ledger, names)
         )
-        self._twins = Twins(self.workspace)
+        self._twins = BoundedTables(self.workspace)
         self._synthetics = Synthetics(self.workspace, self._store, self._twins, self._pipeline)
         self._audits = Audits(self.workspace, self.ledger, self._store, self._twins)
         self._lately = lru_cache(maxsize=_LATELY)(self._planned)

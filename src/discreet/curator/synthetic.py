@@ -61,7 +61,7 @@ from discreet.core.release_folder import Rows, load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
-from discreet.curator.workspace import Twins, Workspace
+from discreet.curator.workspace import BoundedTables, Workspace
 from discreet.engines.contribution.rows import UNIT, numbered
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
 from discreet.releases.method import Answering, Made, Method
@@ -175,7 +175,7 @@ class Synthetic:
 class Synthetics:
     """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, store: Store, twins: Twins, pipeline: Pipeline) -> None:
+    def __init__(self, workspace: Workspace, store: Store, twins: BoundedTables, pipeline: Pipeline) -> None:
         self._workspace = workspace
         self._pipeline = pipeline
         self._store = store

@@ -270,13 +270,14 @@ def open_workspace(folder: Path) -> Workspace:
         raise Damaged(f"{file} cannot be read: {error}.") from error
     said = FORMAT.read(said, folder)
     try:
-        limits = Limits(**said.pop("limits", {}))
+        limited = said.pop("limits", {})
         whole = fields(said, _FILE, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
         tables = {
             name: Registered(**fields({"left_out": -1} | one, name, **kinds)) for name, one in whole["tables"].items()
         }
+        limits = Limits(**limited)
     except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
     workspace = Workspace(folder, whole["ledger"], tables, limits)
@@ -431,8 +432,11 @@ def _require_charge(ledger: SqlLedger, receipt: Receipt, identity: str) -> None:
         )
 
 
-class Twins:
-    """The tables of a workspace as they may be asked about. Threads may share it."""
+class BoundedTables:
+    """The bounded tables of a workspace, each opened when it is first needed. Threads may share it.
+
+    One that is missing or damaged concerns whoever asks about it, and nobody else.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -457,7 +461,7 @@ class Twins:
 
 
 class _Among(Mapping[str, Table]):
-    def __init__(self, twins: Twins, names: Sequence[str]) -> None:
+    def __init__(self, twins: BoundedTables, names: Sequence[str]) -> None:
         self._twins = twins
         self._names = dict.fromkeys(names)
 

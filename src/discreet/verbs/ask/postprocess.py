@@ -54,19 +54,25 @@ class Figure(Protocol):
         """The figure."""
 
     def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers | None:
-        """How far it may be off; ``None``: no bar is known."""
+        """How far it may be off; ``None``: no bar is known that holds with 95 % confidence and is worth showing."""
+        return None
 
 
 @dataclass(frozen=True)
-class Count:
-    """A count is its measure."""
+class _MeasuredFigure(Figure):
+    """A figure of one measure."""
 
     measure: str
 
     @property
     def made_of(self) -> frozenset[str]:
-        """The count."""
+        """The measure."""
         return frozenset({self.measure})
+
+
+@dataclass(frozen=True)
+class Count(_MeasuredFigure):
+    """A count is its measure."""
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy count, which may be negative: cutting it off would bias sums of counts."""
@@ -78,8 +84,8 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A quantile is what was chosen."""
+class Chosen(Figure):
+    """A quantile is what was chosen. How far it may be off depends on how dense the data is there: not known."""
 
     quantile: str
 
@@ -92,23 +98,13 @@ class Chosen:
         """The chosen value."""
         return noisy[self.quantile]
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> None:
-        """How far it may be off depends on how dense the data is there, which is not known."""
-        del noisy, errors
-
 
 @dataclass(frozen=True)
-class Total:
+class Total(_MeasuredFigure):
     """A sum is its measure times the step; ``centre`` is what was taken off every row before it was added."""
 
-    measure: str
     step: Fraction
     centre: Fraction = Fraction(0)
-
-    @property
-    def made_of(self) -> frozenset[str]:
-        """The sum."""
-        return frozenset({self.measure})
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy sum."""
@@ -124,7 +120,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(Figure):
     """The centre of the bounds plus the mean distance from it: half the noise of a plain sum."""
 
     total: str
@@ -151,14 +147,17 @@ class Mean:
         """How many rows there are, at least one."""
         return np.maximum(noisy[self.count], 1)
 
+    def _distance(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy mean distance from the centre, wherever it lies."""
+        return np.asarray(noisy[self.total] * float(self.step) / self.people(noisy))
+
     def apart(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """How far the mean is from the centre."""
         return self.worth(noisy) - float(self.centre)
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy mean, never outside the bounds."""
-        distance = noisy[self.total] * float(self.step) / np.maximum(noisy[self.count], 1)
-        return np.clip(float(self.centre) + distance, float(self.within[0]), float(self.within[1]))
+        return np.clip(float(self.centre) + self._distance(noisy), float(self.within[0]), float(self.within[1]))
 
     def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
         """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows.
@@ -166,15 +165,14 @@ class Mean:
         Rounding moves each row, and so the mean, by less than a step.
         """
         people = noisy[self.count] - errors[self.count]
-        mean = noisy[self.total] * float(self.step) / np.maximum(noisy[self.count], 1)
-        off = errors[self.total] * float(self.step) + np.abs(mean) * errors[self.count]
+        off = errors[self.total] * float(self.step) + np.abs(self._distance(noisy)) * errors[self.count]
         width = float(self.within[1] - self.within[0])
         rounding = float(self.step) if self.rounded else 0.0
         return np.where(people >= 1, np.minimum(off / np.maximum(people, 1) + rounding, width), width)
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Figure):
     """The mean square distance from the centre less the squared mean distance; never below zero."""
 
     mean: Mean
@@ -195,13 +193,9 @@ class Spread:
             spread = spread * people / np.maximum(people - 1, 1)
         return np.asarray(np.sqrt(spread) if self.root else spread)
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> None:
-        """None is known that holds with 95 % confidence and is worth showing."""
-        del noisy, errors
-
 
 @dataclass(frozen=True)
-class Association:
+class Association(Figure):
     """The mean product of two distances less the product of their means; divided by both spreads, a correlation."""
 
     x: Mean
@@ -229,10 +223,6 @@ class Association:
             both = spreads[0] * spreads[1]
             return np.clip(np.where(both > 0, together / np.where(both > 0, both, 1.0), 0.0), -1.0, 1.0)
         return np.asarray(together * people / np.maximum(people - 1, 1) if self.sample else together)
-
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> None:
-        """None is known that is worth showing."""
-        del noisy, errors
 
 
 def work_out(after: exp.Select, noisy: pa.Table) -> pa.Table:

@@ -25,8 +25,7 @@ from discreet.core import sql
 from discreet.core.kind import LISTABLE, MOMENTS, Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar import conditions, dates, numbers, texts
-from discreet.verbs.ask.scalar.reader import SAFE, Reader, Rule, said
-from discreet.verbs.ask.value import WEIGHT, Columns, Value
+from discreet.verbs.ask.value import SAFE, WEIGHT, Columns, Reader, Rule, Value, said
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _LONGEST_NUMBER = 20  # of 64 bits with its sign; a date is shorter

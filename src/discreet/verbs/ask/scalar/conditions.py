@@ -10,8 +10,7 @@ from discreet.core import sql
 from discreet.core.kind import MOMENTS, Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar.dates import as_moment_beside
-from discreet.verbs.ask.scalar.reader import MANY, Reader, Rule, given, said
-from discreet.verbs.ask.value import Value, hull
+from discreet.verbs.ask.value import MANY, Reader, Rule, Value, given, hull, said
 
 _ESCAPE = "!"
 
@@ -128,7 +127,8 @@ def _pattern(text: str, node: exp.Expr) -> str:
 
 def _sides(node: exp.Expr, left: Value, right: Value) -> tuple[exp.Expr, exp.Expr]:
     """Two values as they can be compared."""
-    left, right = as_moment_beside(left, right), as_moment_beside(right, left)
+    if {left.kind, right.kind} & MOMENTS:
+        left, right = as_moment_beside(left, right), as_moment_beside(right, left)
     if left.number and right.number and not left.kind is right.kind is Kind.INTEGER:
         return left.as_double, right.as_double  # two decimals may have no common type that holds both
     if left.kind is right.kind or {left.kind, right.kind} <= MOMENTS:

@@ -21,8 +21,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import MOMENTS, Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.scalar.reader import Reader, Rule, computed, given, said
-from discreet.verbs.ask.value import Interval, Value
+from discreet.verbs.ask.value import Interval, Reader, Rule, Value, computed, given, said
 
 CALENDAR = (Fraction(dt.date.min.toordinal()), Fraction(dt.date.max.toordinal()))
 MONTHS = {"month": 1, "quarter": 3, "year": 12}

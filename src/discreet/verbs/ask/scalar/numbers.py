@@ -18,21 +18,26 @@ from discreet.core.directed_rounding import exp_lower, exp_upper, ln_lower, ln_u
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar import dates
-from discreet.verbs.ask.scalar.reader import (
+from discreet.verbs.ask.value import (
     MANY,
     SAFE,
     TINY,
+    Interval,
     Reader,
     Rule,
+    Value,
+    add,
     computed,
+    cut_to,
     ends,
     given,
     half_bounded,
+    largest,
+    multiply,
     number,
     said,
     within,
 )
-from discreet.verbs.ask.value import Interval, Value, add, cut_to, largest, multiply
 
 _HIGHEST_POWER = 8
 _BITS = 40

@@ -16,8 +16,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.scalar.reader import MANY, Reader, Rule, given, half_bounded, said
-from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, Value
+from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, MANY, Reader, Rule, Value, given, half_bounded, said
 
 
 def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
