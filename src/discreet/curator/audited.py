@@ -36,7 +36,7 @@ from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.workspace import BoundedTables, Workspace
+from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.method import Answering, Made
 from discreet.releases.pipeline import account_of, answered
@@ -164,18 +164,17 @@ class _History:
 class Audits:
     """The audited tables of a workspace. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store, twins: BoundedTables) -> None:
+    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store) -> None:
         self._workspace = workspace
         self._ledger = ledger
         self._store = store
-        self._twins = twins
         self._histories: dict[str, _History] = {}
         self._lock = threading.Lock()
 
     def start(self, table: str, columns: Mapping[str, str], by: Sequence[str]) -> Policy:
         """Audit a table from now on."""
         policy = Policy.of(columns, by, self._workspace.card(table))
-        twin = self._twins.open(table)
+        twin = self._workspace.open(table)
         Audit(twin, policy)  # which says what could not be answered, while that can be changed
         self._require_whole(table, twin)
         write_policy(self._ledger, table, self._workspace.tables[table].id, policy)
@@ -248,7 +247,7 @@ class Audits:
                         hint="Its holder may audit it: discreet workspace audit.",
                     )
                 require_twin(found, table, self._workspace.tables[table].id)
-                self._histories[table] = _History(Audit(self._twins.open(table), found.policy))
+                self._histories[table] = _History(Audit(self._workspace.open(table), found.policy))
             return self._histories[table]
 
     def _catch_up(self, history: _History, table: str) -> None:
@@ -282,7 +281,7 @@ class Audits:
             Made(audit.answer(question, decision.told), steps=steps, title=f"An audited answer about {table}"),
             {"question": question.text, "table": table, "twins": {table: self._workspace.tables[table].id}},
         )
-        return answered(answer, self._twins.open(table), line.receipt)
+        return answered(answer, self._workspace.open(table), line.receipt)
 
     def _key(self, table: str, number: int) -> str:
         return f"audited {self._workspace.tables[table].id}: {number}"

@@ -30,7 +30,6 @@ from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.workspace import (
     LEDGER,
-    BoundedTables,
     Public,
     Workspace,
     new_workspace,
@@ -68,9 +67,8 @@ class Curator:
         self._pipeline = Pipeline(
             self.ledger, self._store, self.workspace.limits, lambda names: require_noise(self.ledger, names)
         )
-        self._twins = BoundedTables(self.workspace)
-        self._synthetics = Synthetics(self.workspace, self._store, self._twins, self._pipeline)
-        self._audits = Audits(self.workspace, self.ledger, self._store, self._twins)
+        self._synthetics = Synthetics(self.workspace, self._store, self._pipeline)
+        self._audits = Audits(self.workspace, self.ledger, self._store)
         self._lately = lru_cache(maxsize=_LATELY)(self._planned)
 
     @classmethod
@@ -162,7 +160,7 @@ class Curator:
     def close(self) -> None:
         """Let go of the ledger and the engines."""
         self.ledger.close()
-        self._twins.close()
+        self.workspace.close()
 
     def __enter__(self) -> Self:
         return self
@@ -385,7 +383,7 @@ class Curator:
         return (self._lately if len(sql) <= _SHORT else self._planned)(sql, tuple(tables))
 
     def _planned(self, sql: str, tables: tuple[str, ...]) -> Planned:
-        return planned(sql, self._twins.among(tables))
+        return planned(sql, self.workspace.among(tables))
 
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
         return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
@@ -425,7 +423,7 @@ class Curator:
         if not allowed:
             raise Refused(f"{analyst} may ask about nothing here.", hint="The data's holder adds analysts.")
         allowed += [name for name, one in self.workspace.tables.items() if one.public]
-        return self._twins.among(allowed)
+        return self.workspace.among(allowed)
 
     def _left(self, tables: Sequence[str], analyst: str) -> dict[str, Left]:
         own = {table: account_of(table, analyst) for table in tables}

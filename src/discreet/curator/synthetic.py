@@ -61,7 +61,7 @@ from discreet.core.release_folder import Rows, load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
-from discreet.curator.workspace import BoundedTables, Workspace
+from discreet.curator.workspace import Workspace
 from discreet.engines.contribution.rows import UNIT, numbered
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
 from discreet.releases.method import Answering, Made, Method
@@ -175,17 +175,16 @@ class Synthetic:
 class Synthetics:
     """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, store: Store, twins: BoundedTables, pipeline: Pipeline) -> None:
+    def __init__(self, workspace: Workspace, store: Store, pipeline: Pipeline) -> None:
         self._workspace = workspace
         self._pipeline = pipeline
         self._store = store
-        self._twins = twins
         self._opened: dict[str, Synthetic] = {}
         self._lock = threading.Lock()
 
     def make(self, method: Method[Any], table: str) -> Given:
         """Make the twin of a table through the door, and note it; a method that makes none is refused before that."""
-        asked = request(method, self._twins.open(table), table, self._workspace.tables[table].id)
+        asked = request(method, self._workspace.open(table), table, self._workspace.tables[table].id)
         _card(asked.table.card, method.makes(asked.table.card), method.name)
         asked = replace(asked, title=f"The synthetic twin of {table}")
         given = self._pipeline.one(asked, None, f"synthetic: {asked.identity}")
@@ -265,7 +264,7 @@ class Synthetics:
         if found is None:
             raise NotFound(f"That of {name} is not in this copy of the workspace.")
         public = {other: id_ for other, id_ in sorted(asked.twins.items()) if other != name}
-        again = planned(asked.text, {name: found.rows} | {other: self._twins.open(other) for other in public})
+        again = planned(asked.text, {name: found.rows} | {other: self._workspace.open(other) for other in public})
         said = [ON_SYNTHETIC, again.text, name, found.identity, public]
         identity = hashlib.sha256(dumps(said).encode()).hexdigest()
         payload = marked(exact_answer(again.plan, found.nearness.errors(again.plan, found.rows)))

@@ -112,6 +112,8 @@ class Workspace:
     """What one question may take."""
     _engines: dict[str, Engine] = field(default_factory=dict, repr=False, compare=False)
     """By the place that rows are in: what is in one place is opened on one engine, so that it can be joined."""
+    _opened: dict[str, Table] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def private(self) -> tuple[str, ...]:
@@ -141,7 +143,26 @@ class Workspace:
         return load_card(path, name)
 
     def open(self, name: str) -> Table:
-        """The bounded twin of a table. It has the card's columns, since it was cut by that card."""
+        """The bounded table of that name, opened when it is first needed. Threads may share it.
+
+        One that is missing or damaged concerns whoever asks about it, and nobody else.
+        """
+        with self._lock:
+            if name not in self._opened:
+                self._opened[name] = self._open(name)
+            return self._opened[name]
+
+    def among(self, names: Sequence[str]) -> Mapping[str, Table]:
+        """Some bounded tables by name; none is opened before it is looked up."""
+        return _Among(self, names)
+
+    def close(self) -> None:
+        """Let go of the engines."""
+        for table in self._opened.values():
+            table.engine.close()
+
+    def _open(self, name: str) -> Table:
+        """It has the card's columns, since it was cut by that card."""
         card, twin = self.card(name), self.tables[name].twin
         address = parse_address(twin)
         engine = self._engine(address)
@@ -432,43 +453,17 @@ def _require_charge(ledger: SqlLedger, receipt: Receipt, identity: str) -> None:
         )
 
 
-class BoundedTables:
-    """The bounded tables of a workspace, each opened when it is first needed. Threads may share it.
-
-    One that is missing or damaged concerns whoever asks about it, and nobody else.
-    """
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._opened: dict[str, Table] = {}
-        self._lock = threading.Lock()
-
-    def open(self, name: str) -> Table:
-        """One of them; an error if it is not there as it was cut."""
-        with self._lock:
-            if name not in self._opened:
-                self._opened[name] = self._workspace.open(name)
-            return self._opened[name]
-
-    def among(self, names: Sequence[str]) -> Mapping[str, Table]:
-        """Some of them by name; none is opened before it is looked up."""
-        return _Among(self, names)
-
-    def close(self) -> None:
-        """Let go of the engines."""
-        for table in self._opened.values():
-            table.engine.close()
-
-
 class _Among(Mapping[str, Table]):
-    def __init__(self, twins: BoundedTables, names: Sequence[str]) -> None:
-        self._twins = twins
+    """Bounded tables that are opened when they are looked up."""
+
+    def __init__(self, workspace: Workspace, names: Sequence[str]) -> None:
+        self._workspace = workspace
         self._names = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._names:
             raise KeyError(name)
-        return self._twins.open(name)
+        return self._workspace.open(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # that of a Mapping would open it

@@ -24,7 +24,7 @@ from discreet.verbs.ask.postprocess import ERROR, NOISY, Figure, attempt, requir
 from discreet.verbs.ask.quantile import Quantile
 from discreet.verbs.ask.rows import Rows, keys_of, position
 from discreet.verbs.ask.source import rows_of
-from discreet.verbs.ask.syntax import Size, depth, parse_question
+from discreet.verbs.ask.syntax import Size, answer_name, depth, parse_question
 from discreet.verbs.ask.value import Value
 
 UNITS = "units"
@@ -199,8 +199,7 @@ class _Planner:
         inner = node.unalias()
         if isinstance(inner, exp.Star):
             raise BadQuery("SELECT * asks for rows; a question asks for figures about many.")
-        name = node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
-        return name, self._computed(inner)
+        return answer_name(node, place), self._computed(inner)
 
     def _computed(self, node: exp.Expr, named: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
         """An expression over keys, aggregates and columns of the answer, over the noisy table."""

@@ -25,7 +25,7 @@ from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.identity import fingerprint, relabel
 from discreet.verbs.ask.plan import Plan, plan
 from discreet.verbs.ask.price import Price, expected_errors, price
-from discreet.verbs.ask.syntax import LONGEST, statements_of
+from discreet.verbs.ask.syntax import LONGEST, require_whole_characters, statements_of
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,7 @@ def questions_in(text: str) -> list[str]:
 
 def planned(text: str, tables: Mapping[str, Table]) -> Planned:
     """Plan a question about ``tables``."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+    require_whole_characters(text)
     spelled = normal(text)
     made = plan(spelled, tables)
     return Planned(spelled, made, fingerprint(made, tables))

@@ -78,6 +78,20 @@ def parse_question(text: str) -> exp.Select:
     return select
 
 
+def require_whole_characters(text: str) -> None:
+    """An error if a question could not be written down."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+
+
+def answer_name(node: exp.Expr, place: int) -> str:
+    """What a column of the answer is called: its alias, its own name, or its place."""
+    inner = node.unalias()
+    return node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
+
+
 def _require_supported(select: exp.Select) -> None:
     """An error if a question has what no part of one can have: it says what to ask instead."""
     for node in select.walk():

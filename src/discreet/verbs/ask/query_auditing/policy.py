@@ -11,7 +11,7 @@ from typing import Any
 from discreet.core.card import Card, Role
 from discreet.core.document import fields, texts
 from discreet.core.exact import Number, exact
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.errors import BadInput, NotDeclared, Refused
 
@@ -114,7 +114,7 @@ class Policy:
 def _require_watchable(card: Card, name: str, watch: Watch) -> None:
     column = card[name]
     truth = column.kind is Kind.BOOLEAN and watch.how == BOUNDED
-    if name == card.unit or not (truth or column.kind in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)):
+    if name == card.unit or not (truth or column.kind in NUMBERS):
         raise BadInput(
             f"{name} cannot be audited for {watch.how}.",
             hint="Numbers can; truths too, as bounded=1:look, where SUM counts those that are true.",
