@@ -157,6 +157,17 @@ def test_the_holders_copy_knows_its_release_and_its_title(people, tmp_path):
     assert not (tmp_path / "s").exists()
 
 
+def test_the_page_of_a_copy_is_drawn_when_it_is_written_or_asked_for(people, tmp_path):
+    drawn = []
+    copy = replace(copy_of(), draw=lambda: drawn.append("page") or "all of it")
+    kept = release(Steps(made=Made(ROWS, holder=copy)), people)
+    assert drawn == []
+    assert "all of it" in kept.holder.page()
+    del drawn[:]
+    release(Steps(made=Made(ROWS, holder=copy)), people, to=tmp_path / "r", holder=tmp_path / "h.parquet")
+    assert drawn == ["page"], "once, while the rows are where they were written"
+
+
 def test_of_no_table_nothing_is_registered_or_looked_up(tmp_path):
     made = release(Steps(), None, to=tmp_path / "r")
     assert made.recipe.versions.keys() == {"discreet", "python", "pyarrow"}

@@ -34,7 +34,7 @@ from discreet.verbs.ask.query_auditing import audit
 from discreet.verbs.ask.query_auditing.policy import Policy
 from discreet.verbs.combine.participation import LedgerCharge
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ALL = "SELECT SUM(salary) AS total, COUNT(*) AS n FROM staff"
 BUT_ONE = "SELECT AVG(salary) AS mean FROM staff WHERE who <> 7"
 
