@@ -16,9 +16,8 @@ from tests.ask.visits import CARD
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
-from discreet.core.statement import Statement
+from discreet.core.statement import Recipe, Statement
 from discreet.errors import BadInput, BadQuery
 from discreet.verbs.ask import price as module
 from discreet.verbs.ask import syntax

@@ -16,7 +16,7 @@ from tests.curator.methods import HALF, Telling
 
 import discreet as dc
 from discreet.budget.entries import Charged
-from discreet.budget.opening import create_ledger
+from discreet.budget.ledger import create_ledger
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.statement import Claim
 from discreet.curator.curator import Curator

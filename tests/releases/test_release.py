@@ -11,8 +11,7 @@ import pytest
 import discreet as dc
 from discreet.core.holder_copy import HolderCopy, belongs, read_holder_copy
 from discreet.core.loss import Pure
-from discreet.core.release import Receipt, Release
-from discreet.core.release_folder import Rows
+from discreet.core.release import Receipt, Release, Rows
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.errors import BadInput, NoPromise, NotFound, Refused
 from discreet.noise.entropy import SYSTEM

@@ -7,12 +7,10 @@ import pyarrow as pa
 import pytest
 
 from discreet.budget.entries import Charged
-from discreet.budget.opening import create_ledger
+from discreet.budget.ledger import create_ledger
 from discreet.core.loss import Pure
-from discreet.core.recipe import Recipe
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows
-from discreet.core.statement import Statement
+from discreet.core.release import Release, Rows
+from discreet.core.statement import Recipe, Statement
 from discreet.errors import Damaged, EngineError, LedgerError, Refused
 from discreet.releases import store as module
 from discreet.releases.store import ALSO_CHARGED, SEAL, Store, failure, is_failure, receipts_of

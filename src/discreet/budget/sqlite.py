@@ -22,10 +22,18 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.budget.ledger import LEDGER, SqlLedger
-from discreet.budget.readers import Readers
-from discreet.budget.store import REMEDY, VERSION, Contents, Session, migrate, outdated, record_version
-from discreet.budget.witness import Witness
-from discreet.core.atomic_files import flush_name
+from discreet.budget.store import (
+    REMEDY,
+    VERSION,
+    Contents,
+    Readers,
+    Session,
+    Witness,
+    migrate,
+    outdated,
+    record_version,
+)
+from discreet.core.document import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
 
 _NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb2", "smb3", "smbfs"}

@@ -27,10 +27,9 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.budget.dp_statement import kept_rows
-from discreet.budget.entries import Charged, Line
+from discreet.budget.entries import Account, Charged, Line
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.rules import Account
 from discreet.core.document import fields
 from discreet.core.loss import Pure
 from discreet.core.release import Release

@@ -36,10 +36,8 @@ from urllib.parse import quote
 
 from discreet._version import __version__
 from discreet.budget.entries import Charged
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.opening import open_ledger
-from discreet.core.atomic_files import give_name, settle
-from discreet.core.document import fields
+from discreet.budget.ledger import SqlLedger, open_ledger
+from discreet.core.document import fields, give_name, settle
 from discreet.core.release import Receipt, Release
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State

@@ -53,16 +53,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from discreet.core.atomic_files import FOLDER, flush_name, give_name, write
 from discreet.core.card import Card
-from discreet.core.document import dumps, fields
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows, load_papers, save, verified
+from discreet.core.document import FOLDER, dumps, fields, flush_name, give_name, write
+from discreet.core.release import Release, Rows, load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
 from discreet.curator.workspace import Workspace
-from discreet.engines.contribution.rows import UNIT, numbered
+from discreet.engines.contribution import UNIT, numbered
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
 from discreet.releases.method import Answering, Made, Method
 from discreet.releases.pipeline import Given, Pipeline, Request, answered, request

@@ -6,7 +6,7 @@
     tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
     tables/visits/synthetic.json    which release is its synthetic twin, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
-    ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/witness.py``)
+    ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/store.py``)
     releases/                   every answer that was given
     .synthetic/                 the last answers that synthetic twins gave, which cost nothing and can be made again
 
@@ -43,24 +43,20 @@ from typing import Any, TypeAlias
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.opening import open_ledger
+from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.budget.store import REMEDY
 from discreet.core import sql, toml
-from discreet.core.atomic_files import settle
 from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
-from discreet.core.document import fields
+from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
-from discreet.core.formats import Format
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Receipt
 from discreet.core.table import Table
-from discreet.engines.address import Address, parse_address, shown
 from discreet.engines.bounded_table import bounded, require_narrow, write_parquet
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import SPILLED, Limits
-from discreet.engines.read import database, draft, read
+from discreet.engines.read import Address, database, draft, parse_address, read, shown
 from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound, Unsound
 from discreet.releases.store import SEAL, Store
 from discreet.verbs.ask.source import described

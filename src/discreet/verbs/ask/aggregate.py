@@ -1,7 +1,7 @@
 """Aggregates: what has to be measured for each, in whole steps, and which figure follows from the noisy measures.
 
 How fine the steps of a sum are, where its bounds lie and what a row adds is about accuracy. That a row adds no more
-than it is charged for is enforced by ``engines/contribution/measure.py``, whatever is worked out here.
+than it is charged for is enforced by ``engines/contribution.py``, whatever is worked out here.
 
 Why rounding is small beside noise: a step is at most 2**-28 of what a unit can change the sum by, so noise, which is
 as large as that change over epsilon, is 2**28 / epsilon steps or more, and rounding is less than a step a row.
@@ -17,8 +17,15 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution.measure import LARGEST_BOUND, Measure, counted, summed, summed_on_grid, units_counted
-from discreet.engines.contribution.rows import OwnedRows
+from discreet.engines.contribution import (
+    LARGEST_BOUND,
+    Measure,
+    OwnedRows,
+    counted,
+    summed,
+    summed_on_grid,
+    units_counted,
+)
 from discreet.errors import BadQuery, NotDeclared
 from discreet.verbs.ask.postprocess import Association, Chosen, Count, Figure, Mean, Spread, Total
 from discreet.verbs.ask.quantile import Quantile, quantile

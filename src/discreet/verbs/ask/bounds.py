@@ -22,9 +22,8 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import OwnedRows, owned_rows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.errors import BadInput
 from discreet.noise.deviation import sum_error
 from discreet.noise.entropy import SYSTEM, Entropy

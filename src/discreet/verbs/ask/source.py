@@ -1,6 +1,6 @@
 """The rows of a FROM clause: tables, joins, UNION ALL, and SELECTs inside others that leave every row its unit's.
 
-Why this is private is argued, and enforced, in ``engines/contribution/rows.py``: a public table is cut there to as many
+Why this is private is argued, and enforced, in ``engines/contribution.py``: a public table is cut there to as many
 rows with equal keys as are counted on. How many that must be for no row to be lost is looked up here, since a
 public table is about nobody, and whatever it holds may be looked at for nothing. A LEFT JOIN keeps a row that has no
 partner, as one row of its unit; so the private side must be the left one: whether a public row has a partner depends on
@@ -21,7 +21,7 @@ from discreet.core import sql
 from discreet.core.card import Column, Role
 from discreet.core.kind import LISTABLE, NUMBERS, Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.rows import UNIT, numbered
+from discreet.engines.contribution import UNIT, numbered
 from discreet.engines.limits import seconds_left
 from discreet.errors import BadQuery
 from discreet.verbs.ask.per_unit import distinct, per_unit

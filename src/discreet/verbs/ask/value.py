@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Scalar
-from discreet.core.kind import NUMBERS, Kind
+from discreet.core.kind import NUMBERS, Kind, Scalar
 from discreet.errors import BadQuery, NotDeclared
 
 Interval: TypeAlias = tuple[Fraction, Fraction]
