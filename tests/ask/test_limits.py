@@ -13,12 +13,14 @@ from tests.ask.visits import Silent, loaded
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
+from discreet.engines.contribution import COUNT
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery
 from discreet.verbs.ask import plan, scalar, source, syntax, value
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.plan import Plan
 from discreet.verbs.ask.price import price
+from discreet.verbs.ask.quantile import SLICE, counts_by_group
 from discreet.verbs.ask.rows import position, table_rows, whole_domain
 
 GROUPED = "SELECT city, member, COUNT(*) AS n, SUM(age) AS s, MEDIAN(age) AS m FROM visits GROUP BY city, member"
@@ -196,3 +198,17 @@ def test_a_name_that_means_nothing_is_told_what_there_is() -> None:
         with pytest.raises(BadQuery, match="There is no") as refusal:
             planned(text)
         assert hint in str(refusal.value), text
+
+
+def test_slices_beyond_the_ends_are_the_ends() -> None:
+    (made,) = planned("SELECT MEDIAN(grade) FROM visits").quantiles.values()
+    found = [{"k0": "a", SLICE: place, COUNT: 2} for place in (-1, 0, made.slices - 1, made.slices, None)]
+    counts = counts_by_group(made, [*found, {"k0": "b", SLICE: 1, COUNT: 5}], ["k0"])
+    assert counts[("a",)].tolist() == [4, *[0] * (made.slices - 2), 4]
+    assert counts[("b",)].tolist() == [0, 5, *[0] * (made.slices - 2)]
+
+
+def test_a_part_of_a_question_is_quoted_up_to_60_characters() -> None:
+    for many in (59, 60):
+        assert value.said(exp.column("x" * many)) == "x" * many
+    assert value.said(exp.column("x" * 61)) == "x" * 59 + "…"
