@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.curator.answer import Answer, Left
     from discreet.curator.curator import Curator
     from discreet.releases.method import Method
-    from discreet.verbs.ask.question import Quote
+    from discreet.verbs.ask.price import Quote
 
 
 def ask(

@@ -119,8 +119,8 @@ def limit(
     from discreet.budget.entries import taken_away
     from discreet.budget.filter import Budget
     from discreet.cli.workspace import loss_of
+    from discreet.curator.audited import require_noise
     from discreet.curator.curator import Curator
-    from discreet.curator.noise_or_audit import require_noise
 
     limit = Budget(loss_of(budget))
     with Curator(folder) as curator:

@@ -380,8 +380,7 @@ def _charging(
     from discreet.budget.ledger import create_ledger, open_ledger
 
     if workspace is not None:
-        from discreet.curator.books import open_books
-        from discreet.curator.workspace import open_workspace
+        from discreet.curator.workspace import open_books, open_workspace
 
         with open_books(open_workspace(workspace)) as ledger:
             ledger.account(str(account))

@@ -45,7 +45,7 @@ from discreet.errors import (
     Unreachable,
 )
 from discreet.releases.method import Method
-from discreet.verbs.ask.question import Quote
+from discreet.verbs.ask.price import Quote
 
 if TYPE_CHECKING:
     import httpx

@@ -32,7 +32,7 @@ from discreet.service.console.priced import Offer
 from discreet.service.console.releases import latest, when
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
-from discreet.verbs.ask.question import Quote
+from discreet.verbs.ask.price import Quote
 
 _PAUSE = 0.3
 _HISTORY = 8

@@ -20,7 +20,7 @@ from discreet.errors import BadInput
 from discreet.service.console import theme
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend
-from discreet.verbs.ask.question import Quote
+from discreet.verbs.ask.price import Quote
 
 GUESS = "1000"
 """Rows behind an average, until somebody says how many they expect."""

@@ -24,9 +24,8 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.release import Release, load_papers
 from discreet.curator.answer import Answer, Left
-from discreet.curator.audited import AuditedAnswer
+from discreet.curator.audited import AuditedAnswer, find_audited
 from discreet.curator.curator import Curator
-from discreet.curator.noise_or_audit import find_audited
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Person, Role
@@ -47,7 +46,7 @@ from discreet.service.operations.permissions import READERS, Permissions, listed
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.views import Spend, TableView
-from discreet.verbs.ask.question import Quote
+from discreet.verbs.ask.price import Quote
 
 ASKED_FOR = "ask for "
 """How the audit log begins when a job is submitted; a line of its own says how it ended."""

@@ -25,8 +25,8 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
 from discreet.curator import curator as curators
+from discreet.curator.audited import find_audited, require_twin, write_policy
 from discreet.curator.curator import Curator
-from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.engines.read import read
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, NotDeclared, NotFound, Refused
 from discreet.verbs.ask.continual import TreeCounter
@@ -34,7 +34,7 @@ from discreet.verbs.ask.query_auditing import audit
 from discreet.verbs.ask.query_auditing.policy import Policy
 from discreet.verbs.combine.participation import LedgerCharge
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ALL = "SELECT SUM(salary) AS total, COUNT(*) AS n FROM staff"
 BUT_ONE = "SELECT AVG(salary) AS mean FROM staff WHERE who <> 7"
 

@@ -1,24 +1,38 @@
-"""The door, whatever goes through it: the order of things, failures that tell nothing, one charge for one release."""
+"""The pipeline with a ledger: the order of things, failures that tell nothing, one charge for one release."""
 
+import hashlib
 import os
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from tests.curator.clinics import BUDGET, CARD, clinic, visits
-from tests.curator.methods import Telling
+from tests.curator.methods import HALF, Telling
 
+import discreet as dc
 from discreet.budget.entries import Charged
+from discreet.budget.ledger import create_ledger
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.statement import Claim
 from discreet.curator.curator import Curator
-from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound, Refused
-from discreet.verbs.ask.continual import TreeCounter
+from discreet.engines.limits import Limits
+from discreet.errors import (
+    BadInput,
+    BudgetExceeded,
+    LedgerError,
+    LoginFailed,
+    NoPromise,
+    NotFound,
+    Refused,
+    Unreachable,
+)
+from discreet.releases.pipeline import Pipeline, account_of, request
+from discreet.releases.store import ALSO_CHARGED, SEAL, Store
 from discreet.verbs.ask.distribution import Distribution
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +148,9 @@ def test_rivals_get_one_release_between_them(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from tests.curator.methods import Telling
+from tests.curator.methods import HALF, Telling
+
+import discreet as dc
 from discreet.curator.curator import Curator
 with Curator(sys.argv[1]) as curator:
     curator.release(Telling(act=lambda _: os.kill(os.getpid(), signal.SIGKILL)), "visits")
@@ -259,42 +275,6 @@ def test_a_batch_that_died_between_two_charges_pays_the_second_later(tmp_path):
         assert sorted(accounts) == sorted([first, first, {"visits/analyst", "staff/analyst"}.difference([first]).pop()])
 
 
-def test_a_stream_is_charged_once_for_all_its_steps_and_never_started_again(tmp_path):
-    with clinic(tmp_path / "clinic") as curator:
-        counter = TreeCounter.for_loss(Pure("0.5"), 100, 2)
-        stream = curator.stream(counter, "visits", name="admissions")
-        assert [one.loss for one in charges(curator)] == [Pure("0.5")]
-        assert isinstance(stream.add({"a": 3}), int)
-        with pytest.raises(BadInput, match="each unit"):
-            stream.add(3)  # the card names a unit
-        with pytest.raises(NoPromise, match="was started before"):
-            curator.stream(counter, "visits", name="admissions")
-        curator.stream(counter, "visits", name="discharges", most=1)
-        assert charges(curator)[1].loss == Pure("0.25")
-        with pytest.raises(BudgetExceeded):
-            curator.stream(TreeCounter.for_loss(Pure(9), 100, 2), "visits", name="dear")
-        with pytest.raises(BadInput):
-            curator.stream(counter, "visits", name="")
-    with Curator(tmp_path / "clinic") as curator, pytest.raises(NoPromise, match="was started before"):
-        curator.stream(counter, "visits", name="admissions")
-
-
-def test_of_two_who_start_a_stream_at_once_one_is_refused(tmp_path):
-    with clinic(tmp_path / "clinic") as curator:
-        curator.ledger.find = lambda key: None  # both looked before either wrote
-        counter = TreeCounter.for_loss(Pure("0.5"), 100, 2)
-        curator.stream(counter, "visits", name="admissions")
-        with pytest.raises(LedgerError, match="used for another charge"):
-            curator.stream(counter, "visits", name="admissions")
-
-
-def test_a_stream_by_rho_is_charged_to_a_budget_that_is_kept_as_rho(tmp_path):
-    with clinic(tmp_path / "clinic", budget=Concentrated(1)) as curator:
-        counter = TreeCounter.for_loss(Concentrated("1/4"), 100, 2)
-        curator.stream(counter, "visits", name="admissions")
-        assert curator.left("visits").table == Concentrated("3/4")
-
-
 def test_what_is_left_is_said_table_by_table(tmp_path):
     with two_tables(tmp_path / "clinic") as curator:
         one, other = curator.ask_all(COUNTS, epsilon=1)
@@ -316,3 +296,215 @@ def test_a_table_on_spark_is_asked_where_it_lies(tmp_path, connect, connect_addr
     with Curator(tmp_path / "clinic") as curator:
         assert curator.ask(f"SELECT COUNT(*) AS n FROM {name}", epsilon=1000).free
         assert curator.verify().sound
+
+
+# -- the pipeline by itself: a ledger, a store, and methods that do next to nothing
+
+
+class Desk:
+    """A pipeline with what it works on."""
+
+    def __init__(self, folder, tables=("visits", "staff"), budget=BUDGET):
+        folder.mkdir()
+        self.ledger = create_ledger(folder / "ledger.db")
+        self.accounts = [*tables, *(f"{table}/ann" for table in tables)]
+        for account in self.accounts:
+            self.ledger.open_account(account, budget)
+        self.store = Store(folder / "releases", self.ledger)
+        (folder / "releases").mkdir()
+        self.admitted = []
+        self.pipeline = Pipeline(self.ledger, self.store, Limits(), self.admitted.append)
+        self.table = dc.read(visits(2), CARD)
+
+    def ask(self, method, *tables, public=()):
+        one = request(method, self.table, tables[0], f"id of {tables[0]}")
+        twins = {name: f"id of {name}" for name in (*tables, *public)}
+        return replace(one, tables=tables, twins=twins, identity=f"{one.identity[:20]}-{'-'.join(tables)}")
+
+    def spent(self):
+        return [(one.account, one.loss) for one in charges(self)]
+
+    @property
+    def keys(self):
+        return [one.key for one in charges(self)]
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path / "desk")
+    yield made
+    made.ledger.close()
+
+
+def test_every_table_is_charged_under_a_key_of_its_own_and_all_are_admitted(desk):
+    asked = desk.ask(Telling(), "staff", "visits", public=["cities"])
+    given = desk.pipeline.one(asked, "ann", "monday")
+    assert not given.free
+    assert desk.admitted == [["cities", "staff", "visits"]]
+    assert desk.keys == ["monday", "monday on visits"]
+    assert desk.spent() == [("staff/ann", HALF), ("visits/ann", HALF)]
+    recipe = given.release.recipe
+    assert recipe.parameters["twins"] == {name: f"id of {name}" for name in ("cities", "staff", "visits")}
+    assert given.release.receipt.key == "monday"
+    assert [one["key"] for one in recipe.parameters[ALSO_CHARGED]] == ["monday on visits"]
+    assert given.release.title == "An answer about staff and visits"
+    again = desk.pipeline.one(asked, "ann", "tuesday")
+    assert (again.free, again.identity, len(desk.keys)) == (True, asked.identity, 2)
+
+
+def test_three_tables_have_two_further_receipts(tmp_path):
+    desk = Desk(tmp_path / "three", ("a", "b", "c"))
+    given = desk.pipeline.one(desk.ask(Telling(), "a", "b", "c"), "ann", "k")
+    assert [one["account"] for one in given.release.recipe.parameters[ALSO_CHARGED]] == ["b/ann", "c/ann"]
+    desk.ledger.close()
+
+
+def test_one_table_has_one_receipt_and_a_title_of_its_own(desk):
+    asked = replace(desk.ask(Telling(), "visits"), title="Told")
+    given = desk.pipeline.one(asked, None, "k")
+    assert ALSO_CHARGED not in given.release.recipe.parameters
+    assert given.release.title == "Told"
+    assert desk.spent() == [("visits", HALF)], "of nobody: the table's own account"
+
+
+def test_a_request_is_the_same_for_the_same_method_table_and_loss_only(desk):
+    def identity(method, name="visits", twin="1"):
+        return request(method, desk.table, name, twin).identity
+
+    same = identity(Telling())
+    assert identity(Telling(act=secret)) == same, "how it is worked out is the method's"
+    others = [identity(Telling("b")), identity(Telling(loss=Pure(1))), identity(Telling(loss=None))]
+    others += [identity(Telling(), "staff"), identity(Telling(), twin="2")]
+    assert len({same, *others}) == 6
+    listed = replace(Telling(), what=["a", "b"])
+    assert request(listed, desk.table, "visits", "1").text == "telling of visits: what = a and b"
+    assert request(Telling("x"), desk.table, "visits", "1").text == "telling of visits: what = x"
+
+
+@pytest.mark.parametrize("name", ["", "x" * 61, "a/b", None, 7])
+def test_names_that_no_analyst_has(name):
+    if name is None:
+        assert account_of("visits", None) == "visits"
+        return
+    with pytest.raises(BadInput, match="An analyst's name has 1 to 60 characters and no slash"):
+        account_of("visits", name)
+
+
+def test_the_shortest_and_the_longest_name_of_an_analyst():
+    for name in ("x", "x" * 60):
+        assert account_of("visits", name) == f"visits/{name}"
+
+
+def test_of_a_batch_each_table_pays_the_sum_and_what_was_charged_is_not_charged_again(desk):
+    asked = [desk.ask(Telling("a"), "visits"), desk.ask(Telling("b"), "visits"), desk.ask(Telling("c"), "staff")]
+    given = desk.pipeline.several(asked, "ann", "batch")
+    assert desk.spent() == [("staff/ann", HALF), ("visits/ann", Pure(1))]
+    assert [one.free for one in given] == [False, False, False]
+    assert [one.identity for one in given] == [one.identity for one in asked]
+    more = [*asked, desk.ask(Telling("d"), "visits")]
+    assert [one.free for one in desk.pipeline.several(more, "ann", "batch")] == [True, True, True, False]
+    assert len(desk.keys) == 2, "the batch of that key was paid for"
+
+
+def test_a_key_pays_for_one_thing_in_whatever_words(desk):
+    asked = desk.ask(Telling(act=secret), "visits")
+    with pytest.raises(Refused):
+        desk.pipeline.one(asked, "ann", "k")
+    said = replace(asked, text="in other words", method=Telling())
+    assert not desk.pipeline.one(said, "ann", "k").free
+    assert len(desk.keys) == 1
+    for other in (desk.ask(Telling("else"), "visits"), desk.ask(Telling(loss=Pure("0.4")), "visits")):
+        with pytest.raises(LedgerError, match="used for another charge"):
+            desk.pipeline.one(other, "ann", "k")
+    with pytest.raises(LedgerError, match="used for another charge"):
+        desk.pipeline.one(desk.ask(Telling("else"), "visits"), None, "k")
+    desk.ledger.set_limit("visits/ann", BUDGET, why="because")
+    assert len(desk.keys) == 1
+
+
+def test_what_a_ledger_says_of_a_charge_is_cut_and_ends_with_its_fingerprint(desk):
+    asked = replace(desk.ask(Telling(), "visits"), text="x" * 20_000)
+    desk.pipeline.one(asked, "ann", "k")
+    (entry,) = charges(desk)
+    text, _, named = entry.purpose.rpartition("\n")
+    assert text == "x" * 15_000
+    assert named == hashlib.sha256(asked.identity.encode()).hexdigest()
+
+
+def test_of_two_tables_neither_is_charged_if_one_cannot_pay(desk):
+    desk.pipeline.one(desk.ask(Telling(loss=Pure(3)), "visits"), None, "all of it")
+    with pytest.raises(BudgetExceeded, match="The budget of visits does not cover this"):
+        desk.pipeline.one(desk.ask(Telling("b"), "staff", "visits"), "ann", "k")
+    assert desk.spent() == [("visits", Pure(3))]
+    both = desk.ask(Telling("b"), "staff", "visits")
+    assert desk.pipeline.refuses([both], "ann")
+    assert not desk.pipeline.refuses([desk.ask(Telling("b"), "staff")], "ann")
+    assert desk.pipeline.refuses([desk.ask(Telling(n, Pure(2)), "staff") for n in "ab"], "ann"), "together"
+    assert not desk.pipeline.refuses([desk.ask(Telling(loss=Concentrated(9)), "staff")], "ann"), "another kind"
+    assert not desk.pipeline.refuses([], "ann")
+    assert desk.spent() == [("visits", Pure(3))]
+
+
+def test_what_was_charged_before_a_crash_is_no_reason_to_refuse_the_rest(desk):
+    """The first of two tables has nothing left because it was charged for this very question."""
+    asked = desk.ask(Telling(loss=Pure(3)), "staff", "visits")
+    charge = desk.ledger.charge
+
+    def dying(account, loss, **rest):
+        if account == "visits/ann":
+            raise SystemExit
+        return charge(account, loss, **rest)
+
+    desk.ledger.charge = dying
+    with pytest.raises(SystemExit):
+        desk.pipeline.one(asked, "ann", "k")
+    desk.ledger.charge = charge
+    desk.pipeline.one(asked, "ann", "k")
+    assert desk.spent() == [("staff/ann", Pure(3)), ("visits/ann", Pure(3))]
+
+
+def test_what_was_answered_and_to_whom_it_was_charged(desk):
+    asked = desk.ask(Telling(), "staff", "visits")
+    assert desk.pipeline.answered(asked) is None
+    assert not desk.pipeline.charged(asked, "ann")
+    desk.pipeline.one(asked, "ann", "k")
+    assert desk.pipeline.answered(asked).free
+    assert desk.pipeline.charged(asked, "ann")
+    assert not desk.pipeline.charged(asked, "bob")
+
+
+@pytest.mark.parametrize(
+    ("error", "draws", "lasting"),
+    [
+        (ZeroDivisionError, False, False),
+        (ZeroDivisionError, True, True),
+        (Refused, False, True),
+        (Unreachable, False, False),
+        (Unreachable, True, False),
+        (LoginFailed, True, False),
+    ],
+)
+def test_what_rows_limits_or_noise_made_fail_has_failed_for_good(desk, error, draws, lasting):
+    @dataclass(frozen=True)
+    class Failing(Telling):
+        def run(self, table, entropy):
+            if draws:
+                entropy.bytes(1)
+            raise error("why")
+
+    with pytest.raises(Refused, match="could not be answered; it was charged") as refusal:
+        desk.pipeline.one(desk.ask(Failing(), "visits"), "ann", "k")
+    assert "why" not in str(refusal.value)
+    assert (desk.ledger.find_line(SEAL + desk.ask(Failing(), "visits").identity) is not None) == lasting
+    if lasting:
+        with pytest.raises(Refused):
+            desk.pipeline.one(desk.ask(Telling(), "visits"), "ann", "k")
+    else:
+        assert desk.pipeline.one(desk.ask(Telling(), "visits"), "ann", "k").release.payload == "told"
+    assert len(desk.keys) == 1
+
+
+def test_a_method_without_a_loss_is_never_charged(desk):
+    with pytest.raises(NoPromise, match="telling promises no bound on a privacy loss"):
+        desk.pipeline.one(desk.ask(Telling(loss=None, act=secret), "visits"), "ann", "k")
+    assert desk.spent() == []
