@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from discreet.core.engine import Engine
 from discreet.core.kind import TYPES, Kind, Scalar
 from discreet.errors import DataError
 
@@ -215,6 +216,14 @@ def recast_table(data: pa.Table) -> pa.Table:
     schema = canonical(data.schema)
     columns = (_cast(data.column(i), data.schema.field(i), schema.field(i)) for i in range(len(schema)))
     return pa.Table.from_arrays(list(columns), schema=schema)
+
+
+def aggregates(engine: Engine, rows: exp.Query, figures: Sequence[exp.Expr]) -> list[Any]:
+    """Figures of all rows of a query, in one pass over them."""
+    if not figures:
+        return []
+    shown = [named(figure, f"c{place}") for place, figure in enumerate(figures)]
+    return [*engine.fetch(exp.select(*shown).from_(rows.subquery("t"))).to_pylist()[0].values()]
 
 
 def content_order(rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:

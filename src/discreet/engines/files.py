@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from sqlglot import exp
 
@@ -276,7 +276,7 @@ ROW = "discreet_row"
 def typed(engine: Engine, text: exp.Query, kinds: Mapping[str, Kind], what: str, *, numbered: bool) -> exp.Select:
     """The query that gives ``text``'s columns their kinds; an error that lists all that do not fit."""
     figures = [figure for name, kind in kinds.items() for figure in _figures(name, kind, numbered)]
-    answers = iter(_asked(engine, text, figures))
+    answers = iter(sql.aggregates(engine, text, figures))
     shown: list[exp.Expr] = []
     wrong = []
     for name, kind in kinds.items():
@@ -304,7 +304,7 @@ def guessed(engine: Engine, text: exp.Query, names: Iterable[str]) -> dict[str, 
     figures = [sql.count_if(_looks(sql.column(name), TYPES[kind].guess)) for name in names for kind in candidates]
     filled = [exp.Count(this=sql.column(name)) for name in names]
     fits = [sql.count_if(_misfit(sql.column(name), kind)) for name in names for kind in candidates]
-    answers = _asked(engine, text, [*figures, *filled, *fits])
+    answers = sql.aggregates(engine, text, [*figures, *filled, *fits])
     kinds, width = {}, len(candidates)
     for place, name in enumerate(names):
         here = slice(place * width, (place + 1) * width)
@@ -355,10 +355,3 @@ def _converted(name: str, kind: Kind, scale: int) -> exp.Expr:
 
 def _looks(value: exp.Column, pattern: str) -> exp.Expr:
     return exp.RegexpLike(this=value.copy(), expression=sql.literal(f"^({pattern})$"))
-
-
-def _asked(engine: Engine, text: exp.Query, figures: list[exp.Expr]) -> list[Any]:
-    if not figures:
-        return []
-    named = [sql.named(figure, f"c{place}") for place, figure in enumerate(figures)]
-    return list(engine.fetch(exp.select(*named).from_(text.subquery("text"))).to_pylist()[0].values())
