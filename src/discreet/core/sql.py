@@ -54,6 +54,18 @@ def sql_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> exp.DataType
     return exp.DataType(this=exp.DType[TYPES[kind].sql])
 
 
+def plain_text(value: exp.Expr, dialect: str) -> exp.Expr:
+    """A value as it is printed: texts that are equal are the same characters.
+
+    A column of PostgreSQL may hold others for equal, too (a collation that is not deterministic), and a cast to text
+    does not change that; its database's own collation never does.
+    """
+    text = exp.cast(value, exp.DType.TEXT)
+    return (
+        exp.Collate(this=text, expression=exp.to_identifier("default", quoted=True)) if dialect == "postgres" else text
+    )
+
+
 def literal(value: Scalar) -> exp.Expr:
     """A value as SQL, with its type, so that no engine has to guess."""
     if isinstance(value, bool):
@@ -192,16 +204,18 @@ def kind_of(type_: pa.DataType) -> Kind | None:
     )
 
 
+def precision(type_: Any) -> dict[str, Any]:
+    """What an Arrow type says beyond its kind: digits after the point of a decimal, whether a timestamp has a zone."""
+    return {"scale": type_.scale} if pa.types.is_decimal(type_) else {"zoned": getattr(type_, "tz", None) is not None}
+
+
 def canonical(schema: pa.Schema) -> pa.Schema:
     """``schema`` in the one type of each kind. What no kind holds stays as it is: the card decides if it matters."""
     fields = []
     for field in schema:
         kind = kind_of(field.type)
-        if kind is not None:
-            scale = field.type.scale if kind is Kind.DECIMAL else 0
-            zoned = kind is Kind.TIMESTAMP and getattr(field.type, "tz", None) is not None
-            field = field.with_type(arrow_type(kind, scale=scale, zoned=zoned))  # noqa: PLW2901
-        fields.append(pa.field(field.name, field.type))
+        type_ = field.type if kind is None else arrow_type(kind, **precision(field.type))
+        fields.append(pa.field(field.name, type_))
     return pa.schema(fields)
 
 

@@ -82,11 +82,9 @@ class DuckDB(Engine):
 
     @property
     def title(self) -> str:
-        """DuckDB and its version."""
         return f"DuckDB {duckdb.__version__}"
 
     def schema(self, query: exp.Query) -> pa.Schema:
-        """The columns ``query`` would give."""
         empty = exp.select("*").from_(query.subquery("q")).limit(0)
         return self.fetch(empty).schema
 
@@ -148,12 +146,10 @@ class DuckDB(Engine):
                     cursor.execute("PRAGMA enable_optimizer")
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
-        """The rows of ``query``, a batch at a time."""
         with _Translated():
             return recast(self._cursor().sql(query.sql(self.dialect)).to_arrow_reader())
 
     def store(self, name: str, query: exp.Query) -> None:
-        """Make a table of ``query``'s rows."""
         text = query.sql(self.dialect)
         self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
         self._stored[name] = text

@@ -103,7 +103,7 @@ def _open_parquet(path: Path, _: Mapping[str, Kind] | None, engine: DuckDB, name
         engine.run(f"CREATE VIEW {sql.table(name).sql('duckdb')} AS FROM read_parquet({_text(place)})")
         require_plain(engine.schema(exp.select("*").from_(sql.table(name))).names, path.name)
     except EngineError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _open_json(path: Path, kinds: Mapping[str, Kind] | None, engine: DuckDB, name: str) -> None:
@@ -131,10 +131,11 @@ def _open_json(path: Path, kinds: Mapping[str, Kind] | None, engine: DuckDB, nam
         finally:
             engine.run(f"DROP TABLE {sql.table(raw).sql('duckdb')}")
     except EngineError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: EngineError) -> DataError:
+def unreadable(path: Path, error: EngineError) -> DataError:
+    """Why a file could not be read, as its holder would say it."""
     return DataError(
         f"{path.name} could not be read: {error.message.partition(': ')[2]}",
         hint="The file is damaged or not what its name says; export it again.",
