@@ -299,6 +299,9 @@ def _as(kind: Kind | None, value: Any) -> Scalar:
     return scalar
 
 
+# -- hierarchies from tables of a card, and back
+
+
 def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarchy:
     """The hierarchy a card's table declares. Files it names are looked for in ``folder``."""
     name = table.get("type")
@@ -360,6 +363,8 @@ def _field_names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     required = tuple(one.name for one in declared if one.required)
     return required, tuple(one.name for one in declared if not one.required)
 
+
+# -- JSON schema of cards, for editors that complete and check TOML while it is typed
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}

@@ -125,6 +125,8 @@ def _mask(names: tuple[str, ...], chosen: tuple[str, ...]) -> int:
     return sum(1 << position for position, name in enumerate(names) if name not in chosen)
 
 
+# -- identifiers by their values
+
 _CODE = r"^[0-9A-Za-z/_#-]*[0-9][0-9A-Za-z/_#-]*$"
 """A text such as P00017, 2024/0815 or MRN-4711: a digit somewhere, and no blanks."""
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -251,6 +253,9 @@ def _counts(engine: Engine, relation: exp.Query, values: Sequence[exp.Expr]) -> 
     pairs = [(exp.Count(this=one), exp.Count(this=exp.Distinct(expressions=[one.copy()]))) for one in values]
     found = sql.aggregates(engine, relation, [figure for pair in pairs for figure in pair])
     return zip(found[::2], found[1::2], strict=True)
+
+
+# -- long text
 
 
 def long_texts(engine: Engine, relation: exp.Query, names: Collection[str]) -> tuple[str, ...]:

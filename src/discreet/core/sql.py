@@ -186,6 +186,9 @@ def joined(*parts: exp.Expr | str) -> exp.Expr:
     return whole
 
 
+# -- Arrow
+
+
 def arrow_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> pa.DataType:
     """The one Arrow type of a kind."""
     if kind is Kind.DECIMAL:

@@ -186,6 +186,9 @@ def count_name(names: Iterable[str]) -> str:
     return name
 
 
+# -- whether rows keep to their card
+
+
 @dataclass(frozen=True)
 class Violation:
     """A column, how many of its rows (or units) break the card and in what way, and a few of the values."""

@@ -237,6 +237,8 @@ def _outside(value: exp.Expr, first: dt.date, last: dt.date) -> exp.Expr:
     return exp.not_(exp.Between(this=value, low=sql.literal(first), high=sql.literal(last)))
 
 
+# -- which rows of a unit are kept
+
 ANY_ORDER = "SET preserve_insertion_order = false"
 """For a statement of DuckDB's after it: rows need not come out in the order they are read in."""
 _PLACE, _HASH, _UNIT = "discreet_place", "discreet_hash", "discreet_unit"

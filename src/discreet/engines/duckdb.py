@@ -244,6 +244,8 @@ def _release(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
     shutil.rmtree(spill, ignore_errors=True)
 
 
+# -- rows in memory, as small numbers
+
 _NOT_COMPARED = (pa.types.is_unsigned_integer, pa.types.is_date64)
 """Types of listable kinds whose values may be equal in SQL and not here, or the other way round."""
 

@@ -146,6 +146,8 @@ def _text(path: Path) -> str:
     return sql.text(str(path), "duckdb")
 
 
+# -- CSV
+
 _DELIMITERS = ",;\t|"
 _NUMBER = r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?"
 
@@ -248,6 +250,9 @@ def _not_utf8(path: Path, place: str | None = None) -> DataError:
     )
 
 
+# -- column names
+
+
 def require_plain(names: Sequence[str], what: str) -> None:
     """Raise an error unless every column has a name and no two have the same one (case does not count)."""
     empty = [str(position) for position, name in enumerate(names, 1) if not name.strip()]
@@ -267,6 +272,8 @@ def require_plain(names: Sequence[str], what: str) -> None:
             hint="SQL does not tell upper and lower case apart; rename one of each.",
         )
 
+
+# -- text into typed columns
 
 _TRUE = ("true", "t", "yes", "1")
 _LARGEST = "1.7976931348623157e308"

@@ -327,6 +327,9 @@ def _sql_type(field: pa.Field[Any]) -> str:
     return sql_type(kind, **precision(field.type)).sql("postgres")
 
 
+# -- attempts
+
+
 def with_functions(connection: psycopg.Connection[Any], query: exp.Query) -> exp.Query:
     """The query with its attempts as calls of functions, which are gone with the connection."""
     made: dict[str, exp.Expr] = {}
