@@ -60,3 +60,9 @@ def test_noise_is_reported_by_its_own_distribution() -> None:
 def test_a_loss_without_a_distribution_is_refused(loss: Concentrated | Renyi) -> None:
     with pytest.raises(NoPromise, match="does not determine"):
         batch_epsilon([loss], "1e-6")
+
+
+def test_noise_is_for_one_unit_unless_it_is_said() -> None:
+    assert (LaplaceNoise(Fraction(2)).sensitivity, GaussianNoise(Fraction(2)).sensitivity) == (1, 1)
+    assert batch_epsilon([LaplaceNoise(Fraction(4), 2)], 0) == pytest.approx(0.5, abs=2e-4)
+    assert batch_epsilon([Pure("0.5"), Pure("0.25"), Pure("0.25")], 0) == pytest.approx(1, abs=4e-4)

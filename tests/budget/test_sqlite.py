@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 from tests.budget.homes import nursery
 
-from discreet.budget.opening import create_ledger, open_ledger
+from discreet.budget import sqlite
+from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
-from discreet.budget.witness import Witness
+from discreet.budget.store import Witness
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, NotFound, Unsound
 
@@ -127,7 +128,7 @@ def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None
 import resource, sys
 sys.path[:] = {sys.path!r}
 from discreet.budget.sqlite import open_sqlite
-from discreet.budget.witness import Witness
+from discreet.budget.store import Witness
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError
 with open_sqlite({str(path)!r}) as ledger:
@@ -327,3 +328,90 @@ MOUNTS = """\
 )
 def test_network_file_systems_are_told_from_others(folder: str, kind: str) -> None:
     assert file_system(Path(folder), MOUNTS) == kind
+
+
+def test_whoever_waits_too_long_for_a_turn_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_PATIENCE", 0.05)
+    refusal = pytest.raises(LedgerError, match="for 0 seconds, and nothing was written")
+    with open_sqlite(path) as one, open_sqlite(path) as other, one._store.writing(), refusal:
+        other.charge("t", Pure(1), key="k", what="")
+    with open_sqlite(path) as again:
+        assert again.account("t").spent == Pure(0)
+
+
+def test_a_ledger_that_was_brought_to_another_format_meanwhile_is_not_written(path: Path) -> None:
+    with open_sqlite(path) as ledger:
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA user_version = 2")
+        connection.close()
+        with pytest.raises(LedgerError, match="another format while this process had it open"):
+            ledger.charge("t", Pure(1), key="k", what="")
+        assert ledger.account("t").spent == Pure(0)
+
+
+def test_a_newer_ledger_says_which_discreet_reads_it(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 3")
+        connection.execute("CREATE TABLE formats (number integer PRIMARY KEY, discreet text NOT NULL)")
+        connection.execute("INSERT INTO formats VALUES (2, '1.2'), (3, '7.8')")
+    connection.close()
+    with pytest.raises(LedgerError, match="format 3") as error:
+        open_sqlite(path)
+    assert error.value.hint == "Install discreet 7.8 or later."
+
+
+def test_a_closed_ledger_is_not_read(path: Path) -> None:
+    ledger = open_sqlite(path)
+    ledger.close()
+    for read in (lambda: ledger.account("t"), lambda: list(ledger.lines()), ledger.verify):
+        with pytest.raises(LedgerError, match="closed"):
+            read()
+
+
+def test_readers_cannot_write(path: Path) -> None:
+    with open_sqlite(path) as ledger, ledger._store.reading() as session:
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            session.run("DELETE FROM accounts", [()])
+        assert ledger._store.problems(session) == []
+
+
+def test_the_lock_of_a_file_that_is_no_ledger_goes_and_others_stay(tmp_path: Path) -> None:
+    text, lock = tmp_path / "text", tmp_path / "text-lock"
+    text.write_text("no ledger " * 100)
+    with pytest.raises(LedgerError):
+        open_sqlite(text)
+    assert not lock.exists()
+    lock.touch()
+    with pytest.raises(LedgerError):
+        open_sqlite(text)
+    assert lock.exists()
+
+
+def test_the_last_of_two_mounts_on_one_place_counts() -> None:
+    mounts = MOUNTS + "33 22 0:43 / /home rw - tmpfs tmpfs rw\n"
+    assert file_system(Path("/home/ann"), mounts) == "tmpfs"
+    assert file_system(Path("/home/my disk"), mounts) == "xfs"
+
+
+def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "file_system", lambda folder, mounts: "nfs4")
+    with pytest.raises(LedgerError, match=r"network file system \(nfs4\)"):
+        create_sqlite(tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("mine", "here", "count", "refused"),
+    [(False, True, 1, True), (True, True, 1, False), (False, False, 1, False), (False, True, 0, False)],
+)
+def test_only_a_ledger_that_a_parent_has_open_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch, mine: bool, here: bool, count: int, refused: bool
+) -> None:
+    holder = os.getpid() + (not mine), path.resolve() if here else path.with_name("another")
+    monkeypatch.setattr(sqlite, "_HELD", sqlite.Counter({holder: count}))
+    if refused:
+        with pytest.raises(LedgerError, match="was open when this process was forked"):
+            open_sqlite(path)
+    else:
+        open_sqlite(path).close()
+        assert sqlite._HELD[os.getpid(), path.resolve()] == (count if mine and here else 0)

@@ -7,7 +7,7 @@ import pytest
 from tests.combine.parties import PAY, prepared, together
 from tests.loops import run as in_loop
 
-from discreet.budget.opening import create_ledger
+from discreet.budget.ledger import create_ledger
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.errors import Aborted, BadInput, BudgetExceeded, Damaged, DataError, NotDeclared, NotFound, Refused

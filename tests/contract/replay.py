@@ -31,12 +31,9 @@ from discreet.core.release import Release, Rows, write_rows
 from discreet.core.table import Table
 from discreet.noise.additive import Additive
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Exponential
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.noisy_max import NoisyMax
-from discreet.noise.permute_and_flip import PermuteAndFlip
-from discreet.noise.selection import Selection
+from discreet.noise.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
 from discreet.verbs.publish import safepub
 from discreet.verbs.publish.safepub import SafePub
 

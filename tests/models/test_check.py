@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
-from discreet.models.check import cells, check
+from discreet.models.check import by_size, cells, check
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity
-from discreet.models.picture import by_size
 from discreet.samples import got, inpatient
 
 COARSE = {"zip": 2, "age": 1, "nationality": 1}

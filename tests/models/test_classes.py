@@ -182,3 +182,55 @@ def test_the_verdict_is_the_same_on_every_engine(engine):
     assert (diverse.holds, diverse.figure, diverse.worst) == (False, 1, {"age": 24, "city": None, "n": None})
     assert close.figure == pytest.approx(0.125)  # NULL ranks after 1.5: of (0.5, NULL) a quarter is moved by one of two
     assert (mapped.holds, mapped.exposed) == (False, 4)
+
+
+def test_the_declared_order_counts_whatever_the_alphabet_says():
+    values = pa.array(["a", "b", "c", None, "d"])
+    for order in (("c", "b", "a"), ("b", "a", "c"), ("b", "c", "a")):
+        listed = Column("x", Kind.TEXT, categories=order)
+        assert domain_of(listed, values).to_pylist() == [*order, "d", None]
+
+
+@pytest.mark.parametrize(
+    "numbers", [[], [0], [5, 5, 5], [3, 0, 3, 1, 0], [2**61, 0, 2**61, 7], [2**60, 2**60 + 1, 2**60]]
+)
+def test_numbers_are_grouped_in_order_and_equal_ones_as_they_come(numbers):
+    """Also where numbers are so large that their places do not fit beside them."""
+    order, starts = module._grouped(np.array(numbers, dtype=np.int64))
+    assert order.tolist() == sorted(range(len(numbers)), key=lambda place: numbers[place])
+    assert starts.tolist() == [sorted(numbers).index(number) for number in sorted(set(numbers))]
+
+
+def test_keys_are_found_among_labels():
+    labels = pa.table({"a": [1, 2, None], "b": ["x", "y", "z"]})
+    keys = pa.table({"a": [None, 2, 1, 9, 2], "b": ["z", "y", "x", "z", "x"]})
+    assert module._places(keys, labels).tolist() == [2, 1, 0, -1, -1]
+    assert module._places(keys.slice(0, 0), labels).tolist() == []
+    assert (module._places(keys, labels.slice(0, 0)) < 0).all()
+    encoded = labels.set_column(1, "b", labels.column("b").dictionary_encode())
+    assert module._places(keys, encoded).tolist() == [2, 1, 0, -1, -1]
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 2**62])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_rows_get_a_number_each_however_many_combinations_there_are(monkeypatch, most, ordered):
+    monkeypatch.setattr(module, "_MOST", most)
+    rows = [(b, a, c) for a in ("y", "x", None) for b in (2, 1) for c in (True, False)] * 2
+    keys = pa.table({name: pa.array(values) for name, values in zip("abc", zip(*rows, strict=True), strict=True)})
+    numbers = module._numbers(keys, ordered)
+    assert len(set(numbers.tolist())) == len(set(rows))
+    assert len({(number, row) for number, row in zip(numbers.tolist(), rows, strict=True)}) == len(set(rows))
+    if ordered:
+        by_number = [row for _, row in sorted(zip(numbers.tolist(), rows, strict=True), key=lambda pair: pair[0])]
+        assert by_number == sorted(rows, key=lambda row: [(value is None, value) for value in row])
+
+
+def test_suppressed_classes_leave_the_others_as_they_were():
+    found = classes_of(table(SAMPLE * 2 + PEOPLE[:2]), sensitive=["illness"], population=table(PEOPLE * 3))
+    kept = np.array([found.sizes[place] != 4 for place in range(len(found.sizes))])
+    left = found.keeping(kept)
+    assert left.sizes.tolist() == found.sizes[kept].tolist()
+    assert left.rows == found.rows - 4 * int((~kept).sum())
+    there = {tuple(row.values()) for row in left.labels.to_pylist()}
+    assert counted(left, "illness") == {key: n for key, n in counted(found, "illness").items() if key[0] in there}
+    assert left.outside == found.outside + int(found.people()[~kept].sum())

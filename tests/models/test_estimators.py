@@ -1,14 +1,15 @@
 """Estimators of uniqueness against their definitions, computed in other ways, and against a known population."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import gammaln
 from scipy.special import psi as scipy_digamma
-from scipy.stats import hypergeom
+from scipy.stats import binom, hypergeom
 from tests.models import plain
 
 from discreet.core.card import Card, Column, Role
@@ -19,8 +20,11 @@ from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.models.check import check
 from discreet.models.estimators import (
+    Estimates,
     _classes_of_population,
     _expected,
+    _falling_root,
+    _one_drawn,
     _pitman_law,
     _shape,
     dankar,
@@ -207,3 +211,143 @@ def test_a_release_says_that_it_is_estimated_and_how_far_estimates_differ():
     assert both.statement.evidence is Evidence.ESTIMATED
     assert "disagree" in str(check(table, low & KAnonymity(1)))
     assert publish(table, Generalize(levels={"v": 0}), KAnonymity(1)).statement.evidence is Evidence.CHECKED
+
+
+@pytest.mark.parametrize(("sizes", "people"), SAMPLES)
+def test_the_classes_of_the_population_are_counted_by_haas_and_stokes(sizes, people):
+    """Their formula as they write it: (1 - q)^i ((1 + q)^i - 1) for (1 - q²)^i - (1 - q)^i, in rationals."""
+    q = Fraction(sum(s * m for s, m in sizes.items()), people)
+    first = sum(m * i * q * q * (1 - q * q) ** (i - 1) for i, m in sizes.items())
+    second = sum(m * (1 - q) ** i * ((1 + q) ** i - 1) for i, m in sizes.items())
+    third = sum(m * (1 - q) ** i for i, m in sizes.items()) / sum(
+        m * i * q * (1 - q) ** (i - 1) for i, m in sizes.items()
+    )
+    wanted = sum(sizes.values()) + sizes[1] * first / second * third**2
+    assert _classes_of_population(sizes, float(q)) == pytest.approx(float(wanted), rel=1e-9)
+
+
+def expected_seen(a, b, drawn, wanted):
+    """How many of a class are seen, exactly ``wanted``, by the sum over all sizes of a class."""
+    more = np.arange(60_000)
+    chance = np.exp(gammaln(a + more) - gammaln(a) - gammaln(more + 1) + a * math.log(b) + more * math.log1p(-b))
+    return float((chance * binom(more + 1, drawn).pmf(wanted)).sum())
+
+
+@pytest.mark.parametrize("b", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("drawn", [0.05, 0.4])
+def test_the_shape_gives_the_ratio_of_pairs_to_uniques(b, drawn):
+    a = _shape(b, drawn, 0.4)
+    assert a > 0
+    assert expected_seen(a, b, drawn, 2) / expected_seen(a, b, drawn, 1) == pytest.approx(0.4, rel=1e-6)
+
+
+@pytest.mark.parametrize(("sizes", "people"), SAMPLES[:2])
+def test_the_negative_binomial_estimate_is_at_the_root_of_its_equation(sizes, people):
+    drawn, ratio = sum(s * m for s, m in sizes.items()) / people, sizes[2] / sizes[1]
+    classes = _classes_of_population(sizes, drawn)
+
+    def over(b):
+        return classes * expected_seen(_shape(b, drawn, ratio), b, drawn, 1) - sizes[1]
+
+    root = brentq(over, 0.005, 0.995)
+    wanted = classes * root ** _shape(root, drawn, ratio)
+    assert slide_negative_binomial(sizes, people) == pytest.approx(wanted, rel=1e-4)
+
+
+@pytest.mark.parametrize(("sizes", "people"), SAMPLES)
+def test_the_fitted_law_is_where_the_likelihood_is_flat(sizes, people):
+    rows, classes = sum(s * m for s, m in sizes.items()), sum(sizes.values())
+
+    def likelihood(alpha, theta):
+        found = np.log(theta + np.arange(1, classes) * alpha).sum() - (gammaln(theta + rows) - gammaln(theta + 1))
+        return found + sum(m * (gammaln(s - alpha) - gammaln(1 - alpha)) for s, m in sizes.items())
+
+    alpha, theta = _pitman_law(tuple(sorted(sizes.items())))
+    if not 1e-3 < alpha < 0.999:
+        return
+    step = 1e-5
+    curve = (
+        abs(likelihood(alpha + step, theta) - 2 * likelihood(alpha, theta) + likelihood(alpha - step, theta)) / step**2
+    )
+    slope = (likelihood(alpha + step, theta) - likelihood(alpha - step, theta)) / (2 * step)
+    assert abs(slope) < curve * 1e-4
+    along = theta * 1e-5
+    assert likelihood(alpha, theta) >= max(
+        likelihood(alpha, theta + 1e3 * along), likelihood(alpha, theta - 1e3 * along)
+    )
+
+
+@pytest.mark.parametrize(("size", "people"), [(1, 9), (2, 9), (5, 9), (9, 9), (3, 200)])
+def test_the_expected_classes_are_pitmans(size, people):
+    """Factor by factor: C(N, i) (1 - α)…(i - 1 - α) (θ + α)…(θ + α + N - i - 1) / ((θ + 1)…(θ + N - 1))."""
+    alpha, theta = 0.3, 2.5
+    wanted = math.comb(people, size) * math.prod(k - alpha for k in range(1, size))
+    for k in range(people - 1):
+        wanted /= theta + 1 + k
+        if k < people - size:
+            wanted *= theta + alpha + k
+    assert _expected(size, people, alpha, theta) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_law_is_taken_to_fit_where_there_is_nothing_to_compare():
+    assert pitman_fits({2: 5, 3: 9})
+    assert pitman_fits({1: 7})
+    assert not pitman_fits({1: 1000, 100: 90})
+
+
+def test_a_fit_is_within_four_deviations():
+    """Classes of one to five rows, as many as the fitted law expects: then some more of three rows than it allows."""
+    sizes = SAMPLES[1][0]
+    rows = sum(s * m for s, m in sizes.items())
+    law = _pitman_law(tuple(sorted(sizes.items())))
+    off = [abs(sizes.get(s, 0) - (e := _expected(s, rows, *law))) / math.sqrt(max(e, 1)) for s in range(1, 6)]
+    assert pitman_fits(sizes) == (max(off) <= 4)
+    for many in range(20, 140, 5):
+        other = {1: 500, 2: 100, 3: 40, 4: many, 10: 20}
+        rows = sum(s * m for s, m in other.items())
+        law = _pitman_law(tuple(sorted(other.items())))
+        off = [abs(other.get(s, 0) - (e := _expected(s, rows, *law))) / math.sqrt(max(e, 1)) for s in range(1, 6)]
+        assert pitman_fits(other) == (max(off) <= 4)
+
+
+def test_the_rule_takes_pitman_up_to_a_tenth_exactly():
+    sizes = {1: 6, 2: 2}
+    assert dankar(sizes, 100) == pitman(sizes, 100)
+    assert dankar(sizes, 99) == min(zayatz(sizes, 99), slide_negative_binomial(sizes, 99))
+    assert dankar(sizes, 99) != pitman(sizes, 99)
+
+
+def test_estimates_are_shares_of_the_people():
+    sizes, people = SAMPLES[0]
+    said = estimates(sizes, people)
+    assert said.shares["zayatz"] == pytest.approx(zayatz(sizes, people) / people)
+    assert said.alone == pytest.approx(30 / sum(s * m for s, m in sizes.items()))
+    assert said.range == (min(said.shares.values()), max(said.shares.values()))
+    assert estimates({}, 5).alone == 0
+    assert set(estimates({1: 4}, 4000).shares.values()) == {1.0}
+    assert estimates({1: 9, 5: 1}, 40).unfit[-1] == "snb"
+    assert "snb" not in estimates({1: 9, 5: 1}, 40).shares
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [(0.1, 0.2, 0), (0.1, 0.21, 1), (0.1, 0.1, 0)])
+def test_estimators_disagree_beyond_a_factor_of_two(low, high, said):
+    found = Estimates({"a": low, "b": high}, 0.5, ())
+    assert len(found.warnings) == said
+    assert found.largest == high
+    assert Estimates({"a": low}, 0.5, ("b",)).largest == 0.5
+    assert Estimates({"a": low}, 0.05, ("b",)).largest == low
+    assert Estimates({"a": low}, 0.5, ("b", "c")).warnings[0].startswith("The rows do not fit the law behind b and c")
+
+
+def test_of_a_class_exactly_one_is_drawn():
+    for size, rows, people in ((1, 3, 10), (2, 3, 10), (5, 3, 10), (8, 3, 10), (9, 3, 10), (4, 10, 10)):
+        assert _one_drawn(size, rows, people) == pytest.approx(hypergeom(people, size, rows).pmf(1), abs=1e-15)
+    assert _one_drawn(200_000, 500_000, 1_000_000) == 0.0
+
+
+@pytest.mark.parametrize("root", [0.1, 1.0, 2.9])
+def test_a_falling_root_is_found_to_the_last_digit(root):
+    assert _falling_root(lambda x: root - x, 0.0, 3.0) == pytest.approx(root, abs=1e-12)
+    assert _falling_root(lambda x: 1.0, 0.0, 3.0) == pytest.approx(3.0)
+    assert _falling_root(lambda x: -1.0, 0.0, 3.0) == pytest.approx(0.0, abs=1e-12)
+    assert _falling_root(lambda x: 1.0, 5.0, 5.0) == 5.0

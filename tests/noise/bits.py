@@ -6,8 +6,9 @@ import heapq
 import io
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -58,6 +59,52 @@ def check_law(
         assert p - rest - 1e-9 <= found.get(outcome, 0) <= p + 1e-9, outcome
 
 
+def exact_law(draw: Callable[[Entropy], T], *, choices: int) -> dict[T, Fraction]:
+    """The exact probability of each outcome, by all paths of at most so many choices; longer paths are left out."""
+    found: dict[T, Fraction] = defaultdict(Fraction)
+    paths: list[tuple[Fraction, list[int]]] = [(Fraction(1), [])]
+    while paths:
+        weight, path = paths.pop()
+        try:
+            found[draw(_ExactPath(path))] += weight
+        except _Fork as fork:
+            if len(path) < choices:
+                paths += [(weight * p, [*path, choice]) for choice, p in enumerate(fork.ways) if p]
+    return found
+
+
+class Heads(Entropy):
+    """Coins that all fall heads; ``chance`` is e**-``exponent`` times ``factor``, the probability of that."""
+
+    __slots__ = ("exponent", "factor", "script")
+
+    def __init__(self, *script: int) -> None:
+        self.script = list(script)
+        self.factor, self.exponent = Fraction(1), Fraction(0)
+
+    def bits(self, count: int) -> int:
+        """The next number of the script, which must have so many bits."""
+        drawn = self.script.pop(0)
+        assert 0 <= drawn < 1 << count
+        return drawn
+
+    def below(self, n: int) -> int:
+        """The next number of the script, which must be below n."""
+        drawn = self.script.pop(0)
+        assert 0 <= drawn < n
+        return drawn
+
+    def flip_ratio(self, a: int, b: int) -> bool:
+        """Heads."""
+        self.factor *= Fraction(a, b)
+        return True
+
+    def flip_exp_ratio(self, a: int, b: int) -> bool:
+        """Heads."""
+        self.exponent += Fraction(a, b)
+        return True
+
+
 def _followed(draw: Callable[[Entropy], T], rest: float, kind: type[_Path]) -> dict[T, float]:
     found: dict[T, float] = defaultdict(float)
     paths: list[tuple[float, list[int]]] = [(-1.0, [])]
@@ -76,7 +123,7 @@ def _followed(draw: Callable[[Entropy], T], rest: float, kind: type[_Path]) -> d
 
 
 class _Fork(Exception):
-    def __init__(self, ways: list[float]) -> None:
+    def __init__(self, ways: Sequence[Any]) -> None:
         self.ways = ways
 
 
@@ -106,3 +153,12 @@ class _Path(Entropy):
 class _CoinPath(_Path):
     def flip_exp_ratio(self, a: int, b: int) -> bool:
         return self._heads(math.exp(-a / b))
+
+
+class _ExactPath(_Path):
+    def below(self, n: int) -> int:
+        return 0 if n == 1 else self._choose([Fraction(1, n)] * n)  # type: ignore[list-item]
+
+    def flip_ratio(self, a: int, b: int) -> bool:
+        p = Fraction(min(a, b), b)
+        return self._choose([1 - p, p]) == 1 if 0 < p < 1 else p == 1  # type: ignore[list-item]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.noise.bits import Repeatable, check_law
+from tests.noise.bits import FixedBits, Repeatable, check_law
 from tests.noise.laws import NOISES, distribution
 
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput
+from discreet.noise import staircase as module
 from discreet.noise.additive import LARGEST_SUM, Additive
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
@@ -174,3 +177,90 @@ def test_wrong_steps_and_betas_are_refused() -> None:
 def test_a_staircase_has_less_error_than_laplace_at_a_generous_epsilon() -> None:
     loss, sensitivity = Pure(5), 100
     assert Staircase.for_loss(loss, sensitivity).variance < DiscreteLaplace.for_loss(loss, sensitivity).variance / 2
+
+
+DIGITS = Context(prec=80)
+
+
+def exp_minus(x: Fraction) -> Decimal:
+    return DIGITS.exp(-DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator)))
+
+
+def is_rounded_up(found: Fraction, true: Decimal) -> bool:
+    return Fraction(true) * (1 - Fraction(1, 10**50)) <= found <= Fraction(true) * (1 + Fraction(1, 10**9))
+
+
+@pytest.fixture(autouse=True)
+def eighty_digits() -> Iterator[None]:
+    with localcontext(DIGITS):
+        yield
+
+
+@pytest.mark.parametrize("t", [0, 1, 2, 5, 11, 40])
+def test_tails_are_rounded_up_by_a_hair(t: int) -> None:
+    """To eighty digits by the definition: never below, and above in the last places alone."""
+    for scale in ("1", "7/3", "40"):
+        q, far = exp_minus(1 / Fraction(scale)), exp_minus((t + 1) / Fraction(scale))
+        assert is_rounded_up(DiscreteLaplace(scale).tail(t), DIGITS.divide(2 * far, 1 + q))
+    for epsilon, width, tread in (("1/2", 5, 2), (2, 10, 3), (1, 1, 1), ("1/3", 4, 4)):
+        noise = Staircase(epsilon, width, tread)
+        b = exp_minus(noise.epsilon)
+        inside = sum(DIGITS.power(b, (abs(x) + width - tread) // width) for x in range(-t, t + 1))
+        total = DIGITS.divide(2 * (tread + b * (width - tread)), 1 - b) - 1
+        assert is_rounded_up(noise.tail(t), DIGITS.subtract(1, DIGITS.divide(inside, total)))
+
+
+@pytest.mark.parametrize("sigma_squared", [1, 50, 5000])
+def test_the_tail_of_a_gaussian_far_out_is_a_bound(sigma_squared: int) -> None:
+    t = math.isqrt(1200 * sigma_squared) + 1
+    assert is_rounded_up(DiscreteGaussian(sigma_squared).tail(t), exp_minus(Fraction(t * t, 2 * sigma_squared)))
+
+
+def test_one_unit_changes_a_figure_by_one_unless_it_is_said() -> None:
+    assert DiscreteLaplace(3).loss() == Pure("1/3")
+    assert DiscreteLaplace.for_loss(Pure("1/3")) == DiscreteLaplace(3)
+    assert DiscreteGaussian(3).loss() == Concentrated("1/6")
+    assert DiscreteGaussian.for_loss(Concentrated("1/6")) == DiscreteGaussian(3)
+    assert Staircase("1/3", 1).loss() == Pure("1/3")
+    assert Staircase("1/3", 7).loss(7) == Staircase("1/3", 7).loss() == Pure("1/3")
+    assert Staircase("1/3", 7).loss(8) == Pure("2/3")
+    assert Staircase.for_loss(Pure(1)) == Staircase(1, 1)
+
+
+@pytest.mark.parametrize(("epsilon", "width"), [(1, 1), (1, 2), ("1/10", 100), (2, 100), (20, 100), (5, 7), (3, 40)])
+def test_the_tread_is_the_best_one_rounded(epsilon: str | int, width: int) -> None:
+    best = width / (1 + math.exp(Fraction(epsilon) / 2))
+    assert Staircase(epsilon, width).tread == max(1, round(best))
+    assert Staircase(epsilon, width, width).tread == width
+
+
+def test_a_staircase_in_arrays_is_put_together_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Place and widths add up; past the tread it takes a second draw above zero, and minus zero is dropped."""
+    place = np.array([0, 0, 2, 3, 3, 4, 1, 0])
+    widths, again = np.array([0, 0, 1, 2, 2, 0, 2**62, 3]), np.array([0, 0, 0, 0, 1, 2, 0, 0])
+    negative = np.array([False, True, True, False, False, True, False, True])
+    geometrics = [widths, again]
+
+    class Chosen(FixedBits):
+        def many_below(self, n: int, count: int) -> np.ndarray:
+            assert (n, count) == (5, 8)
+            return place
+
+        def coins(self, count: int) -> np.ndarray:
+            return negative
+
+    def drawn(scale: Fraction, count: int, entropy: object) -> np.ndarray:
+        assert (scale, count) == (2, 8)
+        return geometrics.pop(0)
+
+    monkeypatch.setattr(module, "geometrics", drawn)
+    most = 5 * (2**62 // 5 - 1) + 1
+    assert Staircase("1/2", 5, 3)._batch(8, Chosen(b"")).tolist() == [0, -7, 13, -4, most, -15]
+
+
+def test_noise_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = DiscreteLaplace(1)
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, entropy: 5)
+    monkeypatch.setattr(DiscreteLaplace, "draws", lambda self, count, entropy: np.arange(count))
+    assert noise.add(100) == 105
+    assert noise.add_all(np.array([[10, 20], [30, 40]])).tolist() == [[10, 21], [32, 43]]

@@ -81,3 +81,35 @@ def test_a_single_draw_has_its_own_tail_and_none_has_no_error() -> None:
     noise = DiscreteLaplace(3)
     assert sum_error(noise, [0, -2, 0], BETA) == 2 * noise.error(BETA)
     assert sum_error(noise, [0, 0], BETA) == weighted_error([], BETA) == 0
+
+
+def by_definition(draws: list[Weighted], beta: float) -> float:
+    """Chernoff's bound at 24 places of where the moments are finite, term by term."""
+    terms = [
+        (one.noise, abs(size), times)
+        for one in draws
+        for size, times in zip(one.sizes.tolist(), one.times.tolist(), strict=True)
+    ]
+    laplace = [(noise.variance, size, many) for noise, size, many in terms if isinstance(noise, DiscreteLaplace)]
+    normal = sum(noise.variance * size**2 * many for noise, size, many in terms if isinstance(noise, DiscreteGaussian))
+    furthest = min(math.acosh(1 + 1 / variance) / size for variance, size, _ in laplace)
+    bounds = []
+    for step in range(1, 25):
+        t = furthest * step / 25
+        moments = [-many * math.log(1 - variance * (math.cosh(t * size) - 1)) for variance, size, many in laplace]
+        bounds.append((math.log(2 / beta) + normal * t * t / 2 + math.fsum(moments)) / t)
+    return min(bounds)
+
+
+@pytest.mark.parametrize("beta", [0.05, 1e-3])
+def test_the_bound_is_chernoffs_at_the_best_of_24_places(beta: float) -> None:
+    laplace = Weighted(DiscreteLaplace(2), np.array([1.0, -3.0]), np.array([4.0, 1.0]))
+    other = Weighted(DiscreteLaplace("1/2"), np.array([0.5]), np.array([7.0]))
+    normal = Weighted(DiscreteGaussian(9), np.array([2.0, 1.0]), np.array([1.0, 5.0]))
+    for draws in ([laplace], [laplace, other], [laplace, normal, other], [other, normal]):
+        assert weighted_error(draws, beta) == pytest.approx(by_definition(draws, beta), rel=1e-9)
+    assert weighted_error([normal], beta) == pytest.approx(math.sqrt(2 * math.log(2 / beta) * 9 * (4 + 5)))
+    single = Weighted(DiscreteGaussian(9), np.array([-2.0]), np.array([1.0]))
+    assert weighted_error([single], beta) == 2 * DiscreteGaussian(9).error(beta)
+    twice = Weighted(DiscreteGaussian(9), np.array([-2.0]), np.array([2.0]))
+    assert weighted_error([twice], beta) == pytest.approx(math.sqrt(2 * math.log(2 / beta) * 72))

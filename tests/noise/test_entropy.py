@@ -15,7 +15,7 @@ import pytest
 from tests.noise.bits import FixedBits
 
 from discreet.errors import BadInput
-from discreet.noise.entropy import SYSTEM, Entropy, token
+from discreet.noise.entropy import SYSTEM, Entropy, Watched, token
 
 ALL_BYTES = bytes(range(256))
 
@@ -134,3 +134,41 @@ def test_tokens_are_plain_text_as_long_as_asked_and_never_the_same() -> None:
     assert len(made) == 1000
     assert all(re.fullmatch("[A-Za-z0-9_-]{43}", one) for one in made)
     assert len(token(3)) == 4
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 16, 17, 64])
+def test_bits_are_the_top_ones_of_as_many_bytes_as_it_takes(count: int) -> None:
+    whole = -(-count // 8)
+    for given in (bytes(whole), b"\xff" * whole, bytes(range(1, whole + 1))):
+        bits = FixedBits(given)
+        assert bits.bits(count) == int.from_bytes(given, "little") >> (8 * whole - count)
+        assert not bits.left
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 16])
+def test_coins_take_a_bit_each(count: int) -> None:
+    bits = FixedBits(bytes([0b10110001, 0b01000000])[: -(-count // 8)])
+    assert bits.coins(count).tolist() == [bit == "1" for bit in "1011000101000000"[:count]]
+    assert not bits.left
+
+
+def test_a_number_is_compared_bit_by_bit_until_it_is_told() -> None:
+    """The first bits of a third are 01 01 …: below it, above it, and on it, where the bits that follow tell."""
+    third, following = Fraction(1, 3), 2**64 // 3
+    assert FixedBits(b"").falls_below(third, 0, 2)
+    assert not FixedBits(b"").falls_below(third, 2, 2)
+    for offset, below in ((-1, True), (1, False)):
+        assert FixedBits((following + offset).to_bytes(8, "little")).falls_below(third, 1, 2) is below
+    assert FixedBits(b"").falls_below(Fraction(1, 4), 0, 2)
+    assert not FixedBits(b"").falls_below(Fraction(1, 4), 1, 2)
+    assert FixedBits(b"").falls_below(Fraction(1), 3, 2)
+    assert not FixedBits(b"").falls_below(Fraction(0), 0, 2)
+
+
+def test_watched_bits_tell_whether_any_were_drawn() -> None:
+    watched = Watched()
+    assert not watched.drawn
+    watched.below(1)
+    assert not watched.drawn
+    watched.below(2)
+    assert watched.drawn

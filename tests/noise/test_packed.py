@@ -10,7 +10,7 @@ from scipy import stats
 from tests.noise.bits import FixedBits, Repeatable
 
 from discreet.errors import BadInput
-from discreet.noise.packed import DIGITS, packed_flips
+from discreet.noise.packed import DIGITS, _fill, packed_flips
 
 ALL = (1 << 64) - 1
 
@@ -56,3 +56,16 @@ def test_many_words_have_the_chance_of_one(chance: Fraction) -> None:
 def test_a_chance_is_one_that_can_be_flipped(wrong: Fraction) -> None:
     with pytest.raises(BadInput, match="multiple of"):
         packed_flips(wrong, 1)
+
+
+def test_coins_are_put_where_they_belong_and_nowhere_else() -> None:
+    """From a place on, to the end of the array, though there are words left; and as far as the words last."""
+    buffer = np.full(6, 7, dtype=np.uint64)
+    random = np.zeros(10 * DIGITS, dtype=np.uint64)
+    half = np.uint64(1 << 63)
+    assert _fill(buffer[:4], 1, half, random) == 4
+    assert buffer.tolist() == [7, ALL, ALL, ALL, 7, 7]
+    for words, filled in ((DIGITS - 1, 0), (DIGITS, 1), (DIGITS + 1, 2), (DIGITS + 2, 3)):
+        buffer = np.full(6, 7, dtype=np.uint64)
+        assert _fill(buffer, 0, half, random[:words]) == filled
+        assert buffer.tolist() == [ALL] * filled + [7] * (6 - filled)

@@ -12,10 +12,7 @@ from tests.noise.bits import FixedBits, Repeatable, check_law
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
-from discreet.noise.exponential import Exponential
-from discreet.noise.noisy_max import NoisyMax
-from discreet.noise.permute_and_flip import PermuteAndFlip
-from discreet.noise.selection import Selection
+from discreet.noise.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
 
 SELECTIONS = [Exponential, PermuteAndFlip, NoisyMax]
 each_selection = pytest.mark.parametrize("kind", SELECTIONS)

@@ -172,3 +172,38 @@ def test_wrong_parameters_are_refused(wrong: dict[str, int]) -> None:
     given = {"threshold_epsilon": 1, "compare_epsilon": 1} | wrong
     with pytest.raises(BadInput):
         SparseVector(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("positives", [1, 3])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_noises_have_the_scales_of_the_argument(positives: int, monotone: bool) -> None:
+    technique = SparseVector(
+        Fraction(1, 2), Fraction(4), Fraction(3), positives=positives, sensitivity=Fraction(5), monotone=monotone
+    )
+    assert technique.loss() == Pure("15/2")
+    assert technique.threshold_noise.scale == 10
+    assert technique.compare_noise.scale == Fraction(5 * positives * (1 if monotone else 2), 4)
+    assert technique.answer_noise.scale == Fraction(5 * positives, 3)
+    wanted = technique.threshold_noise.error("0.02") + technique.compare_noise.error(Fraction(2, 700))
+    assert technique.error("0.04", 7) == wanted
+
+
+@pytest.mark.parametrize(("positives", "monotone"), [(1, False), (1, True), (4, False), (4, True)])
+def test_the_loss_is_split_as_the_two_thirds_power(positives: int, monotone: bool) -> None:
+    made = SparseVector.for_loss(Pure(6), positives=positives, monotone=monotone)
+    ratio = (positives * (1 if monotone else 2)) ** (2 / 3)
+    assert float(made.compare_epsilon / made.threshold_epsilon) == pytest.approx(ratio, rel=1e-3)
+    assert (made.compare_epsilon / made.threshold_epsilon * 1024).denominator == 1
+    assert (made.answer_epsilon, made.loss(), made.sensitivity) == (0, Pure(6), 1)
+    answering = SparseVector.for_loss(Pure(6), positives=positives, monotone=monotone, answers=True)
+    assert (answering.answer_epsilon, answering.loss()) == (3, Pure(6))
+    assert answering.compare_epsilon / answering.threshold_epsilon == made.compare_epsilon / made.threshold_epsilon
+
+
+def test_a_figure_that_just_reaches_the_threshold_is_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = [3, 0, -1, 2, 7]
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, entropy: noise.pop(0))
+    session = SparseVector(Fraction(1), Fraction(1), Fraction(1), positives=3).start(10)
+    assert [session.above(13), session.left] == [True, 2]
+    assert [session.above(13), session.left] == [False, 2]
+    assert [session.answer(11), session.left] == [18, 1]

@@ -1,6 +1,6 @@
 """What has been spent, what is left, and the book it is written in before anything is answered.
 
-`convert` restates losses, `amplify` subsamples them, `filter` decides what a budget still admits, `ledger`
-writes every charge down for good (in SQLite or PostgreSQL), `pld` reports on a batch, `promise` states what is
-promised for what is spent on a bounded twin.
+`convert` restates losses, `filter` decides what a budget still admits, `ledger`
+writes every charge down for good (in SQLite or PostgreSQL), `pld` reports on a batch, `dp_statement`
+states what is promised for it.
 """

@@ -11,8 +11,8 @@ from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.statement import Evidence, Statement
 from discreet.core.text import number
 from discreet.errors import BadInput, NotDeclared
+from discreet.noise.additive import require_array_scale
 from discreet.noise.deviation import Noise
-from discreet.noise.geometric import require_array_scale
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import positive
 

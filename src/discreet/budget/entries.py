@@ -1,19 +1,22 @@
-"""The lines of a ledger: what each says, how it is written, and the digest that ties it to those before it."""
+"""Entries of a ledger: what each line says and how it is written, and the rules of which lines may be written."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, TypeAlias, cast
 
-from discreet.budget.filter import Budget
+from discreet.budget.filter import Budget, Spent
 from discreet.core import loss as losses
 from discreet.core.document import fields
-from discreet.core.loss import Loss
+from discreet.core.exact import equation
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.core.release import Receipt
-from discreet.errors import BadInput
+from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound, Taken
 
 START = "0" * 64
 """The digest before the first line."""
@@ -172,3 +175,211 @@ def _entry(kind: object, said: object) -> Entry:
             data = fields(said, what, account=str, loss=dict, key=str, purpose=str, part=maybe)
             return Charged(**data | {"loss": losses.from_dict(data["loss"])})
     raise BadInput(f"a line is began, opened, limited or charged, not {kind!r}")
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget and what has been spent of it.
+
+    Why this is private: a unit lies in one part, so it has lost what was spent on everybody and what was
+    spent on its own part, and no more than ``whole`` and ``peak`` together (parallel composition; McSherry
+    2009). Charges to other parts lose it nothing, whatever they were chosen by.
+    """
+
+    name: str
+    budget: Budget
+    partition: str | None
+    """What the table is divided by, where every unit lies in exactly one part."""
+    whole: Spent
+    """What was spent on everybody."""
+    peak: Spent
+    """What was spent on any one part at most."""
+
+    @property
+    def total(self) -> Spent:
+        """The most that anybody has lost, as it is kept."""
+        return self.budget.join(self.whole, self.peak)
+
+    @property
+    def spent(self) -> Loss:
+        """The most that anybody has lost, in the terms of the limit."""
+        return self.budget.restated(self.total)
+
+    @property
+    def left(self) -> Loss:
+        """What may still be charged to everybody."""
+        return self.budget.left(self.total)
+
+
+@dataclass
+class Book:
+    """As much of a ledger as a transaction has read, and what it is going to write."""
+
+    number: int = 0
+    digest: str = START
+    accounts: dict[str, Account] = field(default_factory=dict)
+    parts: dict[tuple[str, str], Spent] = field(default_factory=dict)
+    """What was spent on one part, by account and part."""
+    charged: dict[str, Line] = field(default_factory=dict)
+    """The charges found under the keys that are asked about."""
+    written: list[tuple[Line, str]] = field(default_factory=list)
+
+    def post(self, entry: Entry, at: dt.datetime) -> Line | None:
+        """Write ``entry`` down if the rules allow it. ``None``: an account that is open just so already."""
+        if isinstance(entry, Charged) and (found := self.charged.get(entry.key)):
+            return _repeated(found, entry)
+        if isinstance(entry, Opened) and (account := self.accounts.get(entry.account)):
+            _require_same(account, entry)
+            return None
+        self.apply(entry)
+        content = write(self.number + 1, at, entry)
+        line = Line(self.number + 1, at, entry, digest(self.digest, content))
+        self.number, self.digest = line.number, line.digest
+        if isinstance(entry, Charged):
+            self.charged[entry.key] = line
+        self.written.append((line, content))
+        return line
+
+    def apply(self, entry: Entry) -> None:
+        """Fold ``entry`` into the accounts; an error leaves them as they were."""
+        match entry:
+            case Began():
+                if self.number:
+                    raise LedgerError("A ledger begins once.")
+            case Opened():
+                self._open(entry)
+            case Limited():
+                self._limit(entry)
+            case Charged():
+                self._charge(entry)
+
+    def _open(self, entry: Opened) -> None:
+        if entry.account in self.accounts:
+            raise LedgerError(f"The account {entry.account} is open already.")
+        for name in path(entry.account)[:-1]:
+            self._account(name)
+        nothing = entry.budget.nothing
+        self.accounts[entry.account] = Account(entry.account, entry.budget, entry.partition, nothing, nothing)
+
+    def _limit(self, entry: Limited) -> None:
+        account = self._account(entry.account)
+        if account.budget.nothing != entry.budget.nothing:
+            raise BadInput(
+                f"The account {account.name} is kept as {account.budget.ceiling.core}; a limit of "
+                f"{entry.budget} would have to be kept in another kind or at other orders.",
+                hint="Give a limit of the same kind.",
+            )
+        self.accounts[account.name] = replace(account, budget=entry.budget)
+
+    def _charge(self, entry: Charged) -> None:
+        """All accounts on the path are charged, or none."""
+        accounts = [self._account(name) for name in path(entry.account)]
+        changed, refusals = [], []
+        for account in accounts:
+            try:
+                changed.append(self._with(account, entry))
+            except BudgetExceeded as refusal:
+                refusals.append(refusal)
+        if refusals:
+            raise tightest(refusals)
+        for account, on_part in changed:
+            self.accounts[account.name] = account
+            if entry.part is not None:
+                self.parts[account.name, entry.part] = on_part
+
+    def _with(self, account: Account, entry: Charged) -> tuple[Account, Spent]:
+        """``account`` after the charge, and what will have been spent on the part, if it is to one."""
+        on_part = account.budget.nothing
+        if entry.part is None:
+            after = replace(account, whole=account.budget.add(account.whole, entry.loss))
+        elif account.partition is None:
+            raise BadInput(
+                f"The account {account.name} has no parts.",
+                hint="Charge it as a whole, or open one with the partition that divides its table.",
+            )
+        else:
+            on_part = account.budget.add(self._spent_on(account, entry.part), entry.loss)
+            after = replace(account, peak=account.budget.peak(account.peak, on_part))
+        if not account.budget.covers(after.total):
+            spent = account.total
+            if entry.part is not None:
+                spent = account.budget.join(account.whole, self._spent_on(account, entry.part))
+            raise exceeded(account, spent, entry.loss)
+        return after, on_part
+
+    def _spent_on(self, account: Account, part: str) -> Spent:
+        return self.parts.get((account.name, part), account.budget.nothing)
+
+    def _account(self, name: str) -> Account:
+        if name not in self.accounts:
+            raise NotFound(f"There is no account {name!r}.", hint="Open it with a budget of its own first.")
+        return self.accounts[name]
+
+
+def exceeded(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
+    """The refusal of a loss that does not fit into an account of which so much was spent."""
+    left = account.budget.room(spent, asked)
+    return BudgetExceeded(
+        f"The budget of {account.name} does not cover this: {asked} was asked, {left} is left of "
+        f"{account.budget}. Nothing was charged.",
+        asked=asked,
+        left=left,
+        account=account.name,
+        hint="Ask for less, or have the holder of the data raise the limit.",
+    )
+
+
+def tightest(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
+    """Of several refusals of one loss the one that leaves least: whoever asks for that much is not refused again.
+
+    They come from the table's account down to the analyst's own, which is named if they leave the same.
+    """
+    return min(reversed(refusals), key=lambda one: _size(cast("Loss", one.left)))
+
+
+def taken_away(account: Account, budget: Budget) -> list[str]:
+    """What somebody may not expect who gives an account another limit."""
+    said = []
+    was, now = account.budget.limit, budget.limit
+    if isinstance(was, Approximate) and was.delta and (not isinstance(now, Approximate) or not now.delta):
+        said.append(f"the limit had {equation('δ', was.delta)}, and would have none: questions that need a δ are over")
+    if account.budget.nothing == budget.nothing and not budget.covers(account.total):
+        said.append(f"more was spent already ({account.spent}): nothing more would be answered")
+    return said
+
+
+def is_above(own: Budget, whole: Budget) -> bool:
+    """Whether an analyst's budget is larger than that of the table above it, as far as the two compare."""
+    try:
+        return not whole.admits(whole.nothing, own.limit)
+    except NoPromise:
+        return False
+
+
+def _size(loss: Loss) -> tuple[Fraction, Fraction]:
+    match loss:
+        case Pure(epsilon=epsilon):
+            return epsilon, Fraction(0)
+        case Approximate(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case Concentrated(rho=rho):
+            return rho, Fraction(0)
+        case Renyi(curve=curve):
+            return min(epsilon for _, epsilon in curve), Fraction(0)
+
+
+def _repeated(found: Line, entry: Charged) -> Line:
+    if found.entry == entry:
+        return found
+    raise Taken(
+        f"The key {entry.key!r} was used for another charge, on line {found.number}.",
+        hint="A key stands for one request: repeat it word for word, or choose a new key.",
+    )
+
+
+def _require_same(account: Account, entry: Opened) -> None:
+    if (account.budget, account.partition) != (entry.budget, entry.partition):
+        raise Taken(
+            f"The account {account.name} is open already, with a budget of {account.budget}.",
+            hint="To change its limit: discreet budget limit, or set_limit of the ledger.",
+        )

@@ -6,7 +6,7 @@ at any point may waste budget, but what was answered was charged.
 
 Every line carries the SHA-256 of the line before it and its own content, so that a change to any line
 breaks every digest after it. That is checked when a ledger is opened (``verify.py``), with the sums of its
-accounts and with how far it is known to have come (``witness.py``): an edited, damaged or shortened ledger, or
+accounts and with how far it is known to have come (``Witness``): an edited, damaged or shortened ledger, or
 an old copy in its place, is an error before anything is charged. From then on every charge must go on from the
 line that was last seen. Whoever can write to the database and to the files beside it could work all of that out
 again; the receipts handed out with releases are what shows that, so ``verify`` takes them.
@@ -16,18 +16,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from discreet.budget.entries import Began, Charged, Entry, Limited, Line, Opened, path
+from discreet.budget.entries import Account, Began, Book, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
-from discreet.budget.group import Group
-from discreet.budget.rules import Account, Book
-from discreet.budget.store import (
+from discreet.budget.store import Contents, Group, Session, Store
+from discreet.budget.tables import (
     SCHEMA,
-    Contents,
-    Session,
-    Store,
     account_of,
     accounts_among,
     line_of,
@@ -44,11 +41,37 @@ from discreet.core.release import Receipt
 from discreet.errors import DiscreetError, LedgerError, NotFound
 
 FORMAT: Format[Session] = Format("ledger", error=LedgerError)
+_POSTGRES = ("postgresql://", "postgres://")
 _FEW, _MANY = 1000, 10_000
 """Lines after which sums are kept for the next opening: when a ledger is opened or closed, and while it is charged."""
 _NEVER = 2**31
 _PAUSE_SECONDS = 0.01
 """Least time between two records of how far the ledger has come, so that many charges in a row cost nothing more."""
+
+
+def create_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
+    """A new ledger, where there must be none yet; ``witness`` is as for ``open_ledger``."""
+    if str(where).startswith(_POSTGRES):
+        from discreet.budget.postgres import create_postgres
+
+        return create_postgres(str(where), witness=witness)
+    from discreet.budget.sqlite import create_sqlite
+
+    return create_sqlite(where)
+
+
+def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
+    """The ledger that is there, if it is sound. A missing one is an error: an empty one would forget everything.
+
+    How far a ledger had come is kept in files beside the path ``witness``; those of an SQLite file lie beside it.
+    """
+    if str(where).startswith(_POSTGRES):
+        from discreet.budget.postgres import open_postgres
+
+        return open_postgres(str(where), witness=witness)
+    from discreet.budget.sqlite import open_sqlite
+
+    return open_sqlite(where)
 
 
 class Ledger(Protocol):

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.budget.ledger import LEDGER, SqlLedger
-from discreet.budget.readers import Readers
-from discreet.budget.store import VERSION, Contents, Session, migrate, outdated, record_version
-from discreet.budget.witness import Witness
+from discreet.budget.store import VERSION, Contents, Readers, Session, Witness, migrate, outdated, record_version
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, NotFound, Unreachable

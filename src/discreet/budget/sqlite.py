@@ -22,9 +22,17 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.budget.ledger import LEDGER, SqlLedger
-from discreet.budget.readers import Readers
-from discreet.budget.store import REMEDY, VERSION, Contents, Session, migrate, outdated, record_version
-from discreet.budget.witness import Witness
+from discreet.budget.store import (
+    REMEDY,
+    VERSION,
+    Contents,
+    Readers,
+    Session,
+    Witness,
+    migrate,
+    outdated,
+    record_version,
+)
 from discreet.core.document import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
 

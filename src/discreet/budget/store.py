@@ -1,37 +1,52 @@
-"""Where a ledger is kept: three tables, in any SQL database that can promise durability."""
+"""Databases that hold a ledger, or anything kept with the same care.
+
+What SQLite and PostgreSQL stores have in common: transactions, versions, connections kept for reading, group commit,
+and the witness outside the database that says how far its lines had come.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Protocol
+from math import inf
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+from zlib import crc32
 
-from discreet.budget.entries import Began, Charged, Entry, Line, path, read
-from discreet.budget.filter import Budget, Spent
-from discreet.budget.rules import Account, Book
-from discreet.budget.witness import Witness
-from discreet.core.document import Format, fields
-from discreet.errors import BadInput, DiscreetError, LedgerError, Unsound
+from discreet.core.document import Format
+from discreet.errors import LedgerError
 
-SCHEMA = (
-    "CREATE TABLE lines (number integer PRIMARY KEY, key text UNIQUE, content text NOT NULL, digest text NOT NULL)",
-    "CREATE TABLE accounts (name text PRIMARY KEY, budget text NOT NULL, partition text, "
-    "whole text NOT NULL, peak text NOT NULL)",
-    "CREATE TABLE parts (account text, part text, spent text NOT NULL, PRIMARY KEY (account, part))",
-)
-"""``lines`` is the ledger. The others hold what its lines add up to, so that a charge costs the same after
-ten as after ten million; ``verify`` adds up again and compares."""
 REMEDY = (
     "Nothing may be answered until it is put right, or a budget could be spent twice: put the newest copy back, or "
     "restore a backup into a new folder (discreet workspace restore). docs/budget.md, “When the books are not sound”, "
     "says what to do without one."
 )
 """What the holder must do about a ledger that is not sound."""
-_PAGE, _SHORT_PAGE = 5000, 500
-_NO_LINE = 2**31 - 1
+
+
+VERSION = "SELECT number, discreet FROM formats ORDER BY number DESC LIMIT 1"
+"""The version of a database and the discreet that it needs. One of version 1 does not have this table."""
+_READERS = 8
+"""Connections for reading, at most."""
+_READER_SECONDS = 30.0
+"""Longest wait for one of them."""
+_LARGEST_GROUP = 500
+"""Requests written in one transaction, at most."""
+_SHARE_OF_WRITING = 0.25
+"""Longest wait for more requests, as a share of the time the last write took."""
+_READINGS = 100
+"""Attempts to read a record that another process may be writing, before it counts as missing."""
+
+T = TypeVar("T")
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
 
 
 class Queried(Protocol):
@@ -97,10 +112,6 @@ class Store(Queried, Protocol):
         """Let go of everything."""
 
 
-VERSION = "SELECT number, discreet FROM formats ORDER BY number DESC LIMIT 1"
-"""The version of a database and the discreet that it needs. One of version 1 does not have this table."""
-
-
 def migrate(session: Session, contents: Contents, stored: int, place: str, needs: str = "") -> None:
     """Bring an older database up to date, and record its new version in the same transaction."""
     contents.format.migrate(session, stored, place, needs)
@@ -123,154 +134,272 @@ def outdated(contents: Contents, place: str) -> LedgerError:
     )
 
 
-def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
-    """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys.
+class Connection(Protocol):
+    """What the drivers of SQLite and PostgreSQL have in common."""
 
-    An error if the ledger does not go on from the last line of ``known``, or has other sums at that line.
+    def execute(self, sql: Any, /) -> Any:
+        """Run a statement."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
+C = TypeVar("C", bound=Connection)
+
+
+class Readers(Generic[C]):
+    """Lends connections to whoever reads, one each, and keeps them for the next; whoever finds none free waits.
+
+    One that was lost while nobody used it is replaced; one on which anything failed is not used again. A forked
+    process forgets those of its parent.
     """
-    head = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1")
-    there = head
-    if head and head[0][0] > known.number:
-        there = session.rows("SELECT number, digest FROM lines WHERE number = ?", (known.number,))
-    if there != [(known.number, known.digest)]:
-        raise Unsound(f"Line {known.number:,} of the ledger, which had been written, is gone or changed.", hint=REMEDY)
-    book = Book(*head[0])
-    book.accounts |= accounts_among(session, _names(entries))
-    for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
-        book.parts[row[0], row[1]] = spent_of(row[2])
-    keys = {(entry.key,) for entry in entries if isinstance(entry, Charged)}
-    for row in _among(session, "SELECT number, content, digest FROM lines WHERE key", keys):
-        line = line_of(*row)
-        if isinstance(line.entry, Charged):
-            book.charged[line.entry.key] = line
-    if book.number == known.number:
-        edited = [name for name, account in book.accounts.items() if known.accounts.get(name, account) != account]
-        edited += [part[0] for part, spent in book.parts.items() if known.parts.get(part, spent) != spent]
-        if edited:
-            raise Unsound(f"The account {edited[0]} in the ledger is not what its lines add up to.", hint=REMEDY)
-    return book
+
+    def __init__(self, connect: Callable[[], C], begin: str) -> None:
+        self._connect = connect
+        self._begin = begin
+        self._idle: list[C] = []
+        self._process = os.getpid()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(_READERS)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[C]:
+        """A connection inside a transaction that ``begin`` began. Whoever holds one takes no second."""
+        with self._lent():
+            connection, _ = self._tried(lambda one: one.execute(self._begin))
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.close()
+                raise
+            self._put_back(connection)
+
+    def once(self, read: Callable[[C], T]) -> T:
+        """What ``read`` finds by a single query, which needs no transaction; asked again if a connection was lost."""
+        with self._lent():
+            connection, found = self._tried(read)
+            self._put_back(connection)
+            return found
+
+    def close(self) -> None:
+        """Close those that nobody has now; the others are closed when they come back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def _lent(self) -> Iterator[None]:
+        if not self._free.acquire(timeout=_READER_SECONDS):
+            raise LedgerError(
+                f"{_READERS} others have been reading for {_READER_SECONDS:.0f} seconds.", hint="Try again."
+            )
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    def _put_back(self, connection: C) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _tried(self, what: Callable[[C], T]) -> tuple[C, T]:
+        """What a connection gives, and the connection: a kept one is tried first, and then a new one."""
+        if (connection := self._spare()) is not None:
+            try:
+                return connection, what(connection)
+            except Exception:  # noqa: BLE001  # whatever it is, a new connection says it again or has it not
+                connection.close()
+        connection = self._connect()
+        try:
+            return connection, what(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _spare(self) -> C | None:
+        with self._lock:
+            if self._process != os.getpid():
+                self._process, self._idle = os.getpid(), []  # psycopg leaves a parent's connections alone
+            return self._idle.pop() if self._idle else None
 
 
-def save(session: Session, book: Book) -> None:
-    """Write down what ``book`` was given since it was loaded."""
-    entries = [line.entry for line, _ in book.written]
-    lines = [(line.number, _key(line.entry), content, line.digest) for line, content in book.written]
-    session.run("INSERT INTO lines (number, key, content, digest) VALUES (?, ?, ?, ?)", lines)
-    session.run(
-        "INSERT INTO accounts (name, budget, partition, whole, peak) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) "
-        "DO UPDATE SET budget = excluded.budget, whole = excluded.whole, peak = excluded.peak",
-        [_row(book.accounts[name]) for name in sorted(_names(entries))],
-    )
-    session.run(
-        "INSERT INTO parts (account, part, spent) VALUES (?, ?, ?) ON CONFLICT (account, part) "
-        "DO UPDATE SET spent = excluded.spent",
-        [(*part, _text(book.parts[part])) for part in sorted(_parts(entries))],
-    )
+class Group(Generic[Request, Answer]):
+    """Group commit: callers that wait at the same time share one transaction, and so one write to the disk.
+
+    Callers that were answered together come back together. So the thread waits for as many as it answered
+    last, up to a quarter of the time that writing took; a lone caller is never kept waiting.
+    """
+
+    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Answer | Exception]], what: str = "ledger") -> None:
+        self._work = work
+        self._what = what
+        self._waiting: queue.SimpleQueue[tuple[Request, Future[Answer]] | None] = queue.SimpleQueue()
+        self._process = os.getpid()
+        self._closed = False
+        self._gate = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=what, daemon=True)
+        self._thread.start()
+
+    def submit(self, request: Request) -> Answer:
+        """Wait until ``request`` has been written, or refused."""
+        future: Future[Answer] = Future()
+        if self._process != os.getpid():
+            raise LedgerError(
+                f"This {self._what} was opened in another process.",
+                hint="Open it in every process that uses it, after forking.",
+            )
+        with self._gate:
+            if self._closed:
+                raise LedgerError(f"This {self._what} has been closed.", hint="Open it again.")
+            self._waiting.put((request, future))
+        return future.result()
+
+    def close(self) -> bool:
+        """Finish what is waiting, and stop. Whether there was something to stop, in this process."""
+        if self._process != os.getpid():
+            return False
+        with self._gate:
+            if self._closed:
+                return False
+            self._closed = True
+        self._waiting.put(None)
+        self._thread.join()
+        return True
+
+    def _run(self) -> None:
+        answered, took = 0, 0.0
+        while batch := self._gathered(answered, time.monotonic() + took * _SHARE_OF_WRITING):
+            began = time.monotonic()
+            self._answer(batch)
+            answered, took = len(batch), time.monotonic() - began
+
+    def _gathered(self, expected: int, deadline: float) -> list[tuple[Request, Future[Answer]]]:
+        batch: list[tuple[Request, Future[Answer]]] = []
+        while len(batch) < _LARGEST_GROUP:
+            try:
+                if not batch:
+                    found = self._waiting.get()
+                elif len(batch) < expected and (left := deadline - time.monotonic()) > 0:
+                    found = self._waiting.get(timeout=left)
+                else:
+                    found = self._waiting.get_nowait()
+            except queue.Empty:
+                break
+            if found is None:
+                if batch:
+                    self._waiting.put(None)
+                break
+            batch.append(found)
+        return batch
+
+    def _answer(self, batch: Sequence[tuple[Request, Future[Answer]]]) -> None:
+        try:
+            answers = self._work([request for request, _ in batch])
+        except BaseException as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
+            for _, future in batch:
+                future.set_exception(error)
+            return
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
 
 
-def sums_of(book: Book) -> dict[str, Any]:
-    """What lines added up to, and which was the last of them, as plain data."""
-    return {
-        "line": book.number,
-        "digest": book.digest,
-        "accounts": [_row(account) for account in book.accounts.values()],
-        "parts": [[*part, _text(spent)] for part, spent in book.parts.items()],
-    }
+class Witness:
+    """Files beside ``path`` that say how far its lines had come. Processes and threads may share them.
 
+    An old copy of a database is sound in itself, and so is one whose last lines were cut off. So the number and the
+    digest of the last line are kept a second time, in a file ``…-head``. It is written after a commit is durable, not
+    waited for, and not after every line: it may lag behind the database, and it is ahead only if the database lost
+    lines that it had promised to keep. Whoever opens the database reads this file first, so that lines that others add
+    meanwhile raise no alarm.
 
-def book_of(sums: object) -> Book | None:
-    """What ``sums_of`` gave; ``None`` if it is anything else."""
-    try:
-        said = fields(sums, "it", line=int, digest=str, accounts=list, parts=list)
-        accounts = {row[0]: account_of(tuple(row)) for row in said["accounts"]}
-        parts = {(account, part): spent_of(spent) for account, part, spent in said["parts"]}
-    except (DiscreetError, ValueError, TypeError, IndexError):
+    A second file, ``…-sums``, says what the lines of a ledger added up to some time ago, so that whoever opens it adds
+    up only what came since. It saves time: if it leads to a wrong sum, everything is added up again. Whoever forges it
+    together with the accounts is found by ``budget verify``, which adds up everything.
+
+    Whoever may write to the folder can change these files too, or put the whole folder back as it was; against that,
+    only receipts kept elsewhere help.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._head = Path(f"{path}-head")
+        self._sums = Path(f"{path}-sums")
+        self._file: int | None = None
+        self._turn = threading.Lock()
+        self._waiting: tuple[int, str] | None = None
+        self._written = -inf
+
+    def head(self) -> tuple[int, str] | None:
+        """Number and digest of the last line that is known to have been written; ``None`` if none is."""
+        for _ in range(_READINGS):
+            try:
+                data = self._head.read_bytes()
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise LedgerError(f"{self._head} cannot be read: {error.strerror}.") from None
+            if (found := _read(data)) is not None:
+                return found
         return None
-    return Book(said["line"], said["digest"], accounts, parts)
+
+    def write(self, number: int, digest: str, *, pause: float = 0.0) -> None:
+        """Note a line that is durable. Within ``pause`` seconds of another, it waits for the next, or for the end."""
+        with self._turn:
+            self._waiting = (number, digest)
+            if time.monotonic() >= self._written + pause:
+                self._flush()
+
+    def _flush(self) -> None:
+        with suppress(OSError):  # what fails is left to the next line
+            if self._file is None:
+                self._file = os.open(self._head, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            known = _read(os.pread(self._file, 1000, 0))
+            if self._waiting is not None and (known is None or known[0] < self._waiting[0]):  # others write, too
+                os.pwrite(self._file, _record(*self._waiting), 0)
+        self._waiting = None
+        self._written = time.monotonic()
+
+    def sums(self) -> object:
+        """What ``write_sums`` wrote last; ``None`` if that cannot be read."""
+        try:
+            return json.loads(self._sums.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write_sums(self, sums: Any) -> None:
+        """Note what lines added up to."""
+        draft = Path(f"{self._sums}.{os.getpid()}")
+        with suppress(OSError):
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(sums, file)
+            draft.replace(self._sums)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._turn:
+            if self._waiting is not None:
+                self._flush()
+            if self._file is not None:
+                os.close(self._file)
+            self._file = None
 
 
-def page_after(session: Session, number: int) -> list[tuple[int, str | None, str, str]]:
-    """Some thousand lines (number, key, content, digest) after one."""
-    sql = "SELECT number, key, content, digest FROM lines WHERE number > ? ORDER BY number LIMIT ?"
-    return session.rows(sql, (number, _PAGE))
+def _record(number: int, digest: str) -> bytes:
+    """A record of one length, with a sum by which one that is half written is known."""
+    said = f"{number:010} {digest} "
+    return f"{said}{crc32(said.encode()):08x}".encode()
 
 
-def page_before(session: Session, number: int | None) -> list[tuple[int, str | None, str, str]]:
-    """Some lines before one, or the last ones, the newest first."""
-    sql = "SELECT number, key, content, digest FROM lines WHERE number < ? ORDER BY number DESC LIMIT ?"
-    return session.rows(sql, (_NO_LINE if number is None else number, _SHORT_PAGE))
-
-
-def accounts_among(session: Queried, names: Iterable[str]) -> dict[str, Account]:
-    """Those of the named accounts that there are."""
-    rows = _among(session, "SELECT * FROM accounts WHERE name", {(name,) for name in names})
-    return {row[0]: account_of(row) for row in rows}
-
-
-def account_of(row: tuple[Any, ...]) -> Account:
-    """A row of ``accounts``."""
-    name, budget, partition, whole, peak = row
-    return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak))
-
-
-@lru_cache(maxsize=1024)
-def spent_of(text: str) -> Spent:
-    """What a row says was spent; remembered, because it is read more often than it changes."""
-    return Spent.from_dict(_loaded(text))
-
-
-@lru_cache(maxsize=1024)
-def _budget_of(text: str) -> Budget:
-    """A budget; remembered, because its ceiling takes a while to work out."""
-    return Budget.from_dict(_loaded(text))
-
-
-def _loaded(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        raise BadInput("An account cannot be read.", hint=REMEDY) from None
-
-
-def line_of(number: int, content: str, digest: str) -> Line:
-    """A row of ``lines``."""
-    try:
-        said, at, entry = read(content)
-    except BadInput as error:
-        raise Unsound(f"Line {number} of the ledger cannot be read: {error}.", hint=REMEDY) from None
-    if said != number:
-        raise Unsound(f"Line {number} of the ledger says that it is line {said}.", hint=REMEDY)
-    return Line(number, at, entry, digest)
-
-
-def _among(session: Queried, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:
-    """The rows where what ``sql`` ends with is one of the tuples ``wanted``."""
-    if not wanted:
-        return []
-    tuples = sorted(wanted)
-    one = f"({', '.join('?' * len(tuples[0]))})"
-    return session.rows(
-        f"{sql} IN (VALUES {', '.join([one] * len(tuples))})", [value for each in tuples for value in each]
-    )
-
-
-def _names(entries: Iterable[Entry]) -> set[str]:
-    return {name for entry in entries if not isinstance(entry, Began) for name in path(entry.account)}
-
-
-def _parts(entries: Iterable[Entry]) -> set[tuple[str, str]]:
-    charges = (entry for entry in entries if isinstance(entry, Charged))
-    return {(name, entry.part) for entry in charges if entry.part is not None for name in path(entry.account)}
-
-
-def _key(entry: Entry) -> str | None:
-    return entry.key if isinstance(entry, Charged) else None
-
-
-def _row(account: Account) -> tuple[object, ...]:
-    texts = [_text(said) for said in (account.budget, account.whole, account.peak)]
-    return (account.name, texts[0], account.partition, *texts[1:])
-
-
-def _text(said: Budget | Spent) -> str:
-    return json.dumps(said.to_dict(), sort_keys=True, separators=(",", ":"))
+def _read(data: bytes) -> tuple[int, str] | None:
+    number, digest = (*data.decode(errors="replace").split(" "), "", "")[:2]
+    return (int(number), digest) if number.isdecimal() and data == _record(int(number), digest) else None

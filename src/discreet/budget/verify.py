@@ -2,7 +2,7 @@
 
 All of that is gone through when a ledger is opened, before anything is charged. The digests of all lines are computed
 again, since a change to an old line shows nowhere else. What the lines add up to is taken from the last opening
-(``witness.py``) as far as the chain is the one that was added up then; only lines after that are added.
+(``Witness``) as far as the chain is the one that was added up then; only lines after that are added.
 """
 
 from __future__ import annotations
@@ -12,18 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from discreet.budget.entries import Began, Charged, digest, is_filed_under, write
-from discreet.budget.rules import Book
-from discreet.budget.store import (
-    REMEDY,
-    Session,
-    Store,
-    account_of,
-    book_of,
-    line_of,
-    page_after,
-    spent_of,
-)
+from discreet.budget.entries import Began, Book, Charged, digest, is_filed_under, write
+from discreet.budget.store import REMEDY, Session, Store
+from discreet.budget.tables import account_of, book_of, line_of, page_after, spent_of
 from discreet.core.release import Receipt
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError, Unsound
 

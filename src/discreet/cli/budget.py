@@ -47,7 +47,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
       discreet budget show north.ledger
     """
     from discreet.budget.entries import Charged
-    from discreet.budget.opening import open_ledger
+    from discreet.budget.ledger import open_ledger
     from discreet.curator.curator import Curator
     from discreet.releases.store import SEAL
 
@@ -114,8 +114,8 @@ def limit(
     Example:
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
+    from discreet.budget.entries import taken_away
     from discreet.budget.filter import Budget
-    from discreet.budget.rules import taken_away
     from discreet.cli.workspace import loss_of
     from discreet.curator.curator import Curator
     from discreet.curator.noise_or_audit import require_noise

@@ -409,7 +409,7 @@ def _charging(
     if (workspace is None and budget is None) or statement(participant.manifest.terms).loss is None:
         yield None
         return
-    from discreet.budget.opening import create_ledger, open_ledger
+    from discreet.budget.ledger import create_ledger, open_ledger
 
     if workspace is not None:
         from discreet.curator.books import open_books

@@ -287,7 +287,7 @@ def loss_of(text: str) -> Loss:
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
     """Say where somebody's budget is above that of the table, which counts too."""
-    from discreet.budget.rules import is_above
+    from discreet.budget.entries import is_above
 
     for account, own in budgets.items():
         table, _, analyst = account.partition("/")

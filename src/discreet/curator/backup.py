@@ -36,8 +36,7 @@ from urllib.parse import quote
 
 from discreet._version import __version__
 from discreet.budget.entries import Charged
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.opening import open_ledger
+from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.core.document import fields, give_name, settle
 from discreet.core.release import Receipt, Release
 from discreet.curator.books import open_books

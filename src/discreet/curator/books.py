@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.opening import open_ledger
+from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.budget.store import REMEDY
 from discreet.core.release import Receipt
 from discreet.curator.workspace import LEDGER, Workspace

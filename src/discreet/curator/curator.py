@@ -18,8 +18,7 @@ from typing import Any, Self, TypeVar
 
 from discreet.budget.dp_statement import rows_per_unit
 from discreet.budget.filter import Budget
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.opening import create_ledger
+from discreet.budget.ledger import SqlLedger, create_ledger
 from discreet.budget.verify import Verdict
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss

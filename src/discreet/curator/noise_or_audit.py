@@ -13,10 +13,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from discreet.budget.entries import Charged
+from discreet.budget.entries import Account, Charged
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.rules import Account
 from discreet.core.document import fields
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, Damaged, Refused, Taken

@@ -11,7 +11,6 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import MODELS
-from discreet.core.statement import Claim
 from discreet.models.classes import Classes, Flags, Spread
 from discreet.models.exact_compare import Floats, Whole, at_most, dot, ln, plain, quotient, sign, unsure, wide
 from discreet.models.model import Predicate
@@ -48,25 +47,19 @@ class BetaLikeness(Predicate):
         check_parameters(self, beta=beta, on=on, enhanced=bool(enhanced))
 
     @property
-    def claim(self) -> Claim:
-        how = "enhanced " if self.enhanced else "basic "
-        parameters = {"beta": plain(self.beta), "on": self.on, "enhanced": self.enhanced}
-        return Claim(self.name, f"{how}{plain(self.beta)}-like on {self.on}", parameters)
+    def claim_text(self) -> str:
+        return f"{'enhanced' if self.enhanced else 'basic'} {plain(self.beta)}-like on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0)
         gains = np.maximum(quotient(*_shares(classes, spread)) - 1, 0)
-        return np.asarray(np.maximum.reduceat(gains, spread.starts), dtype=np.float64)
+        return spread.by_class(np.maximum, gains)
 
     def explained(self, classes: Classes) -> str:
         return f"{self.meaning} (also bounded by -ln of its share)" if self.enhanced else self.meaning
 
     def breaking(self, classes: Classes) -> Flags:
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0, np.bool_)
         part, whole = _shares(classes, spread)
         over = ~at_most(part, whole, 1 + self.beta)
         if self.enhanced:
@@ -78,7 +71,7 @@ class BetaLikeness(Predicate):
                     Fraction(int(spread.whole[spread.codes[line]]), classes.rows),
                 )
             over |= gained
-        return np.asarray(np.logical_or.reduceat(over, spread.starts), dtype=np.bool_)
+        return spread.by_class(np.logical_or, over)
 
 
 @declare(
@@ -110,27 +103,22 @@ class DeltaDisclosure(Predicate):
         check_parameters(self, delta=delta, on=on)
 
     @property
-    def claim(self) -> Claim:
-        text = f"{plain(self.delta)}-disclosure private on {self.on}"
-        return Claim(self.name, text, {"delta": plain(self.delta), "on": self.on})
+    def claim_text(self) -> str:
+        return f"{plain(self.delta)}-disclosure private on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0)
-        bits = np.maximum.reduceat(np.abs(np.log2(quotient(*_shares(classes, spread)))), spread.starts)
+        bits = spread.by_class(np.maximum, np.abs(np.log2(quotient(*_shares(classes, spread)))))
         return np.where(self._lacking(classes, spread), np.inf, bits)
 
     def breaking(self, classes: Classes) -> Flags:
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0, np.bool_)
         part, whole = _shares(classes, spread)
         bits = np.abs(np.log2(quotient(part, whole)))
         over = np.asarray(bits >= float(self.delta), dtype=np.bool_)
         for line in np.flatnonzero(unsure(bits, float(self.delta))):
             over[line] = _reached(Fraction(int(part[line]), int(whole[line])), self.delta)
-        return np.asarray(np.logical_or.reduceat(over, spread.starts) | self._lacking(classes, spread))
+        return spread.by_class(np.logical_or, over) | self._lacking(classes, spread)
 
     def _lacking(self, classes: Classes, spread: Spread) -> Flags:
         """Which classes do not have every value that the table has."""

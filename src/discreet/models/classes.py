@@ -55,6 +55,10 @@ class Spread:
         """The first line of each class."""
         return np.flatnonzero(np.diff(self.classes, prepend=-1)).astype(np.int64)
 
+    def by_class(self, function: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The values of the lines of each class put together by ``function``, such as ``np.maximum``."""
+        return np.asarray(function.reduceat(values, self.starts)) if len(values) else values
+
 
 @dataclass(frozen=True)
 class Classes:

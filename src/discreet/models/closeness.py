@@ -17,8 +17,7 @@ from discreet.core.families import MODELS
 from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
-from discreet.core.statement import Claim
+from discreet.core.kind import CATEGORICAL
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, Integers, Spread
 from discreet.models.exact_compare import Floats, Whole, at_most, plain, quotient, wide
@@ -71,13 +70,9 @@ class TCloseness(Predicate):
         object.__setattr__(self, "_trees", {})
 
     @property
-    def claim(self) -> Claim:
+    def claim_text(self) -> str:
         by = f" by {self.distance.value} distance" if self.distance else ""
-        return Claim(
-            self.name,
-            f"{plain(self.t)}-close on {self.on}{by}",
-            {"t": plain(self.t), "on": self.on, "distance": self.distance.value if self.distance else None},
-        )
+        return f"{plain(self.t)}-close on {self.on}{by}"
 
     def figures(self, classes: Classes) -> Floats:
         return quotient(*self._moved(classes))
@@ -126,7 +121,7 @@ def usual_distance(column: Column) -> Distance:
         return Distance.ORDERED
     if isinstance(column.hierarchy, Taxonomy):
         return Distance.HIERARCHICAL
-    if column.kind in (Kind.TEXT, Kind.BOOLEAN):
+    if column.kind in CATEGORICAL:
         return Distance.EQUAL if column.hierarchy is None else Distance.HIERARCHICAL
     return Distance.ORDERED
 

@@ -10,7 +10,6 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import MODELS
-from discreet.core.statement import Claim
 from discreet.models.classes import Classes, Flags, Integers, Spread
 from discreet.models.exact_compare import Floats, at_most, below, dot, ln, plain, quotient, sign, unsure
 from discreet.models.model import Predicate
@@ -43,8 +42,8 @@ class LDiversity(Predicate):
         check_parameters(self)
 
     @property
-    def claim(self) -> Claim:
-        return Claim(self.name, f"{self.l}-diverse on {self.on}", {"l": self.l, "on": self.on})
+    def claim_text(self) -> str:
+        return f"{self.l}-diverse on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         return _distinct(classes, classes.spread(self.on)).astype(np.float64)
@@ -65,7 +64,7 @@ class EntropyLDiversity(Predicate):
     """The entropy of the values in every class is at least log l (Machanavajjhala and others 2007).
 
     The figure is e to the entropy: the number of equally frequent values that would be as uncertain. ``l`` need not be
-    whole. Values that are equally frequent, and equality in general, are decided exactly (see ``compare.py``).
+    whole. Values that are equally frequent, and equality in general, are decided exactly (``exact_compare.py``).
 
     Why this is private: it bounds, on average over the class, what remains unknown of a person's value.
 
@@ -82,23 +81,19 @@ class EntropyLDiversity(Predicate):
         check_parameters(self, l=l, on=on)
 
     @property
-    def claim(self) -> Claim:
-        return Claim(self.name, f"entropy {plain(self.l)}-diverse on {self.on}", {"l": plain(self.l), "on": self.on})
+    def claim_text(self) -> str:
+        return f"entropy {plain(self.l)}-diverse on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0)
         counts, sizes = spread.counts.astype(np.float64), classes.sizes
-        worth = np.exp(np.log(sizes) - np.add.reduceat(counts * np.log(counts), spread.starts) / sizes)
+        worth = np.exp(np.log(sizes) - spread.by_class(np.add, counts * np.log(counts)) / sizes)
         return np.where(_even(spread), _distinct(classes, spread), worth)
 
     def breaking(self, classes: Classes) -> Flags:
         figures = self.figures(classes)
         found = np.asarray(figures < float(self.l), dtype=np.bool_)
         spread = classes.spread(self.on)
-        if not len(found):
-            return found
         even = _even(spread)
         found[even] = figures[even] < math.ceil(self.l)
         ends = np.append(spread.starts, len(spread.counts))
@@ -142,9 +137,8 @@ class RecursiveLDiversity(Predicate):
         check_parameters(self, c=c, l=l, on=on)
 
     @property
-    def claim(self) -> Claim:
-        text = f"recursively ({plain(self.c)}, {self.l})-diverse on {self.on}"
-        return Claim(self.name, text, {"c": plain(self.c), "l": self.l, "on": self.on})
+    def claim_text(self) -> str:
+        return f"recursively ({plain(self.c)}, {self.l})-diverse on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         top, rest = self._counts(classes)
@@ -157,12 +151,10 @@ class RecursiveLDiversity(Predicate):
     def _counts(self, classes: Classes) -> tuple[Integers, Integers]:
         """Of each class the count of the most frequent value, and of the l-th and all rarer ones together."""
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         order = np.lexsort((-spread.counts, spread.classes))
         falling = spread.counts[order]
         rank = np.arange(len(falling)) - spread.starts[spread.classes]
-        return falling[spread.starts], np.add.reduceat(np.where(rank >= self.l - 1, falling, 0), spread.starts)
+        return falling[spread.starts], spread.by_class(np.add, np.where(rank >= self.l - 1, falling, 0))
 
 
 @declare(
@@ -190,9 +182,8 @@ class PSensitivity(Predicate):
         check_parameters(self)
 
     @property
-    def claim(self) -> Claim:
-        text = f"{self.p}-sensitive {self.k}-anonymous on {self.on}"
-        return Claim(self.name, text, {"p": self.p, "k": self.k, "on": self.on})
+    def claim_text(self) -> str:
+        return f"{self.p}-sensitive {self.k}-anonymous on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         return _distinct(classes, classes.spread(self.on)).astype(np.float64)
@@ -233,9 +224,8 @@ class AlphaK(Predicate):
         check_parameters(self, alpha=alpha, k=k, on=on)
 
     @property
-    def claim(self) -> Claim:
-        text = f"({plain(self.alpha)}, {self.k})-anonymous on {self.on}"
-        return Claim(self.name, text, {"alpha": plain(self.alpha), "k": self.k, "on": self.on})
+    def claim_text(self) -> str:
+        return f"({plain(self.alpha)}, {self.k})-anonymous on {self.on}"
 
     def figures(self, classes: Classes) -> Floats:
         return quotient(self._top(classes), classes.sizes)
@@ -248,9 +238,7 @@ class AlphaK(Predicate):
 
     def _top(self, classes: Classes) -> Integers:
         spread = classes.spread(self.on)
-        if not len(spread.counts):
-            return np.zeros(0, np.int64)
-        return np.asarray(np.maximum.reduceat(spread.counts, spread.starts), dtype=np.int64)
+        return spread.by_class(np.maximum, spread.counts)
 
 
 def _smallest(classes: Classes) -> str:
@@ -258,9 +246,9 @@ def _smallest(classes: Classes) -> str:
 
 
 def _even(spread: Spread) -> Flags:
-    """Which classes have all their values equally often; there are some."""
-    most = np.maximum.reduceat(spread.counts, spread.starts)
-    return np.asarray(most == np.minimum.reduceat(spread.counts, spread.starts), dtype=np.bool_)
+    """Which classes have all their values equally often."""
+    most, least = (spread.by_class(function, spread.counts) for function in (np.maximum, np.minimum))
+    return np.asarray(most == least, dtype=np.bool_)
 
 
 def _distinct(classes: Classes, spread: Spread) -> Integers:

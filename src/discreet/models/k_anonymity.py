@@ -6,7 +6,6 @@ import numpy as np
 
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MODELS
-from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags
 from discreet.models.exact_compare import Floats
@@ -34,8 +33,8 @@ class KAnonymity(Predicate):
         check_parameters(self)
 
     @property
-    def claim(self) -> Claim:
-        return Claim(self.name, f"{self.k}-anonymous", {"k": self.k})
+    def claim_text(self) -> str:
+        return f"{self.k}-anonymous"
 
     def figures(self, classes: Classes) -> Floats:
         return classes.sizes.astype(np.float64)
@@ -70,13 +69,8 @@ class KMap(Predicate):
         check_parameters(self)
 
     @property
-    def claim(self) -> Claim:
-        text = f"{self.k}-mapped to {self.population.card.name}"
-        return Claim(self.name, text, {"k": self.k, "population": self.population.card.name})
-
-    @property
-    def reference(self) -> Table:
-        return self.population
+    def claim_text(self) -> str:
+        return f"{self.k}-mapped to {self.population.card.name}"
 
     def figures(self, classes: Classes) -> Floats:
         return classes.people().astype(np.float64)

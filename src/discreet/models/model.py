@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import Enum
+from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,7 +19,7 @@ from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, classes_of, taken
-from discreet.models.exact_compare import Floats
+from discreet.models.exact_compare import Floats, plain
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,18 @@ class Predicate(ABC):
     lowest: ClassVar[bool] = False
     """Whether a small figure is a bad one."""
     on: str = ""
+    population: Table | None = None
 
     @property
     @abstractmethod
+    def claim_text(self) -> str:
+        """What it says, in a few words that follow "the table is"."""
+
+    @property
     def claim(self) -> Claim:
-        """What it says, as data, for the statement of a release."""
+        """What it says, as data: its name and text, and its parameters as they are written."""
+        declared = {one.name: getattr(self, one.name) for one in fields(self) if one.init}  # type: ignore[arg-type]
+        return Claim(self.name, self.claim_text, {name: _written(value) for name, value in declared.items()})
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -129,7 +138,7 @@ class Predicate(ABC):
     @property
     def reference(self) -> Table | None:
         """The population it compares classes with; ``None``: it needs none."""
-        return None
+        return self.population
 
     @property
     def monotone(self) -> bool:
@@ -212,10 +221,13 @@ class All(Predicate):
         object.__setattr__(self, "models", parts)
 
     @property
+    def claim_text(self) -> str:
+        return " and ".join(model.claim.text for model in self.models)
+
+    @property
     def claim(self) -> Claim:
         claims = [model.claim for model in self.models]
-        parts = [(claim.name, claim.text, claim.parameters) for claim in claims]
-        return Claim(self.name, " and ".join(claim.text for claim in claims), {"models": parts})
+        return Claim(self.name, self.claim_text, {"models": [(one.name, one.text, one.parameters) for one in claims]})
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -313,6 +325,18 @@ def shown(figure: float) -> str:
     if not math.isfinite(figure):
         return "∞" if figure > 0 else "–"
     return f"{figure:,.0f}" if figure == int(figure) else f"{figure:.4g}"
+
+
+def _written(value: Any) -> Any:
+    """A parameter as a claim writes it: a population by its name."""
+    match value:
+        case Fraction():
+            return plain(value)
+        case Enum():
+            return value.value
+        case Table():
+            return value.card.name
+    return value
 
 
 def _worst(badness: Floats, broken: Flags, classes: Classes) -> int | None:

@@ -9,7 +9,6 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import MODELS
-from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
@@ -50,13 +49,8 @@ class DeltaPresence(Predicate):
             raise BadInput(f"low must not be above high, got {low} and {high}.")
 
     @property
-    def claim(self) -> Claim:
-        low, high, name = plain(self.low), plain(self.high), self.population.card.name
-        return Claim(self.name, f"({low}, {high})-present in {name}", {"low": low, "high": high, "population": name})
-
-    @property
-    def reference(self) -> Table:
-        return self.population
+    def claim_text(self) -> str:
+        return f"({plain(self.low)}, {plain(self.high)})-present in {self.population.card.name}"
 
     def figures(self, classes: Classes) -> Floats:
         return quotient(classes.sizes, classes.people())

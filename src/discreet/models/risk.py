@@ -14,7 +14,6 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import MODELS
-from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags, Integers
 from discreet.models.exact_compare import Floats, at_most, plain, quotient, unsure
@@ -44,9 +43,8 @@ class ProsecutorRisk(Predicate):
         check_parameters(self, threshold=threshold)
 
     @property
-    def claim(self) -> Claim:
-        text = f"of prosecutor risk at most {plain(self.threshold)}"
-        return Claim(self.name, text, {"threshold": plain(self.threshold)})
+    def claim_text(self) -> str:
+        return f"of prosecutor risk at most {plain(self.threshold)}"
 
     def figures(self, classes: Classes) -> Floats:
         return quotient(np.ones_like(classes.sizes), classes.sizes)
@@ -78,14 +76,8 @@ class JournalistRisk(Predicate):
         check_parameters(self, threshold=threshold, population=population)
 
     @property
-    def claim(self) -> Claim:
-        name = self.population.card.name
-        text = f"of journalist risk at most {plain(self.threshold)} in {name}"
-        return Claim(self.name, text, {"threshold": plain(self.threshold), "population": name})
-
-    @property
-    def reference(self) -> Table:
-        return self.population
+    def claim_text(self) -> str:
+        return f"of journalist risk at most {plain(self.threshold)} in {self.population.card.name}"
 
     def figures(self, classes: Classes) -> Floats:
         people = classes.people()
@@ -123,14 +115,9 @@ class MarketerRisk(Together):
         check_parameters(self, threshold=threshold, population=population)
 
     @property
-    def claim(self) -> Claim:
-        name = self.population.card.name if self.population else None
-        text = f"of {self.name} at most {plain(self.threshold)}{f' in {name}' if name else ''}"
-        return Claim(self.name, text, {"threshold": plain(self.threshold), "population": name})
-
-    @property
-    def reference(self) -> Table | None:
-        return self.population
+    def claim_text(self) -> str:
+        where = f" in {self.population.card.name}" if self.population else ""
+        return f"of {self.name} at most {plain(self.threshold)}{where}"
 
     def figures(self, classes: Classes) -> Floats:
         """For each class the risk of its rows."""

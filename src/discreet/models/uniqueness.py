@@ -10,7 +10,7 @@ import numpy as np
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import MODELS
-from discreet.core.statement import Claim, Evidence
+from discreet.core.statement import Evidence
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
 from discreet.models.estimators import ESTIMATORS, Estimates, Histogram, estimates
@@ -51,10 +51,8 @@ class PopulationUniqueness(Together):
         check_parameters(self, threshold=threshold, people=people, estimator=estimator)
 
     @property
-    def claim(self) -> Claim:
-        text = f"unique for at most {plain(self.threshold)} of {self.people:,} people (estimated: {self.estimator})"
-        parameters = {"threshold": plain(self.threshold), "people": self.people, "estimator": self.estimator}
-        return Claim(self.name, text, parameters)
+    def claim_text(self) -> str:
+        return f"unique for at most {plain(self.threshold)} of {self.people:,} people (estimated: {self.estimator})"
 
     @property
     def evidence(self) -> Evidence:

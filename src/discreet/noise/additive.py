@@ -9,10 +9,14 @@ import numpy as np
 
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
+from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
-from discreet.noise.geometric import LARGEST_DRAW
 from discreet.noise.parameters import probability
 
+LARGEST_DRAW = 2**62
+"""Arrays hold 64-bit integers: in place of a larger draw they hold one of about this size."""
+LARGEST_SCALE = 2**50
+"""Largest scale of noise drawn into arrays."""
 LARGEST_SUM = 2**60
 """Sums in arrays are given as at most this, and at least its negative."""
 WIDEST = 2**400
@@ -85,3 +89,12 @@ class Additive(ABC):
     @abstractmethod
     def _batch(self, count: int, entropy: Entropy) -> Integers:
         """Independent draws, as many as are kept of ``count`` proposals."""
+
+
+def require_array_scale(scale: Fraction) -> None:
+    """Refuse noise that would not fit the 64-bit integers of an array."""
+    if scale > LARGEST_SCALE:
+        raise BadInput(
+            f"Noise of a scale of about 2**{int(scale).bit_length()} does not fit an array of 64-bit integers.",
+            hint="Draw one at a time, or count in larger units.",
+        )

@@ -1,19 +1,26 @@
-"""The discrete Laplace mechanism, also known as the two-sided geometric mechanism: for counts and sums."""
+"""The discrete Laplace mechanism (two-sided geometric mechanism) for counts and sums, and geometric draws."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
 
 from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
-from discreet.noise.additive import WIDEST, Additive
+from discreet.noise.additive import LARGEST_DRAW, WIDEST, Additive, require_array_scale
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
-from discreet.noise.geometric import geometric, geometrics
 from discreet.noise.inversion import Law, table
 from discreet.noise.parameters import positive, width
+
+_DIGIT = 8
+"""Bits of a geometric draw that one table gives."""
+_TOP = 16
+"""Largest scale, in units of the last table, of what is above its digits."""
 
 
 @dataclass(frozen=True, init=False)
@@ -70,3 +77,43 @@ def two_sided(scale: Fraction, entropy: Entropy) -> int:
         size, negative = geometric(scale, entropy), entropy.bits(1)
         if size or not negative:
             return -size if negative else size
+
+
+def geometric(scale: Fraction, entropy: Entropy = SYSTEM) -> int:
+    """One draw x = 0, 1, 2, … with P(x) in proportion to e**-(x / scale), without a table.
+
+    Why this is right (Canonne, Kamath, Steinke 2020, Algorithm 2): with scale = n / d, u + n·v is geometric with scale
+    n when u < n has weight e**-(u / n) and v is geometric with scale 1; and the d-th part of that, rounded down, is
+    geometric with scale n / d.
+    """
+    n, d = scale.numerator, scale.denominator
+    while not entropy.flip_exp_ratio(u := entropy.below(n), n):
+        pass
+    v = 0
+    while entropy.flip_exp_ratio(1, 1):
+        v += 1
+    return (u + n * v) // d
+
+
+def geometrics(scale: Fraction, count: int, entropy: Entropy = SYSTEM) -> Integers:
+    """``count`` draws by tables, one for every eight bits of the result.
+
+    Why this is right: written in base 256, x / scale is a sum over the digits, so e**-(x / scale) is a product of one
+    factor a digit: the digits are independent, and each has a small law of its own.
+    """
+    *digits, top = _digits(scale)
+    shift = _DIGIT * len(digits)
+    drawn = np.minimum(table(top).draws(count, entropy), (LARGEST_DRAW - 1) >> shift) << shift
+    for place, digit in enumerate(digits):
+        drawn |= table(digit).draws(count, entropy) << _DIGIT * place
+    return drawn
+
+
+@lru_cache(maxsize=64)
+def _digits(scale: Fraction) -> tuple[Law, ...]:
+    require_array_scale(scale)
+    places = 0
+    while scale > _TOP << (_DIGIT * places):
+        places += 1
+    digits = [Law(2 ** (_DIGIT * place) / scale, size=2**_DIGIT) for place in range(places)]
+    return (*digits, Law(2 ** (_DIGIT * places) / scale))

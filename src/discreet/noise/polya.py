@@ -24,10 +24,10 @@ from math import ceil
 
 import numpy as np
 
-from discreet.noise.chain import heads
+from discreet.noise.additive import LARGEST_DRAW, require_array_scale
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
-from discreet.noise.geometric import LARGEST_DRAW, geometrics, require_array_scale
-from discreet.noise.poisson import poisson
+from discreet.noise.laplace import geometrics
+from discreet.noise.poisson import heads, poisson
 
 _BLOCK = 1 << 15
 _RARE = 8

@@ -1,4 +1,4 @@
-"""What all selections have in common: choosing the best of several candidates, nearly, by whole or rational scores."""
+"""Private selection of the best candidate, nearly: exponential mechanism, permute-and-flip, report-noisy-max."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from discreet.core.directed_rounding import ln_upper, round_up
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
+from discreet.noise.additive import FEW
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.laplace import geometric, geometrics
 from discreet.noise.parameters import positive, probability, whole
 
 
@@ -63,3 +65,74 @@ def exact_scores(scores: Sequence[int | Fraction]) -> Sequence[int | Fraction]:
 
 def _spread(sensitivity: Number, monotone: bool) -> Fraction:
     return (1 if monotone else 2) * positive(sensitivity, "sensitivity")
+
+
+@dataclass(frozen=True, init=False)
+class Exponential(Selection):
+    """Chooses candidate i with probability in proportion to e**(score[i] / scale).
+
+    Why this is private: when no score changes by more than Δ, every weight changes by a factor of at most e**(Δ
+    / scale), and so does their sum: Pure(2 Δ / scale). When all scores move the same way, so do the weights and
+    the sum, and one factor cancels: Pure(Δ / scale) (McSherry, Talwar 2007). Weights are never computed, so
+    none is rounded to zero: a candidate is proposed at random and kept with probability e**-((best - score) /
+    scale), which is drawn exactly.
+
+    How long it takes tells something about the scores: whoever sees the clock must be given answers on a schedule.
+    """
+
+    def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:
+        """The index of the chosen candidate."""
+        best = max(exact_scores(scores))
+        while True:
+            i = entropy.below(len(scores))
+            if entropy.flip_exp((best - scores[i]) / self.scale):
+                return i
+
+
+@dataclass(frozen=True, init=False)
+class PermuteAndFlip(Selection):
+    """Takes candidates in random order; chooses the first whose coin, e**-((best - score) / scale), is heads.
+
+    Why this is private: McKenna and Sheldon (2020, Theorem 1) prove Pure(2 Δ / scale) when no score changes by
+    more than Δ. The choice depends on differences of scores alone; when all scores rise by between 0 and Δ,
+    subtract Δ / 2 from each: none has changed by more than Δ / 2, which gives Pure(Δ / scale). Coins are exact
+    for every rational score.
+
+    How long it takes tells something about the scores: whoever sees the clock must be given answers on a schedule.
+    """
+
+    def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:
+        """The index of the chosen candidate. The best one's coin always falls on heads, so one is found."""
+        best = max(exact_scores(scores))
+        waiting = list(range(len(scores)))
+        while True:
+            place = entropy.below(len(waiting))
+            waiting[place], waiting[-1] = waiting[-1], waiting[place]
+            i = waiting.pop()
+            if entropy.flip_exp((best - scores[i]) / self.scale):
+                return i
+
+
+@dataclass(frozen=True, init=False)
+class NoisyMax(Selection):
+    """Adds geometric noise of ``scale`` to every whole score; the largest sum wins, the first of several.
+
+    Why this is private: fix the noise of all candidates but i. Then i wins exactly if its own noise reaches
+    some whole number τ, whatever the rule for ties, as long as it is fixed. If no score changes by more than Δ,
+    τ rises by at most 2 Δ (by Δ if all move the same way), and P(noise >= τ + 2 Δ) >= e**-(2 Δ / scale) P(noise
+    >= τ): Pure(2 Δ / scale) (Dwork, Roth 2014, Claim 3.9; with one-sided noise Ding and others 2021, who show
+    that in the continuum it is permute-and-flip). It holds on the integers only: scores that are not whole
+    would need noise as fine as themselves. The winning sum is not told.
+    """
+
+    def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:
+        """The index of the winner."""
+        if not all(isinstance(score, int) for score in exact_scores(scores)):
+            raise BadInput("Noisy max needs whole scores.", hint="Count in smaller units, or use permute-and-flip.")
+        count = len(scores)
+        noise = (
+            [geometric(self.scale, entropy) for _ in range(count)]
+            if count <= FEW
+            else geometrics(self.scale, count, entropy).tolist()
+        )
+        return max(range(count), key=lambda i: scores[i] + noise[i])

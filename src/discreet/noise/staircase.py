@@ -12,9 +12,9 @@ from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
-from discreet.noise.additive import Additive
+from discreet.noise.additive import LARGEST_DRAW, Additive, require_array_scale
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
-from discreet.noise.geometric import LARGEST_DRAW, geometric, geometrics, require_array_scale
+from discreet.noise.laplace import geometric, geometrics
 from discreet.noise.parameters import positive, whole
 
 

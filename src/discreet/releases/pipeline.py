@@ -30,9 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.budget.entries import Charged
+from discreet.budget.entries import Charged, exceeded, tightest
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.rules import exceeded, tightest
 from discreet.core.card import Card
 from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint

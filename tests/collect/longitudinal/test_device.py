@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadInput, DataError
-from discreet.noise.keyed import Keyed
+from discreet.noise.stream import Keyed
 from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.longitudinal.device import VERSION, Device

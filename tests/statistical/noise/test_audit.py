@@ -17,15 +17,12 @@ from scipy.special import betaincinv
 from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
-from discreet.noise.clamped_mean import ClampedMean
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Exponential
 from discreet.noise.gaussian import DiscreteGaussian
-from discreet.noise.grid import GridLaplace
+from discreet.noise.grid import ClampedMean, GridLaplace
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.noisy_max import NoisyMax
-from discreet.noise.permute_and_flip import PermuteAndFlip
 from discreet.noise.rank import Rank
+from discreet.noise.selection import Exponential, NoisyMax, PermuteAndFlip
 from discreet.noise.sparse_vector import SparseVector
 from discreet.noise.staircase import Staircase
 

@@ -12,8 +12,7 @@ from tests.statistical.noise.fit import fits
 
 from discreet.noise.additive import FEW, Additive
 from discreet.noise.gaussian import DiscreteGaussian
-from discreet.noise.geometric import geometric, geometrics
-from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.laplace import DiscreteLaplace, geometric, geometrics
 from discreet.noise.staircase import Staircase
 
 MANY, ONE_BY_ONE = 300_000, 20_000

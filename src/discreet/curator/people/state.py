@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from discreet.budget.entries import START, digest
-from discreet.budget.group import Group
-from discreet.budget.store import Contents, Session, Store
+from discreet.budget.store import Contents, Group, Session, Store
 from discreet.budget.verify import require_head
 from discreet.core.document import Format
 from discreet.curator.workspace import Workspace

@@ -38,7 +38,8 @@ from discreet.errors import BadInput, Damaged, NotFound
 from discreet.releases.method import Method
 from discreet.releases.pipeline import Given
 from discreet.releases.register import Entry, Register
-from discreet.service.jobs.jobs import Job, Jobs
+from discreet.service.jobs.job import Job
+from discreet.service.jobs.jobs import Jobs
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.operations.access import AccessOperations
 from discreet.service.operations.budgets import BudgetOperations

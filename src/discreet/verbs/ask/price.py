@@ -37,9 +37,9 @@ from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.errors import BadInput
 from discreet.noise.deviation import Noise
-from discreet.noise.exponential import Exponential
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.selection import Exponential
 from discreet.verbs.ask.plan import UNITS, Plan
 
 CONFIDENCE = Fraction(95, 100)

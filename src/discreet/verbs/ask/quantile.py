@@ -22,7 +22,7 @@ from discreet.core.kind import Kind
 from discreet.engines.contribution import COUNT, OwnedRows, cell_counts
 from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Exponential
+from discreet.noise.selection import Exponential
 from discreet.verbs.ask.value import Interval, Value, largest
 
 SLICES = 1024

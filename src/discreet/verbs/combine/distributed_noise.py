@@ -32,8 +32,8 @@ from functools import lru_cache
 from discreet.budget.convert import to_approximate
 from discreet.core.loss import Approximate, Loss, Pure, Renyi
 from discreet.errors import BadInput
+from discreet.noise.additive import LARGEST_SCALE
 from discreet.noise.entropy import Entropy
-from discreet.noise.geometric import LARGEST_SCALE
 from discreet.noise.poisson import LARGEST_RATE, poisson
 from discreet.noise.polya import polyas
 from discreet.verbs.combine.terms import Terms

@@ -66,8 +66,7 @@ class LedgerCharge:
 
     def require(self, loss: Loss) -> None:
         """Refuse a loss that the ledger would refuse later, before others have begun."""
-        from discreet.budget.entries import path
-        from discreet.budget.rules import exceeded, tightest
+        from discreet.budget.entries import exceeded, path, tightest
 
         accounts = [self.ledger.account(name) for name in path(self.account)]
         refusals = [

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.report import Picture, bars
 from discreet.core.table import Table, count_name
-from discreet.models.picture import by_size
+from discreet.models.check import by_size
 
 
 @dataclass(frozen=True)

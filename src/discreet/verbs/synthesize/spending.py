@@ -37,9 +37,9 @@ from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import Noise
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Exponential
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.selection import Exponential
 from discreet.verbs.synthesize.counting import Counts
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Measurement

@@ -39,8 +39,7 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.noise.geometric import geometrics
-from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.laplace import DiscreteLaplace, geometrics
 from discreet.verbs.collect.domain import Codes, set_fields
 from discreet.verbs.collect.locations.region import Points, Region
 from discreet.verbs.collect.report_arrays import in_batches, integer_type, to_integer_reports

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.noise.keyed import Keyed
+from discreet.noise.stream import Keyed
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -727,4 +728,91 @@ def test_lines_cannot_be_changed_by_mistake(home: Home) -> None:
         for statement in ("UPDATE lines SET key = 'x' WHERE number = 5", "DELETE FROM lines"):
             with pytest.raises(LedgerError, match="append-only"), ledger._store.writing() as session:
                 session.run(statement, [()])
+        assert ledger.verify().sound
+
+
+# Pages, filters and searches
+
+
+def of_each_kind(home: Home) -> SqlLedger:
+    """Lines 1 to 9: the beginning, accounts, limits and charges of t, t/a, t/b and ta."""
+    ledger = home.create()
+    for name in ("t", "t/a", "t/b", "ta"):
+        ledger.open_account(name, Pure(1))  # 2, 3, 4, 5
+    ledger.set_limit("t/a", Pure(2), why="")  # 6
+    for key, account in (("k_1", "t/a"), ("k%2", "t"), ("kx3", "ta")):
+        ledger.charge(account, Pure("0.1"), key=key, what="")  # 7, 8, 9
+    return ledger
+
+
+LINES = {
+    None: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    "t": [2, 3, 4, 6, 7, 8],
+    "t/a": [3, 6, 7],
+    "t/b": [4],
+    "ta": [5, 9],
+    "x": [],
+}
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 9, 10])
+def test_lines_are_those_of_an_account_and_below_in_either_order(
+    home: Home, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.budget.tables._PAGE", page)
+    monkeypatch.setattr("discreet.budget.tables._SHORT_PAGE", page)
+    with of_each_kind(home) as ledger:
+        for account, numbers in LINES.items():
+            assert [line.number for line in ledger.lines(account)] == numbers
+            assert [line.number for line in ledger.lines(account, newest_first=True)] == numbers[::-1]
+        assert ledger.verify().lines == 9
+
+
+def test_charges_are_found_by_their_keys(home: Home) -> None:
+    with of_each_kind(home) as ledger:
+        assert sorted(ledger.keys("k")) == ["k%2", "k_1", "kx3"]
+        assert ledger.keys("k_") == ["k_1"]
+        assert ledger.keys("k%") == ["k%2"]
+        assert ledger.keys("x") == []
+        assert [line and line.number for line in map(ledger.find_line, ("k_1", "k%2", "x"))] == [7, 8, None]
+        assert list(ledger.find_accounts("t/a", "nobody", "ta")) == ["t/a", "ta"]
+        assert ledger.find_accounts() == {}
+        receipt = ledger.find("kx3")
+        assert receipt is not None
+        assert (receipt.account, receipt.line) == ("ta", 9)
+
+
+def test_receipts_must_be_those_of_their_lines(home: Home) -> None:
+    with of_each_kind(home) as ledger:
+        receipts = [receipt for key in ("k_1", "k%2", "kx3") if (receipt := ledger.find(key)) is not None]
+        assert ledger.verify(receipts * 2).sound
+        for changed in (
+            replace(receipts[1], line=9),
+            replace(receipts[1], digest=receipts[0].digest),
+            replace(receipts[1], loss=Pure("0.2")),
+            replace(receipts[1], account="t/a"),
+        ):
+            verdict = ledger.verify([receipts[0], changed])
+            assert (verdict.line, verdict.lines) == (changed.line, changed.line - 1)
+            assert "receipt for this line" in verdict.problem
+        missing = ledger.verify([replace(receipts[0], line=12), replace(receipts[1], line=11)])
+        assert (missing.line, missing.lines, missing.sound) == (11, 9, False)
+        assert str(missing) == "9 lines are sound; line 11: a receipt was given for it, and it is missing."
+
+
+@pytest.mark.parametrize(("few", "many", "kept"), [(8, 99, 8), (9, 99, None), (99, 3, 6), (99, 99, None)])
+def test_sums_are_kept_after_so_many_lines(
+    home: Home, few: int, many: int, kept: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After ``few`` lines when a ledger is opened or closed, after ``many`` while it is charged."""
+    monkeypatch.setattr("discreet.budget.ledger._FEW", few)
+    monkeypatch.setattr("discreet.budget.ledger._MANY", many)
+    with home.create() as ledger:
+        ledger.open_account("t", Pure(1))
+        for n in range(6):
+            ledger.charge("t", Pure("0.1"), key=str(n), what="")
+    file = Path(f"{home.witness}-sums")
+    assert (json.loads(file.read_text())["line"] if file.exists() else None) == kept
+    with home.open() as ledger:
+        assert ledger.account("t").left == Pure("0.4")
         assert ledger.verify().sound

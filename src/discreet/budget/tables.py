@@ -1,0 +1,179 @@
+"""Tables of a ledger in SQL: its lines, and what they add up to, loaded before and saved after every charge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from discreet.budget.entries import Account, Began, Book, Charged, Entry, Line, path, read
+from discreet.budget.filter import Budget, Spent
+from discreet.budget.store import REMEDY, Queried, Session
+from discreet.core.document import fields
+from discreet.errors import BadInput, DiscreetError, Unsound
+
+SCHEMA = (
+    "CREATE TABLE lines (number integer PRIMARY KEY, key text UNIQUE, content text NOT NULL, digest text NOT NULL)",
+    "CREATE TABLE accounts (name text PRIMARY KEY, budget text NOT NULL, partition text, "
+    "whole text NOT NULL, peak text NOT NULL)",
+    "CREATE TABLE parts (account text, part text, spent text NOT NULL, PRIMARY KEY (account, part))",
+)
+"""``lines`` is the ledger. The others hold what its lines add up to, so that a charge costs the same after
+ten as after ten million; ``verify`` adds up again and compares."""
+_PAGE, _SHORT_PAGE = 5000, 500
+"""Lines read at once, oldest first and newest first."""
+_NO_LINE = 2**31 - 1
+
+
+def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
+    """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys.
+
+    An error if the ledger does not go on from the last line of ``known``, or has other sums at that line.
+    """
+    head = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1")
+    there = head
+    if head and head[0][0] > known.number:
+        there = session.rows("SELECT number, digest FROM lines WHERE number = ?", (known.number,))
+    if there != [(known.number, known.digest)]:
+        raise Unsound(f"Line {known.number:,} of the ledger, which had been written, is gone or changed.", hint=REMEDY)
+    book = Book(*head[0])
+    book.accounts |= accounts_among(session, _names(entries))
+    for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
+        book.parts[row[0], row[1]] = spent_of(row[2])
+    keys = {(entry.key,) for entry in entries if isinstance(entry, Charged)}
+    for row in _among(session, "SELECT number, content, digest FROM lines WHERE key", keys):
+        line = line_of(*row)
+        if isinstance(line.entry, Charged):
+            book.charged[line.entry.key] = line
+    if book.number == known.number:
+        edited = [name for name, account in book.accounts.items() if known.accounts.get(name, account) != account]
+        edited += [part[0] for part, spent in book.parts.items() if known.parts.get(part, spent) != spent]
+        if edited:
+            raise Unsound(f"The account {edited[0]} in the ledger is not what its lines add up to.", hint=REMEDY)
+    return book
+
+
+def save(session: Session, book: Book) -> None:
+    """Write down what ``book`` was given since it was loaded."""
+    entries = [line.entry for line, _ in book.written]
+    lines = [(line.number, _key(line.entry), content, line.digest) for line, content in book.written]
+    session.run("INSERT INTO lines (number, key, content, digest) VALUES (?, ?, ?, ?)", lines)
+    session.run(
+        "INSERT INTO accounts (name, budget, partition, whole, peak) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) "
+        "DO UPDATE SET budget = excluded.budget, whole = excluded.whole, peak = excluded.peak",
+        [_row(book.accounts[name]) for name in sorted(_names(entries))],
+    )
+    session.run(
+        "INSERT INTO parts (account, part, spent) VALUES (?, ?, ?) ON CONFLICT (account, part) "
+        "DO UPDATE SET spent = excluded.spent",
+        [(*part, _text(book.parts[part])) for part in sorted(_parts(entries))],
+    )
+
+
+def sums_of(book: Book) -> dict[str, Any]:
+    """What lines added up to, and which was the last of them, as plain data."""
+    return {
+        "line": book.number,
+        "digest": book.digest,
+        "accounts": [_row(account) for account in book.accounts.values()],
+        "parts": [[*part, _text(spent)] for part, spent in book.parts.items()],
+    }
+
+
+def book_of(sums: object) -> Book | None:
+    """What ``sums_of`` gave; ``None`` if it is anything else."""
+    try:
+        said = fields(sums, "it", line=int, digest=str, accounts=list, parts=list)
+        accounts = {row[0]: account_of(tuple(row)) for row in said["accounts"]}
+        parts = {(account, part): spent_of(spent) for account, part, spent in said["parts"]}
+    except (DiscreetError, ValueError, TypeError, IndexError):
+        return None
+    return Book(said["line"], said["digest"], accounts, parts)
+
+
+def page_after(session: Session, number: int) -> list[tuple[int, str | None, str, str]]:
+    """Some thousand lines (number, key, content, digest) after one."""
+    sql = "SELECT number, key, content, digest FROM lines WHERE number > ? ORDER BY number LIMIT ?"
+    return session.rows(sql, (number, _PAGE))
+
+
+def page_before(session: Session, number: int | None) -> list[tuple[int, str | None, str, str]]:
+    """Some lines before one, or the last ones, the newest first."""
+    sql = "SELECT number, key, content, digest FROM lines WHERE number < ? ORDER BY number DESC LIMIT ?"
+    return session.rows(sql, (_NO_LINE if number is None else number, _SHORT_PAGE))
+
+
+def accounts_among(session: Queried, names: Iterable[str]) -> dict[str, Account]:
+    """Those of the named accounts that there are."""
+    rows = _among(session, "SELECT * FROM accounts WHERE name", {(name,) for name in names})
+    return {row[0]: account_of(row) for row in rows}
+
+
+def account_of(row: tuple[Any, ...]) -> Account:
+    """A row of ``accounts``."""
+    name, budget, partition, whole, peak = row
+    return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak))
+
+
+@lru_cache(maxsize=1024)
+def spent_of(text: str) -> Spent:
+    """What a row says was spent; remembered, because it is read more often than it changes."""
+    return Spent.from_dict(_loaded(text))
+
+
+@lru_cache(maxsize=1024)
+def _budget_of(text: str) -> Budget:
+    """A budget; remembered, because its ceiling takes a while to work out."""
+    return Budget.from_dict(_loaded(text))
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise BadInput("An account cannot be read.", hint=REMEDY) from None
+
+
+def line_of(number: int, content: str, digest: str) -> Line:
+    """A row of ``lines``."""
+    try:
+        said, at, entry = read(content)
+    except BadInput as error:
+        raise Unsound(f"Line {number} of the ledger cannot be read: {error}.", hint=REMEDY) from None
+    if said != number:
+        raise Unsound(f"Line {number} of the ledger says that it is line {said}.", hint=REMEDY)
+    return Line(number, at, entry, digest)
+
+
+def _among(session: Queried, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:
+    """The rows where what ``sql`` ends with is one of the tuples ``wanted``."""
+    if not wanted:
+        return []
+    tuples = sorted(wanted)
+    one = f"({', '.join('?' * len(tuples[0]))})"
+    return session.rows(
+        f"{sql} IN (VALUES {', '.join([one] * len(tuples))})", [value for each in tuples for value in each]
+    )
+
+
+def _names(entries: Iterable[Entry]) -> set[str]:
+    return {name for entry in entries if not isinstance(entry, Began) for name in path(entry.account)}
+
+
+def _parts(entries: Iterable[Entry]) -> set[tuple[str, str]]:
+    charges = (entry for entry in entries if isinstance(entry, Charged))
+    return {(name, entry.part) for entry in charges if entry.part is not None for name in path(entry.account)}
+
+
+def _key(entry: Entry) -> str | None:
+    return entry.key if isinstance(entry, Charged) else None
+
+
+def _row(account: Account) -> tuple[object, ...]:
+    texts = [_text(said) for said in (account.budget, account.whole, account.peak)]
+    return (account.name, texts[0], account.partition, *texts[1:])
+
+
+def _text(said: Budget | Spent) -> str:
+    return json.dumps(said.to_dict(), sort_keys=True, separators=(",", ":"))
