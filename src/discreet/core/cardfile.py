@@ -446,7 +446,8 @@ def _value_schema(type_: Any, words: Sequence[str] = (), least: float | None = N
     """Schema of values of a declared type; what is neither a number, text, truth, date nor list of these is a range."""
     kinds = [one for one in (get_args(type_) if isinstance(type_, UnionType) else (type_,)) if one is not NoneType]
     if get_origin(kinds[0]) is Sequence:
-        return _list(_value_schema(get_args(kinds[0])[0], words, least))
+        (item,) = get_args(kinds[0])
+        return _list(_WHOLE if item is int else _value_schema(item, words, least))  # sizes and steps are positive
     words = words or [str(word) for one in kinds if get_origin(one) is Literal for word in get_args(one)]
     if words:
         return {"enum": [*words]}

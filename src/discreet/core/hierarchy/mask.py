@@ -22,9 +22,7 @@ class Mask:
     """
 
     length: int = parameter("Number of characters of every text.", least=1)
-    steps: Sequence[int] | None = parameter(
-        "Characters hidden on each level; by default one more.", default=None, least=1
-    )
+    steps: Sequence[int] | None = parameter("Characters hidden on each level; by default one more.", default=None)
     side: str = parameter("Side from which characters are hidden.", default="right", choices=("left", "right"))
     character: str = parameter("What stands for a hidden one.", default="*")
     other: str | None = parameter("Label of values that it does not know.", default=None)

@@ -25,7 +25,7 @@ class Ordered:
     """
 
     order: Sequence[str | int] = parameter("All values, in their order.")
-    sizes: Sequence[int] = parameter("Sizes of runs, each a multiple of the one before.", least=1)
+    sizes: Sequence[int] = parameter("Sizes of runs, each a multiple of the one before.")
     other: str | None = parameter("Label of values that it does not know.", default=None)
     _paths: tuple[Path, ...] = field(init=False, repr=False, compare=False)
 
