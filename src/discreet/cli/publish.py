@@ -30,14 +30,13 @@ from discreet.cli.output import (
 from discreet.core.exact import share_of
 from discreet.core.families import MASKING
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.publish.methods import parse_method
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
     from discreet.core.table import Table
     from discreet.verbs.publish.advice import Advice
     from discreet.verbs.publish.earlier_releases import Earlier
-    from discreet.verbs.publish.masking import Masker
+    from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.recoding import Recoder
 
 _HOW = "How to get there: a recoding method, or a masking method such as 'noise alpha=0.1'; all are listed below."
@@ -184,11 +183,12 @@ def _refuse_without_models(method: str, table: Table) -> NoReturn:
 
 def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Masker:
     """What ``text`` names; an error, in the words of a command line, for levels that a column does not have."""
-    from discreet.verbs.publish.publish import refuse_other_verbs
+    from discreet.verbs.publish.publish import parse_method, refuse_other_verbs
     from discreet.verbs.publish.recoding import require_quasi
 
+    quasi = table.quasi()
     refuse_other_verbs(text)
-    require_quasi((*options.get("levels", ()), *options.get("weights", ())), list(table.quasi()))
+    require_quasi((*options.get("levels", ()), *options.get("weights", ())), quasi)
     for name, levels in options.get("levels", {}).items():
         low, high = levels if isinstance(levels, tuple) else (levels, levels)
         hierarchy = table.card[name].hierarchy

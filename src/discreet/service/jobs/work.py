@@ -21,7 +21,7 @@ from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 from discreet.service.redact import without_paths
-from discreet.verbs.publish.masking import Masker
+from discreet.verbs.publish.mask.masker import Masker
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
@@ -151,9 +151,10 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply
+    from discreet.verbs.tabulate.perturb.cell_key import CellKeys
+    from discreet.verbs.tabulate.perturb.factors import Multiply
     from discreet.verbs.tabulate.perturb.record_keys import secret_in
-    from discreet.verbs.tabulate.printing.view import view
+    from discreet.verbs.tabulate.printing.holder import view
     from discreet.verbs.tabulate.tabulate import tabulate
 
     table, way = _original(spec.table, bench), TABLE_METHODS.parse(spec.method)
