@@ -14,9 +14,8 @@ from discreet.core.families import TABLE_METHODS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.curator.workspace import open_books
 from discreet.curator.audited import find_audited
-from discreet.curator.workspace import Workspace, open_workspace
+from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.service.jobs.checks import method_of, models_of
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
