@@ -146,8 +146,8 @@ def others(table: Any) -> dict[str, dict[str, Any]]:
 def read_otherwise(found: Mapping[str, tuple[float, ...]]) -> None:
     """PIL of the other readings, and what they make of the rank correlation."""
     from discreet import samples
+    from discreet.utility.information_loss import pil
     from discreet.utility.pair import pair
-    from discreet.utility.probabilistic import pil
     from discreet.verbs.publish.publish import publish
 
     bounded, cells = samples.abalone(), []
@@ -180,9 +180,9 @@ def unbounded(table: Any, step: int = 1) -> Any:
 
 def measured(table: Any, masker: Any, sets: Sequence[tuple[str, ...]], folds: int) -> tuple[Any, dict[str, float]]:
     """PIL, DR, four accuracies and four AUCs, in per cent; and the parts of the risk."""
+    from discreet.utility.information_loss import pil
     from discreet.utility.learning import scores
     from discreet.utility.pair import pair
-    from discreet.utility.probabilistic import pil
     from discreet.verbs.attack.risk import DisclosureRisk
     from discreet.verbs.publish.publish import publish
 

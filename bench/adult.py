@@ -38,7 +38,7 @@ def from_samples(folder: Path, most: int | None) -> None:
     from pyarrow import csv
 
     from discreet import samples
-    from discreet.core.hierarchy.codes import codes
+    from discreet.core.hierarchy.hierarchy import codes
 
     table = samples.adult()
     own = {name: name.replace("-", "_") for name in NAMES} | {"salary-class": "income"}

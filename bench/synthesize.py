@@ -133,7 +133,7 @@ def mbi(source: str, twin: str, rho: float, python: str, **_: object) -> Callabl
 
 def many(source: str, python: str = "", **_: object) -> Callable[[], object]:
     """A twin of a large file."""
-    from discreet.core.release_folder import Rows
+    from discreet.core.release import Rows
     from discreet.engines.read import read
     from discreet.verbs.synthesize.private import Synthesize
 

@@ -19,8 +19,8 @@ def histogram(table: Any, epsilon: str) -> Any:
     """A release of rows by noisy counts of every combination of the table's columns, under ``epsilon``."""
     import numpy as np
 
-    from discreet.core.recipe import Recipe
     from discreet.core.release import Release
+    from discreet.core.statement import Recipe
     from discreet.verbs.tabulate.private.macro_table import MacroTable
 
     names = [column.name for column in table.card.columns]

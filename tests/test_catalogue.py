@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet.core.cardfile import from_fields
 from discreet.core.catalogue import parameters_of
 from discreet.core.families import FAMILIES
-from discreet.core.hierarchy.fields import from_fields
 from discreet.errors import BadInput
 
 ROOT = Path(__file__).parents[1]

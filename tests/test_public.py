@@ -17,7 +17,7 @@ assert callable(dc.publish) and callable(dc.attack) and dc.utility.loss
 """
 ROOM_FIRST = """
 from discreet.verbs.publish.local import LocalRecode
-import discreet.verbs.attack.finding, discreet.utility.metric
+import discreet.verbs.attack.finding, discreet.utility.pair
 import discreet as dc
 assert callable(dc.publish) and callable(dc.attack) and dc.utility.loss
 assert discreet.verbs.publish.local.LocalRecode is LocalRecode is dc.LocalRecode

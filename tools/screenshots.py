@@ -21,7 +21,8 @@ from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serv
 
 from discreet.curator.people.person import Person
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
-from discreet.service.operations.operations import Operations, Spend
+from discreet.service.operations.operations import Operations
+from discreet.service.views import Spend
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize

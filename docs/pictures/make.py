@@ -7,7 +7,7 @@ from pathlib import Path
 import discreet as dc
 from discreet.budget.convert import to_approximate, to_concentrated
 from discreet.core.loss import Concentrated, Pure
-from discreet.core.picture import Axis, bars, curves
+from discreet.core.report import Axis, bars, curves
 from discreet.curator.advice import drawn_beliefs, lee_clifton
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs import combine

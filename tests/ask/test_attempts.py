@@ -21,15 +21,14 @@ from tests.ask.test_sabotage import planned, require_bounded
 from tests.ask.visits import Silent
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.sql import arrow_type
 from discreet.core.table import Table
+from discreet.engines import contribution
 from discreet.engines.bounded_table import bounded
-from discreet.engines.contribution import measure as contribution
-from discreet.engines.contribution.measure import cell_counts
-from discreet.engines.contribution.rows import owned_rows
+from discreet.engines.contribution import cell_counts, owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
 from discreet.errors import BadQuery

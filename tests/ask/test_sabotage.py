@@ -24,7 +24,7 @@ from tests.ask.hostile import Neighbours, Questions, lying, neighbours
 
 from discreet.core.engine import Engine
 from discreet.core.loss import Pure
-from discreet.engines.contribution import measure as contribution
+from discreet.engines import contribution
 from discreet.engines.duckdb import ROW_BY_ROW, DuckDB
 from discreet.errors import BadInput
 from discreet.verbs.ask.answer import Measured, measured

@@ -19,7 +19,7 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.core.table import Table
-from discreet.engines.contribution.rows import OwnedRows, owned_rows
+from discreet.engines.contribution import OwnedRows, owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
 from discreet.noise.laplace import DiscreteLaplace

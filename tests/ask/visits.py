@@ -11,10 +11,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.sql import arrow_type
 from discreet.core.table import Table
 from discreet.noise.entropy import Entropy
 

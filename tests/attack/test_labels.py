@@ -11,7 +11,7 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.verbs.attack.labels import chances, exact, told, untouched
 
 TREE = Taxonomy.from_tree({"north": ["a", "b"], "south": ["c"]})

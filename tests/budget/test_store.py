@@ -18,7 +18,7 @@ from discreet.budget import store as module
 from discreet.budget.postgres import create_postgres
 from discreet.budget.store import Contents, Group, Readers, Session, Witness, migrate, record_version
 from discreet.budget.verify import Verdict, require_head
-from discreet.core.formats import Format, Migration
+from discreet.core.document import Format, Migration
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, Unsound
 

@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said(folder, words, said):
 
 
 def test_a_method_is_read_as_it_is_written(folder):
-    from discreet.verbs.synthesize.synthesize import parse_synthesizer as parse
+    from discreet.verbs.synthesize.private import parse_synthesizer as parse
 
     card = dc.load_card(folder / "people.toml")
     text = "synthesize epsilon=1 delta=1e-9 by=mst bins=age:10 quantiles=age rows=50 on age, sex"

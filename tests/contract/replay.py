@@ -27,8 +27,7 @@ from discreet.budget.convert import to_approximate
 from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.document import dumps
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows, write_rows
+from discreet.core.release import Release, Rows, write_rows
 from discreet.core.table import Table
 from discreet.noise.additive import Additive
 from discreet.noise.entropy import Entropy

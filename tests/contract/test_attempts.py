@@ -29,14 +29,12 @@ from discreet.core.loss import Pure
 from discreet.core.table import Table
 from discreet.curator.backup import back_up
 from discreet.curator.curator import Curator
-from discreet.engines.bounded_table import bounded
-from discreet.engines.contribution.measure import counted, measured_query
-from discreet.engines.contribution.rows import owned_rows
+from discreet.engines.bounded_table import Cut, bounded
+from discreet.engines.contribution import counted, measured_query, owned_rows
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.fetch import fetch
+from discreet.engines.limits import fetch
 from discreet.engines.postgres import Postgres
 from discreet.engines.read import read
-from discreet.engines.row_sampling import Cut
 from discreet.errors import EngineError, Refused, Unreachable
 from discreet.noise.entropy import Entropy
 from discreet.noise.laplace import DiscreteLaplace

@@ -23,7 +23,7 @@ from tests.contract.replay import Finding, recorded, replayed
 import discreet
 from discreet.core.card import Card
 from discreet.core.loss import Pure
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded_card

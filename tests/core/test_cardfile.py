@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from discreet.core import toml
 from discreet.core.card import Card, Column, Role
-from discreet.core.cardfile import dump_cards, load_card, parse_cards
+from discreet.core.cardfile import dump_cards, from_fields, load_card, parse_cards
 from discreet.core.hierarchy.dates import Dates
-from discreet.core.hierarchy.fields import from_fields
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.kind import Kind

@@ -6,10 +6,8 @@ import pytest
 from tests.core.hierarchy.examples import EXAMPLES
 
 from discreet import samples
-from discreet.core.cardfile import dump_cards
-from discreet.core.cardschema import card_schema
+from discreet.core.cardfile import card_schema, dump_cards, to_fields
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy.fields import to_fields
 
 VALIDATOR = jsonschema.Draft202012Validator(card_schema())
 

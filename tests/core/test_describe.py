@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet import samples
 from discreet.core.card import Card, Column, Role
-from discreet.core.describe import describe
+from discreet.core.identifiers import describe
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 

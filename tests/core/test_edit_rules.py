@@ -6,8 +6,7 @@ import jsonschema
 import pytest
 
 from discreet.core.card import Card, Column
-from discreet.core.cardfile import card_fields, dump_cards, parse_cards
-from discreet.core.cardschema import card_schema
+from discreet.core.cardfile import card_fields, card_schema, dump_cards, parse_cards
 from discreet.core.edit_rules import known, named
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, CardError

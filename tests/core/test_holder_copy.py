@@ -3,9 +3,8 @@
 import pyarrow as pa
 
 from discreet.core.holder_copy import fingerprint
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
-from discreet.core.statement import Statement
+from discreet.core.statement import Recipe, Statement
 
 
 def test_rows_in_memory_have_the_fingerprint_that_they_will_have_when_saved(tmp_path):

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.core.picture import Axis, bars, beside, curves, stacked
+from discreet.core.report import Axis, bars, beside, curves, stacked
 from discreet.errors import BadInput
 
 SVG = "{http://www.w3.org/2000/svg}"

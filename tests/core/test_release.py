@@ -17,10 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.core.loss import Approximate, Pure
-from discreet.core.picture import bars
-from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Receipt, Release
-from discreet.core.statement import Claim, Evidence, Secrecy, Statement
+from discreet.core.report import bars
+from discreet.core.statement import Claim, Evidence, Recipe, Secrecy, Statement, versions
 from discreet.errors import BadInput, Damaged, DataError, NoPromise, NotFound
 
 PROVED = Statement("person", Pure("0.5"), evidence=Evidence.PROVED)

@@ -12,11 +12,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.core.loss import Pure
-from discreet.core.picture import Picture, bars
-from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
-from discreet.core.report import listing, render, shortened
-from discreet.core.statement import Claim, Statement
+from discreet.core.report import Picture, bars, listing, render, shortened
+from discreet.core.statement import Claim, Recipe, Statement
 from discreet.errors import BadInput
 
 EVIL = '"><script>alert(1)</script><img src=x onerror="alert(2)">&'

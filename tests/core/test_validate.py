@@ -7,7 +7,7 @@ import pytest
 from discreet.core.card import Card, Column
 from discreet.core.hierarchy import Mask
 from discreet.core.kind import Kind
-from discreet.core.validate import require_valid, violations
+from discreet.core.table import require_valid, violations
 from discreet.engines.read import read
 from discreet.errors import DataError
 

@@ -10,7 +10,7 @@ import pytest
 from tests.curator.clinics import COUNT, clinic
 
 import discreet as dc
-from discreet.core.atomic_files import readable_by_others
+from discreet.core.document import readable_by_others
 from discreet.curator.backup import back_up, receipts_in, restore
 from discreet.curator.curator import Curator
 from discreet.curator.people.state import State

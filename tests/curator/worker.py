@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.curator.clinics import COUNT
 
-from discreet.core import release_folder
+from discreet.core import release as release_module
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BudgetExceeded
@@ -36,7 +36,7 @@ def main(folder, what, which):
             curator._twins._opened["visits"] = replace(curator._twins._opened["visits"], engine=Deadly())
             curator._lately.cache_clear()
         else:
-            release_folder.give_name = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
+            release_module.give_name = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
         curator.ask(COUNT, epsilon="0.5")
 
 

@@ -16,10 +16,9 @@ from discreet.core import sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.bounded_table import bounded, bounded_card, write_parquet
+from discreet.engines.bounded_table import Cut, bounded, bounded_card, write_parquet
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
-from discreet.engines.row_sampling import Cut
 from discreet.errors import NotDeclared
 
 CARD = Card(

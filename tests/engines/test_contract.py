@@ -27,9 +27,9 @@ from tests.engines.values import (
 )
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type, recast_table
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.sql import arrow_type, recast_table
 from discreet.errors import DataError, EngineError, NotFound
 
 SALES = pa.table(

@@ -15,17 +15,15 @@ from tests.core.hierarchy.examples import EXAMPLES, Example
 from tests.engines.values import assert_same
 
 from discreet.core import sql
-from discreet.core.arrow import recast_table
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
-from discreet.core.hierarchy.expression import apply
+from discreet.core.hierarchy.hierarchy import apply
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
-from discreet.core.identifiers import looks_like_identifiers, repeating_identifiers
+from discreet.core.identifiers import long_texts, looks_like_identifiers, repeating_identifiers
 from discreet.core.kind import Kind
-from discreet.core.table import Table
-from discreet.core.validate import Violation, violations
-from discreet.core.withheld import long_texts
+from discreet.core.sql import recast_table
+from discreet.core.table import Table, Violation, violations
 from discreet.engines.read import plain
 from discreet.errors import HierarchyError
 

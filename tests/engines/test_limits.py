@@ -13,8 +13,7 @@ from sqlglot import exp, parse_one
 from discreet.core import sql
 from discreet.core.engine import Engine
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.fetch import fetch
-from discreet.engines.limits import Limits, limited, memory_allowed, seconds_left
+from discreet.engines.limits import Limits, fetch, limited, memory_allowed, seconds_left
 from discreet.engines.postgres import Postgres
 from discreet.errors import BadInput, EngineError, Refused
 

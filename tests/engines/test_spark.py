@@ -22,9 +22,9 @@ from sqlglot import exp
 from tests.engines.values import assert_same
 
 from discreet.core import sql
-from discreet.core.arrow import recast_table
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
+from discreet.core.sql import recast_table
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
 from discreet.engines.read import read

@@ -29,8 +29,8 @@ from discreet.budget.filter import Budget
 from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.postgres import PostgresStore, create_postgres
 from discreet.budget.sqlite import create_store, open_store
-from discreet.core.formats import Format
-from discreet.core.release_folder import manifest_digest
+from discreet.core.document import Format
+from discreet.core.release import manifest_digest
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role

@@ -21,9 +21,8 @@ from tests.formats.fixtures import CHECKS, FOLDER, SCHEMA, WRITERS, formats, req
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.postgres import PostgresStore
 from discreet.budget.sqlite import create_store, open_store
-from discreet.core import release_folder
-from discreet.core.atomic_files import make_private
-from discreet.core.formats import Format, Migration
+from discreet.core import release as release_module
+from discreet.core.document import Format, Migration, make_private
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.toml import dump
@@ -218,7 +217,7 @@ def test_a_release_is_migrated_file_by_file_and_not_written_over(opened, monkeyp
     folder = opened(FOLDER / "v1" / "release") / "publish"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     later = Format("release", {2: Migration("9.9", retitle)})
-    monkeypatch.setattr(release_folder, "FORMAT", later)
+    monkeypatch.setattr(release_module, "FORMAT", later)
     assert Release.load(folder).title == "Another title"
     assert set(seen) == {"manifest.json", "presentation.json", "statement.json", "recipe.json"}
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

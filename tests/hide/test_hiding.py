@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.core.families import HIDING
 from discreet.core.holder_copy import read_holder_copy
-from discreet.core.release_folder import with_rows
+from discreet.core.release import with_rows
 from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.verbs.hide import Transactions, compare, read_transactions
 from discreet.verbs.hide.problem import HidingResult

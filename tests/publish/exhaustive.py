@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card, Column, Role
-from discreet.core.hierarchy.codes import LevelCodes
+from discreet.core.hierarchy.hierarchy import LevelCodes
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.models.classes import Spread

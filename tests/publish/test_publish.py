@@ -13,8 +13,8 @@ from tests.publish.hand import CARD, ROWS, at_levels, class_sizes, people, recod
 from tests.publish.hand import Fixed as Recoder
 
 import discreet as dc
-from discreet.core import release_folder
-from discreet.core.release_folder import Rows
+from discreet.core import release as release_module
+from discreet.core.release import Rows
 from discreet.core.statement import Evidence
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
@@ -215,7 +215,7 @@ def test_what_is_kept_and_what_leaves_come_together(table, tmp_path, monkeypatch
     def full(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(release_folder, "give_name", full)
+    monkeypatch.setattr(release_module, "give_name", full)
     with pytest.raises(BadInput, match="No space left"):
         publish(table, Mondrian(), KAnonymity(2), to=tmp_path / "r", holder=tmp_path / "key.parquet")
     assert not any(tmp_path.iterdir())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dc
-from discreet.core import release_folder
+from discreet.core import release as release_module
 from discreet.core.holder_copy import HolderCopy
 from discreet.releases import pipeline
 
@@ -86,7 +86,7 @@ def _die_at(place: str, make: Callable[[Callable[[float, str], None]], None]) ->
     for name in ("earlier_releases", "draft", "register"):
         watch(pipeline, name)
     for name in ("_write", "give_name"):
-        watch(release_folder, name)
+        watch(release_module, name)
     real = HolderCopy.saving
 
     @contextmanager

@@ -23,7 +23,7 @@ def constructors():
 
 def test_releases_are_made_in_the_pipeline_alone():
     elsewhere = {
-        "core/release_folder.py",  # a saved one, read back: Release.load
+        "core/release.py",  # a saved one, read back: Release.load
         "verbs/attack/membership.py",  # a rehearsal for an attack, which never leaves
         "cli/demo.py",  # made-up people
         "curator/audited.py",  # answers that the auditor lets out, in its own books

@@ -13,8 +13,7 @@ import pytest
 from discreet import samples
 from discreet.core.card import Role
 from discreet.core.kind import Kind
-from discreet.core.table import Table
-from discreet.core.validate import violations
+from discreet.core.table import Table, violations
 
 CASES: list[Callable[[], Table]] = [
     samples.inpatient,

@@ -11,7 +11,7 @@ import pytest
 
 from discreet import samples
 from discreet.core.cardfile import load_cards
-from discreet.core.validate import violations
+from discreet.core.table import violations
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
 from discreet.samples.world.generate import CHUNK, TABLES, Hospital

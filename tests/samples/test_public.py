@@ -9,8 +9,7 @@ import pytest
 
 from discreet import samples
 from discreet.core.card import Role
-from discreet.core.table import Table
-from discreet.core.validate import violations
+from discreet.core.table import Table, violations
 
 SIZES: list[tuple[Callable[[], Table], int, int]] = [
     (samples.abalone, 4_177, 9),

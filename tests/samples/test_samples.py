@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from discreet import samples
-from discreet.core.validate import violations
+from discreet.core.table import violations
 
 
 def test_every_listed_name_is_there_and_callable() -> None:

@@ -24,7 +24,7 @@ from discreet.core.loss import Pure
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
 from discreet.service.jobs.specs import Publish
-from discreet.service.operations.operations import Spend
+from discreet.service.views import Spend
 
 CHECKS = [
     not_a_server_error,

@@ -14,7 +14,7 @@ from discreet.errors import BudgetExceeded, NotAllowed
 from discreet.service.client import connect
 from discreet.service.jobs.checks import synthesizer
 from discreet.service.jobs.specs import Publish, Synthesize
-from discreet.service.operations.operations import Spend
+from discreet.service.views import Spend
 
 SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex ORDER BY sex"
 FOUND = [["F", 75], ["M", 25]]

@@ -11,9 +11,9 @@ from sqlglot import exp
 from tests.synthesize.small import EVERY_KIND
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotDeclared, NotFound

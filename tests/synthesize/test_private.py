@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
-from discreet.core.release_folder import Rows
+from discreet.core.release import Rows
 from discreet.engines.bounded_table import bounded
 from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded, NotDeclared

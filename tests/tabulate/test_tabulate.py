@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.release_folder import with_rows
+from discreet.core.release import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import Printed

@@ -9,8 +9,8 @@ from tests.utility.sides import noisy, people, strangers
 
 import discreet as dc
 from discreet.errors import BadInput, Damaged, DataError, NotFound
-from discreet.utility import learning, marginals, probabilistic, propensity, relations
-from discreet.utility.classical import il1, table
+from discreet.utility import information_loss, learning
+from discreet.utility.information_loss import il1, table
 from discreet.utility.measure import loss, target_of
 from discreet.utility.pair import pair
 from discreet.verbs.publish.mask.noise import Noise
@@ -56,7 +56,7 @@ def test_the_classical_table_has_the_handbook_s_lines():
 def test_pil_of_a_moved_mean_is_the_probability_it_says():
     x = np.random.default_rng(1).normal(size=1_000)
     off = 0.02
-    found = probabilistic.families(pair(numbers(x=x), pa.table({"x": x + off})))
+    found = information_loss.families(pair(numbers(x=x), pa.table({"x": x + off})))
     assert found["means"] == pytest.approx(2 * norm.cdf(off / (x.std() / np.sqrt(1_000))) - 1)
     assert found["variances"] == pytest.approx(0, abs=1e-6)
 
@@ -79,7 +79,7 @@ def test_pil_s_variance_of_a_correlation_is_the_published_one():
         - m(1, 3) / (m(1, 1) * m(0, 2))
     )
     other = y + rng.normal(size=500)
-    found = probabilistic.families(pair(numbers(x=x, y=y), pa.table({"x": x, "y": other})))
+    found = information_loss.families(pair(numbers(x=x, y=y), pa.table({"x": x, "y": other})))
     off = abs(np.corrcoef(x, other)[0, 1] - r)
     assert found["correlations"] == pytest.approx(2 * norm.cdf(off / np.sqrt(variance)) - 1)
 
@@ -89,15 +89,15 @@ def test_marginals_by_hand():
     two = dc.read(pa.table({"a": list("xxyy"), "b": list("pqpq")}), card=card)
     same_alone = pa.table({"a": list("xxyy"), "b": list("ppqq")})
     two = pair(two, same_alone)
-    assert marginals.one_way(two).value == 0
-    assert marginals.two_way(two).value == 0.5
+    assert information_loss.one_way(two).value == 0
+    assert information_loss.two_way(two).value == 0.5
     with pytest.raises(DataError, match="fewer than 3"):
-        marginals.three_way(two)
+        information_loss.three_way(two)
 
 
 def test_overlap_is_that_of_the_intervals_of_least_squares():
     rows, _ = noisy(people(), 0.5)
-    found = relations.overlap(pair(people(), rows))
+    found = information_loss.overlap(pair(people(), rows))
     assert 0 < found.value < 1
     assert set(found.details) == {"on age", "on weight", "on income"}
 
@@ -108,7 +108,7 @@ def test_agreement_of_clusters_is_the_adjusted_rand_index():
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 5, 200), rng.integers(0, 5, 200)
     b[:100] = a[:100]
-    assert relations._agreement(a, b) == pytest.approx(adjusted_rand_score(a, b))
+    assert information_loss._agreement(a, b) == pytest.approx(adjusted_rand_score(a, b))
 
 
 def test_the_area_is_the_roc_s():
@@ -129,7 +129,7 @@ def test_models_are_tested_on_people_they_have_not_seen():
 
 
 def test_propensity_grows_with_noise():
-    small, large = (propensity.propensity(pair(people(), noisy(people(), a)[0])).value for a in (0.1, 1.0))
+    small, large = (learning.propensity(pair(people(), noisy(people(), a)[0])).value for a in (0.1, 1.0))
     assert small < large < 1
 
 
@@ -210,18 +210,18 @@ def test_a_constant_that_stayed_is_no_loss_however_many_rows_there_are(often):
     before = numbers(x=x, same=[0.1] * 47, too=[0.7] * 47, z=z)
     after = pa.table({name: np.repeat(before.payload()[name].to_numpy(), often) for name in before.columns})
     both = pair(before, after, np.repeat(np.arange(47), often))
-    lost = probabilistic.families(both)
+    lost = information_loss.families(both)
     assert {name: value for name, value in lost.items() if name != "quantiles"} == pytest.approx(
         dict.fromkeys(lost.keys() - {"quantiles"}, 0.0), abs=1e-9
     )
     assert table(both)["correlations"]["variation"] == pytest.approx(0, abs=1e-9)
-    assert relations.correlations(both).value == pytest.approx(0, abs=1e-9)
-    assert set(relations.overlap(both).details) == {"on x", "on z"}
+    assert information_loss.correlation_change(both).value == pytest.approx(0, abs=1e-9)
+    assert set(information_loss.overlap(both).details) == {"on x", "on z"}
     assert il1(both).value == 0
     alone = pair(numbers(same=[0.1] * 47), pa.table({"same": [0.1] * 47 * often}))
-    assert probabilistic.pil(alone) == 0
+    assert information_loss.pil(alone) == 0
     assert table(alone)["covariances"]["variation"] == 0
-    moved = probabilistic.families(pair(numbers(same=[0.1] * 47), pa.table({"same": [0.3] * 50})))
+    moved = information_loss.families(pair(numbers(same=[0.1] * 47), pa.table({"same": [0.3] * 50})))
     assert moved == {"means": 1, "variances": 0, "quantiles": 1}
 
 

@@ -35,7 +35,7 @@ from discreet.budget.tables import (
     sums_of,
 )
 from discreet.budget.verify import Verdict, require_sound, verified
-from discreet.core.formats import Format
+from discreet.core.document import Format
 from discreet.core.loss import Loss
 from discreet.core.release import Receipt
 from discreet.errors import DiscreetError, LedgerError, NotFound

@@ -33,7 +33,7 @@ from discreet.budget.store import (
     outdated,
     record_version,
 )
-from discreet.core.atomic_files import flush_name
+from discreet.core.document import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
 
 _NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb2", "smb3", "smbfs"}

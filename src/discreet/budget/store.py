@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
 
-from discreet.core.formats import Format
+from discreet.core.document import Format
 from discreet.errors import LedgerError
 
 REMEDY = (

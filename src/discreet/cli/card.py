@@ -52,8 +52,8 @@ def draft(
     for you to declare.
     """
     from discreet.core.cardfile import card_fields
-    from discreet.engines.address import shown
     from discreet.engines.read import draft as make
+    from discreet.engines.read import shown
 
     if output is not None and output.exists():
         raise BadInput(f"There is a file {output} already.", hint="Name another, or move it away.")
@@ -89,9 +89,8 @@ def check(
         load_card(card, table)
     unseen: tuple[str, ...] = ()
     if data is not None:
-        from discreet.core.validate import require_valid
-        from discreet.engines.address import shown
-        from discreet.engines.read import read
+        from discreet.core.table import require_valid
+        from discreet.engines.read import read, shown
 
         with working(f"Checking {shown(data)}"):
             opened = read(data, card, table=table)
@@ -132,6 +131,6 @@ def schema() -> None:
     Example:
       discreet card schema > card.schema.json
     """
-    from discreet.core.cardschema import card_schema
+    from discreet.core.cardfile import card_schema
 
     print_json(card_schema())

@@ -39,7 +39,7 @@ def check(
     Of a release, what left is checked. Without a model it says which of the usual ones hold, and with what figures.
     The exit status is 1 if a model does not hold.
     """
-    from discreet.engines.address import shown
+    from discreet.engines.read import shown
 
     if card is None:
         raise BadInput(
@@ -49,7 +49,7 @@ def check(
     if picture is not None and picture.suffix not in (".svg", ".html"):
         raise BadInput(f"A picture is an .svg or .html file, not {picture}.")
     from discreet.core.cardfile import load_card
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import is_release
     from discreet.engines.read import read
     from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models

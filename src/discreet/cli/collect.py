@@ -72,7 +72,7 @@ def new(
     """
     import sys
 
-    from discreet.core.atomic_files import write
+    from discreet.core.document import write
     from discreet.verbs.collect.survey.file import EXAMPLE, dumps
 
     for path in (file, codes):

@@ -111,7 +111,7 @@ def new(
       discreet combine new pay.toml --parties north,south,east --at north=10.0.0.1:8650 --at south=10.0.0.2:8650 \\
           --at east=10.0.0.3:8650 --function "mean" --bounds 0:100 --decimals 2 --epsilon 1
     """
-    from discreet.core.atomic_files import write
+    from discreet.core.document import write
     from discreet.verbs.combine import summary
     from discreet.verbs.combine.net.manifest import dump, new_manifest
     from discreet.verbs.combine.session import agree_terms
@@ -224,7 +224,7 @@ def show(
     Example:
       discreet combine show pay --as south -o south.html
     """
-    from discreet.core.atomic_files import write
+    from discreet.core.document import write
     from discreet.verbs.combine.participation import draw_view
 
     diagram = draw_view(Path(session), name)

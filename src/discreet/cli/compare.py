@@ -121,8 +121,7 @@ def _faithful(
     as_json: bool,
 ) -> None:
     """How faithful the rows of a release, or of a file, are."""
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import Release, is_release
     from discreet.engines.read import read
     from discreet.utility.faithful.measure import fidelity
 

@@ -15,7 +15,7 @@ from discreet.errors import BadInput
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.core.describe import Description
+    from discreet.core.identifiers import Description
     from discreet.core.release import Release
     from discreet.core.table import Table
 
@@ -38,7 +38,7 @@ def demo(
 
     A made-up hospital, what the public voter list of its town does to it, and what coarser values change.
     """
-    from discreet.core.describe import describe
+    from discreet.core.identifiers import describe
 
     _require_ours(folder)
     patients, voters = _make(folder, rows, seed)
@@ -123,7 +123,7 @@ def _linked(patients: Table, voters: Table) -> int:
 
 
 def _release(table: Table, before: Description, after: Description) -> Release[pa.Table]:
-    from discreet.core.picture import bars
+    from discreet.core.report import bars
     from discreet.core.statement import Statement
     from discreet.releases.method import Answering, Made
     from discreet.releases.pipeline import answered

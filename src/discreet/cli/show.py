@@ -14,9 +14,8 @@ from discreet.errors import BadInput, NotFound
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.core.describe import Description, Identifying
-    from discreet.core.table import Table
-    from discreet.core.validate import Violation
+    from discreet.core.identifiers import Description, Identifying
+    from discreet.core.table import Table, Violation
 
 _PAIRS = 10
 
@@ -38,7 +37,7 @@ def show(
       discreet show release/
       discreet show release.holder.parquet --page holder.html
     """
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import is_release
 
     folder = Path(source)
     if is_release(folder):
@@ -49,7 +48,7 @@ def show(
         return
     if folder.is_dir() and not any(folder.glob("**/*.parquet")):
         raise NotFound(f"{source} is neither a release (it has no manifest.json) nor a folder of Parquet files.")
-    from discreet.engines.address import shown
+    from discreet.engines.read import shown
 
     if card is None:
         raise BadInput(
@@ -57,8 +56,8 @@ def show(
             hint=f"No card yet? Draft one: discreet card draft {shown(source)} -o card.toml",
         )
     from discreet.core.cardfile import card_fields
-    from discreet.core.describe import describe
-    from discreet.core.validate import violations
+    from discreet.core.identifiers import describe
+    from discreet.core.table import violations
     from discreet.engines.read import read
 
     with working(f"Counting {shown(source)}"):
@@ -81,7 +80,7 @@ def show(
 
 
 def _show_holder(place: Path, page: Path | None, as_json: bool) -> None:
-    from discreet.core.atomic_files import open_private
+    from discreet.core.document import open_private
     from discreet.core.holder_copy import read_holder_copy
 
     copy = read_holder_copy(place)

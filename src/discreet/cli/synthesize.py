@@ -97,7 +97,7 @@ def _from_workspace(
     as_json: bool,
 ) -> None:
     """Charged to the table."""
-    from discreet.core.release_folder import Rows
+    from discreet.core.release import Rows
     from discreet.curator.curator import Curator
     from discreet.releases.pipeline import require_places
     from discreet.verbs.synthesize.distances import distances

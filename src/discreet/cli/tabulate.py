@@ -243,7 +243,7 @@ def _noisy(
 
 
 def _plain(release: Release[Any], folder: Path) -> dict[str, Any]:
-    from discreet.core.release_folder import with_rows
+    from discreet.core.release import with_rows
 
     return {
         "release": str(folder),

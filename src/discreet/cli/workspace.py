@@ -184,7 +184,7 @@ def twin(
     cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
     """
     from discreet.core.families import PRIVATE_SYNTHESIS
-    from discreet.core.release_folder import Rows
+    from discreet.core.release import Rows
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.distances import distances
     from discreet.verbs.synthesize.private import Synthesize

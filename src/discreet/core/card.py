@@ -14,27 +14,16 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any
 
 from discreet.core import edit_rules as conditions
-from discreet.core.hierarchy.protocol import Hierarchy
-from discreet.core.kind import Kind
+from discreet.core.hierarchy.hierarchy import Hierarchy
+from discreet.core.kind import ORDERED, TYPES, Kind, Scalar
 from discreet.core.text import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
 LONGEST = 1_000
 """Characters of a text that count, where the card does not say how many."""
-Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
-
-_PYTHON: dict[Kind, tuple[type, ...]] = {
-    Kind.INTEGER: (int,),
-    Kind.REAL: (int, float),
-    Kind.DECIMAL: (int, Decimal),
-    Kind.TEXT: (str,),
-    Kind.BOOLEAN: (bool,),
-    Kind.DATE: (dt.date,),
-    Kind.TIMESTAMP: (dt.datetime,),
-}
 
 
 class Role(Enum):
@@ -160,7 +149,7 @@ class Column:
             yield f"bounds are two values, the lower and the upper; got {len(bounds)}"
             return
         low, high = bounds
-        if self.kind in (Kind.TEXT, Kind.BOOLEAN):
+        if self.kind not in ORDERED:
             yield f"a {self.kind.value} column has no bounds; declare categories instead"
         elif not (fits(low, self.kind) and fits(high, self.kind)):
             quoted = isinstance(low, str) and isinstance(high, str)
@@ -290,7 +279,7 @@ class Card:
         for column in self.columns:
             if column.role is Role.IDENTIFIER or column.bounds or column.categories:
                 continue
-            field_ = "categories" if column.kind in (Kind.TEXT, Kind.BOOLEAN) else "bounds"
+            field_ = "bounds" if column.kind in ORDERED else "categories"
             said.append(f"{field_} of {column.name}")
         if not self.having(Role.SENSITIVE):
             said.append("a sensitive column: none is declared")
@@ -319,4 +308,4 @@ def fits(value: Scalar, kind: Kind) -> bool:
         return kind is Kind.TIMESTAMP
     if isinstance(value, float | Decimal) and not isfinite(value):
         return False
-    return isinstance(value, _PYTHON[kind])
+    return isinstance(value, TYPES[kind].python)

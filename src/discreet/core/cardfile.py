@@ -27,11 +27,13 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from discreet.core import toml
-from discreet.core.card import Card, Column, Role, Scalar, fits
+from discreet.core.card import Card, Column, Role, fits
+from discreet.core.catalogue import parameters_of
 from discreet.core.edit_rules import named
-from discreet.core.hierarchy.fields import from_fields, to_fields
-from discreet.core.hierarchy.protocol import Hierarchy
-from discreet.core.kind import Kind
+from discreet.core.families import HIERARCHIES
+from discreet.core.hierarchy.hierarchy import Hierarchy
+from discreet.core.hierarchy.taxonomy import Taxonomy
+from discreet.core.kind import Kind, Scalar
 from discreet.core.text import meant
 from discreet.errors import BadInput, CardError, DataError, HierarchyError, NotFound, Problem
 
@@ -295,3 +297,183 @@ def _as(kind: Kind | None, value: Any) -> Scalar:
         return Decimal(value)
     scalar: Scalar = value
     return scalar
+
+
+def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarchy:
+    """The hierarchy a card's table declares. Files it names are looked for in ``folder``."""
+    name = table.get("type")
+    types = HIERARCHIES.names()
+    if not isinstance(name, str) or name not in types:
+        given = "is missing" if name is None else f"{name!r} is not known"
+        raise HierarchyError(
+            f"The type of the hierarchy {given}{meant(str(name), types)}: it is one of {', '.join(types)}."
+        )
+    given_fields = {field: value for field, value in table.items() if field != "type"}
+    kind = HIERARCHIES.entry(name).kind
+    required, optional = ((), ("tree", "file", "other")) if name == "taxonomy" else _field_names(kind)
+    allowed = (*required, *optional)
+    problems = [f"{field!r} is no field of it{meant(field, allowed)}" for field in given_fields if field not in allowed]
+    problems += [f"{field} is missing" for field in required if field not in given_fields]
+    known = {field: value for field, value in given_fields.items() if field in allowed}
+    hierarchy: Hierarchy | None = None
+    if all(field in known for field in required):
+        try:
+            hierarchy = _taxonomy(known, folder) if name == "taxonomy" else kind(**known)
+        except HierarchyError as error:
+            if not problems:
+                raise
+            problems.append(str(error).removeprefix(f"{name}: ").rstrip("."))
+    if problems or hierarchy is None:
+        raise HierarchyError(f"{name}: {'; '.join(problems)}.", hint=f"Its fields are {', '.join(allowed)}.")
+    return hierarchy
+
+
+def to_fields(hierarchy: Hierarchy) -> dict[str, Any]:
+    """What a card says of a hierarchy; ``from_fields`` reads it back."""
+    other = {} if hierarchy.other is None else {"other": hierarchy.other}
+    return {"type": hierarchy.type, **hierarchy.fields(), **other}
+
+
+def _taxonomy(known: Mapping[str, Any], folder: Path | None) -> Hierarchy:
+    other = known.get("other")
+    if ("tree" in known) == ("file" in known):
+        raise HierarchyError("taxonomy: declare its tree or its file, one of them.")
+    if "tree" in known:
+        return Taxonomy.from_tree(known["tree"], other)
+    file = known["file"]
+    if not isinstance(file, str) or not file:
+        raise HierarchyError(f"taxonomy: file must be the name of a file, got {file!r}.")
+    if folder is None:
+        raise HierarchyError(
+            f"taxonomy: file {file!r} cannot be looked for: this card lies in no folder.",
+            hint="Read the card from its file, or declare the tree in the card.",
+        )
+    try:
+        return Taxonomy.from_csv(folder / file, other)
+    except NotFound:
+        raise HierarchyError(f"taxonomy: there is no file {file!r} beside the card.") from None
+
+
+def _field_names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields that must and those that may be declared."""
+    declared = parameters_of(hierarchy)
+    required = tuple(one.name for one in declared if one.required)
+    return required, tuple(one.name for one in declared if not one.required)
+
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "number"}
+_WHOLE = {"type": "integer", "minimum": 1}
+_TRUTH = {"type": "boolean"}
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_POINT = {"type": ["number", "string"], "description": "A number, or a date."}
+
+
+def card_schema() -> dict[str, Any]:
+    """The schema, as data."""
+    table = _object(
+        {
+            "unit": _said(_TEXT, "The column that says whose row it is; left out: a row is a person."),
+            "rows_per_unit": _said(_WHOLE, "The most rows a person may have."),
+            "groups_per_unit": _said(_WHOLE, "In how many groups of a question a person counts."),
+            "public": _said(_TRUTH, "Whether it is about nobody, and may be looked at by anybody."),
+            "impossible": _said(_list(_TEXT), "SQL conditions that no row can meet."),
+            "rows_are_people": _said(_TRUTH, "Every row is about somebody else, though identifiers repeat."),
+            "note": _said(_TEXT, "For people."),
+            "columns": {"type": "object", "minProperties": 1, "additionalProperties": _column_schema()},
+        },
+        required=["columns"],
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "discreet data card",
+        **_object(
+            {
+                "discreet": _said({"const": FORMAT}, "The format of the card."),
+                "tables": {"type": "object", "minProperties": 1, "additionalProperties": table},
+                "hierarchies": {"type": "object", "additionalProperties": {"$ref": "#/$defs/hierarchy"}},
+            },
+            required=["tables"],
+        ),
+        "$defs": {"hierarchy": {"oneOf": [_hierarchy_schema(*one) for one in _HIERARCHIES]}},
+    }
+
+
+def _column_schema() -> dict[str, Any]:
+    return _object(
+        {
+            "kind": _said({"enum": [kind.value for kind in Kind]}, "What the values are."),
+            "role": _said({"enum": [role.value for role in Role]}, "What the column can do to a person."),
+            "bounds": _said(
+                {"type": "array", "items": _POINT, "minItems": 2, "maxItems": 2},
+                "The smallest and the largest value that counts.",
+            ),
+            "categories": _said(
+                {"type": "array", "items": _SCALAR, "minItems": 1, "uniqueItems": True}, "Every value there can be."
+            ),
+            "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
+            "may_leave": _said({"type": "boolean"}, "Long text with many values may be in a release."),
+            "longest": _said(_WHOLE, "The most characters of a text that count."),
+            "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
+            "from_data": _said(
+                {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."
+            ),
+            "note": _said(_TEXT, "For people."),
+        },
+        required=["kind"],
+    )
+
+
+def _hierarchy_schema(name: str, what: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
+    other = _said(_TEXT, "The label of values the hierarchy does not know.")
+    fields = {"type": {"const": name}, **properties, "other": other}
+    return _said(_object(fields, required=["type", *required]), what)
+
+
+def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def _said(schema: dict[str, Any], what: str) -> dict[str, Any]:
+    return {**schema, "description": what}
+
+
+_RANGE = _object({"from": _POINT, "to": _POINT, "label": _TEXT}, required=[])
+_HIERARCHIES: tuple[tuple[str, str, list[str], dict[str, Any]], ...] = (
+    (
+        "intervals",
+        "Numbers in intervals of growing width.",
+        ["widths"],
+        {"widths": _list(_NUMBER), "anchor": _NUMBER, "bottom": _NUMBER, "top": _NUMBER},
+    ),
+    ("ranges", "Declared ranges, a list a level.", ["levels"], {"levels": _list(_list(_RANGE))}),
+    ("coding", "Top and bottom coding.", [], {"bottom": _POINT, "top": _POINT}),
+    (
+        "mask",
+        "Characters replaced one after the other.",
+        ["length"],
+        {"length": _WHOLE, "steps": _list(_WHOLE), "side": {"enum": ["right", "left"]}, "character": _TEXT},
+    ),
+    (
+        "taxonomy",
+        "A tree of groups, here or in a file beside the card.",
+        [],
+        {"tree": {"type": ["object", "array"]}, "file": _TEXT},
+    ),
+    (
+        "ordered",
+        "Ordered values in runs of growing size.",
+        ["order", "sizes"],
+        {"order": _list(_SCALAR), "sizes": _list(_WHOLE)},
+    ),
+    (
+        "dates",
+        "Coarser and coarser times.",
+        [],
+        {"levels": _list({"enum": ["hour", "day", "month", "quarter", "year", "decade"]})},
+    ),
+)

@@ -16,13 +16,15 @@ its packages: adding one takes one file (docs/architecture.md shows how).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
 
-from discreet.core.lazy import declarations, imported
 from discreet.core.parameter import Parameter, Readers
 from discreet.core.text import meant
 from discreet.errors import BadInput
@@ -405,3 +407,37 @@ class Family:
         near = meant(name, [one.spelled.partition("=")[0] if one.spelled else one.name for one in entries])
         listed = "\n  ".join(one.usage for one in entries)
         return BadInput(f"There is no {self.noun} {text!r}{near}.", hint=f"\nKnown are:\n  {listed}")
+
+
+def declarations(family: str, packages: Sequence[str]) -> Mapping[str, str]:
+    """The names that modules of packages of discreet declare in a family, each with its module; none is imported.
+
+    A declaration is ``declare(FAMILY, "name", …`` or ``register(FAMILY, "name", …`` in a module's source. Folders that
+    were added to a package's ``__path__`` count.
+    """
+    found: dict[str, str] = {}
+    for package in packages:
+        for folder in getattr(import_module(package), "__path__", [None]):
+            found |= _declared(family, package, folder)
+    return found
+
+
+def imported(name: str) -> Any:
+    """A module that ``declarations`` found, or a class in one that a family names."""
+    module, _, last = name.rpartition(".")
+    return getattr(import_module(module), last) if last[:1].isupper() else import_module(name)
+
+
+@lru_cache(maxsize=256)
+def _declared(family: str, package: str, folder: str | None) -> dict[str, str]:
+    """What is declared in a folder of a package or, without a folder, in the module itself."""
+    pattern = re.compile(rf'^@?(?:declare|register)\(\s*{family},\s*"([^"]+)"', re.MULTILINE)
+    if folder is None:
+        source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
+        return dict.fromkeys(pattern.findall(source), package)
+    found: dict[str, str] = {}
+    for file in sorted(Path(folder).rglob("*.py")):
+        parts = file.relative_to(folder).with_suffix("").parts
+        module = ".".join((package, *parts)).removesuffix(".__init__")
+        found |= dict.fromkeys(pattern.findall(file.read_text(encoding="utf-8")), module)
+    return found

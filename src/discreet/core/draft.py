@@ -13,18 +13,17 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
-from discreet.core.card import Card, Column, Role, Scalar
+from discreet.core.card import Card, Column, Role
 from discreet.core.cardfile import dump_cards
 from discreet.core.engine import Engine
 from discreet.core.hierarchy.dates import Dates
+from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
-from discreet.core.hierarchy.protocol import Hierarchy
-from discreet.core.identifiers import looks_like_identifiers
-from discreet.core.kind import Kind
+from discreet.core.identifiers import long_texts, looks_like_identifiers
+from discreet.core.kind import MOMENTS, NUMBERS, ORDERED, Kind, Scalar
+from discreet.core.sql import kind_of
 from discreet.core.text import CODES, number, words
-from discreet.core.withheld import long_texts
 
 _MANY = 50  # more values than this are not categories a person would list
 _HINTS = {  # English, and what German, French and Spanish stewards call their columns
@@ -146,7 +145,7 @@ def _look(engine: Engine, relation: exp.Query, extremes: bool) -> tuple[int, lis
         if kind is Kind.TEXT:
             figures += [exp.Min(this=exp.Length(this=value)), exp.Max(this=exp.Length(this=value))]
             figures += [sql.count_if(exp.RegexpLike(this=value, expression=sql.literal(p))) for p in _PATTERNS]
-        elif extremes and kind is not Kind.BOOLEAN:
+        elif extremes and kind in ORDERED:
             figures += [exp.Min(this=value), exp.Max(this=value)]
     numbered = [sql.named(figure, f"c{i}") for i, figure in enumerate(figures)]
     row = engine.fetch(exp.select(*numbered).from_(relation.subquery("t"))).to_pylist()[0]
@@ -161,7 +160,7 @@ def _seen(name: str, kind: Kind, answers: Iterator[Any], extremes: bool) -> _See
     numbers = digits = other_dates = commas = 0
     if kind is Kind.TEXT:
         shortest, longest, numbers, digits, other_dates, commas = (next(answers) for _ in range(6))
-    elif extremes and kind is not Kind.BOOLEAN:
+    elif extremes and kind in ORDERED:
         low, high = next(answers), next(answers)
     return _Seen(name, kind, filled, distinct, shortest, longest, numbers, digits, other_dates, commas, low, high)
 
@@ -173,7 +172,7 @@ def _role(column: _Seen, rows: int) -> tuple[Role, str]:
             return role, f"its name says {hit[0]!r}"
     if column.kind in (Kind.INTEGER, Kind.TEXT) and rows > 1 and column.distinct == rows:
         return Role.IDENTIFIER, "every row has a value of its own"
-    if column.kind in (Kind.DATE, Kind.TIMESTAMP) or column.filled == column.other_dates > 0:
+    if column.kind in MOMENTS or column.filled == column.other_dates > 0:
         return Role.QUASI, "outsiders often know dates"
     return Role.OTHER, "nothing in its name says otherwise; make it quasi if an outsider could know it"
 
@@ -222,7 +221,7 @@ def _limits(
     """Bounds, categories and what is left for the person to declare."""
     if role is Role.IDENTIFIER:
         return None, None, ()
-    if column.kind in (Kind.TEXT, Kind.BOOLEAN):
+    if column.kind not in ORDERED:
         if not column.distinct or column.distinct > _MANY:
             return None, None, ()
         if from_data:
@@ -240,8 +239,7 @@ def _limits(
 
 def _full(column: _Seen, role: Role, rows: int) -> tuple[str, ...]:
     """A question, since only the person knows whether a value can be missing."""
-    number_ = column.kind in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
-    if role is Role.IDENTIFIER or not number_ or not 0 < rows == column.filled:
+    if role is Role.IDENTIFIER or column.kind not in NUMBERS or not 0 < rows == column.filled:
         return ()
     return ("No value is missing; if a row without one would not count, declare: required = true",)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Engine(Protocol):
     """DuckDB, PostgreSQL or Spark: sqlglot trees in, Arrow out.
 
-    Every engine gives the same answer to the same tree, in the same Arrow types (see ``core/arrow.py``).
+    Every engine gives the same answer to the same tree, in the same Arrow types (see ``core/sql.py``).
     A query that aggregates casts its result, since engines disagree on the type of a sum. What ``sql.attempt`` made is
     NULL on rows on which it fails (``fetch`` alone has to see to that).
 

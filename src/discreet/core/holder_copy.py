@@ -19,8 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.atomic_files import flush_name, open_private
-from discreet.core.document import fields
+from discreet.core.document import fields, flush_name, open_private
 from discreet.core.markup import Markup
 from discreet.core.report import page as as_page
 from discreet.errors import BadInput, DataError, NotFound
@@ -132,7 +131,7 @@ def fingerprint(release: Path | pa.Table) -> str:
     """SHA-256 of the rows of a release, in its folder or as they will be saved; empty for a release without rows."""
     if isinstance(release, pa.Table):
         digest = _Digest()
-        pq.write_table(release, cast("Any", digest), compression="zstd")  # as core/release_folder.py writes rows
+        pq.write_table(release, cast("Any", digest), compression="zstd")  # as core/release.py writes rows
         return digest.sha256.hexdigest()
     place = release / "payload.parquet"
     if not place.is_file():

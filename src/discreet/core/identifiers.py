@@ -1,25 +1,126 @@
-"""Identifiers by their values: what looks like one whatever it is called, and rows that share one.
+"""How recognisable people are in a table: identifying columns, identifiers by their values, and long text.
 
 A promise to people counts rows. If an identifier repeats, a person may have several rows, and the card must say whose
 row is whose (``unit``) or that every row is a person all the same (``rows_are_people``).
+
+Notes, remarks and letters name people in ways that no model counts and no masking method changes. So long text with
+many values stays behind until the card says that it may leave. A column of texts counts as such if more than ten
+different ones are long, and more than one in ten of the long ones is different: one with categories, or with a
+hierarchy, is declared and does not.
+
+All of it is counted on the engine, for the holder's eyes.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Role
+from discreet.core.card import Column, Role
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.table import Table, count_name
 from discreet.errors import NotDeclared
 
-if TYPE_CHECKING:
-    from discreet.core.table import Table
+_PAIRED = 12
+_AT_ONCE = 32
+
+
+@dataclass(frozen=True)
+class Identifying:
+    """How far a set of columns gives a record away."""
+
+    columns: tuple[str, ...]
+    classes: int
+    """How many different value combinations there are."""
+    unique: int
+    """How many records are alone with theirs."""
+    crowd: float
+    """Among how many records, itself included, a record hides on average."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a holder wants to know before letting a table out."""
+
+    rows: int
+    together: Identifying | None
+    """All quasi-identifiers taken together; ``None`` if the card declares none or there are no rows."""
+    alone: tuple[Identifying, ...]
+    """Each quasi-identifier by itself, the most identifying first."""
+    pairs: tuple[Identifying, ...]
+    """Every two of them, the most identifying first."""
+
+
+def describe(table: Table) -> Description:
+    """Count what makes the records of ``table`` recognisable, from the histogram of its quasi-identifiers.
+
+    Pairs are looked for among the twelve most identifying columns: beyond that they grow too many to read.
+    """
+    rows = table.count()
+    names = tuple(column.name for column in table.card.having(Role.QUASI))
+    if not names or not rows:
+        return Description(rows, None, (), ())
+    (together,) = _measure(table, names, [names], rows)
+    alone = [
+        found
+        for some in (names[at : at + _AT_ONCE] for at in range(0, len(names), _AT_ONCE))
+        for found in _measure(table, some, [(name,) for name in some], rows)
+    ]
+    alone.sort(key=_rank)
+    suspects = tuple(name for found in alone[:_PAIRED] for name in found.columns)
+    pairs = _measure(table, suspects, list(combinations(suspects, 2)), rows) if len(suspects) > 1 else []
+    return Description(rows, together, tuple(alone), tuple(sorted(pairs, key=_rank)))
+
+
+def _rank(found: Identifying) -> tuple[int, float]:
+    return -found.unique, found.crowd
+
+
+def _measure(table: Table, names: tuple[str, ...], sets: list[tuple[str, ...]], rows: int) -> list[Identifying]:
+    """All sets of columns in one query: the histogram once, then coarser histograms of it by GROUPING SETS."""
+    count = count_name(names)
+    histogram = table.histogram_query(*names)
+    size = exp.cast(exp.Sum(this=sql.column(count)), exp.DType.BIGINT)
+    mask: exp.Expr = exp.Literal.number(0)
+    varying = tuple(name for name in names if not all(name in chosen for chosen in sets))
+    for position, name in enumerate(varying):
+        left_out = exp.cast(exp.Anonymous(this="GROUPING", expressions=[sql.column(name)]), exp.DType.BIGINT)
+        mask = mask + left_out * (1 << position)
+    grouping = exp.GroupingSets(
+        expressions=[exp.Tuple(expressions=[sql.column(name) for name in chosen]) for chosen in sets]
+    )
+    classes = exp.select(sql.named(mask, "mask"), sql.named(size, "size")).from_(histogram.subquery("h"))
+    classes.set("group", exp.Group(grouping_sets=[grouping]))
+    squares = exp.Sum(this=exp.cast(sql.column("size"), exp.DType.DOUBLE) * sql.column("size"))
+    found = table.engine.fetch(
+        exp.select(
+            sql.named(exp.cast(sql.column("mask"), exp.DType.BIGINT), "mask"),
+            sql.named(sql.count_rows(), "classes"),
+            sql.named(sql.count_if(sql.column("size").eq(1)), "uniques"),
+            sql.named(squares, "squares"),
+        )
+        .from_(classes.subquery("c"))
+        .group_by(sql.column("mask"))
+    )
+    by_mask = {row["mask"]: row for row in found.to_pylist()}
+    return [
+        Identifying(chosen, row["classes"], row["uniques"], row["squares"] / rows)
+        for chosen in sets
+        for row in [by_mask[_mask(varying, chosen)]]
+    ]
+
+
+def _mask(names: tuple[str, ...], chosen: tuple[str, ...]) -> int:
+    """A bit for each column left out, as the query adds them up from SQL's GROUPING."""
+    return sum(1 << position for position, name in enumerate(names) if name not in chosen)
+
 
 _CODE = r"^[0-9A-Za-z/_#-]*[0-9][0-9A-Za-z/_#-]*$"
 """A text such as P00017, 2024/0815 or MRN-4711: a digit somewhere, and no blanks."""
@@ -148,3 +249,58 @@ def _shape(engine: Engine, relation: exp.Query, name: str, kind: Kind) -> _Shape
         return _Shape(filled, distinct, most, shortest, longest, codes)
     low, high = (None if figure is None else int(figure) for figure in found[3:5])
     return _Shape(filled, distinct, most, 0, 0, 0, low, high, not found[5])
+
+
+LONG = 20
+"""Characters; what has more is long."""
+_MANY = 10
+
+
+def long_texts(engine: Engine, relation: exp.Query, names: Collection[str]) -> tuple[str, ...]:
+    """Which of some columns of texts are long, with many values."""
+    if not names:
+        return ()
+    figures: list[exp.Expr] = []
+    for name in names:
+        value = sql.column(name)
+        long = exp.GT(this=exp.Length(this=value), expression=exp.Literal.number(LONG))
+        kept = exp.Case().when(long, value.copy())
+        figures += [exp.Count(this=kept), exp.Count(this=exp.Distinct(expressions=[kept.copy()]))]
+    named = [sql.named(figure, f"c{place}") for place, figure in enumerate(figures)]
+    counts = [*engine.fetch(exp.select(*named).from_(relation.subquery("t"))).to_pylist()[0].values()]
+    both = zip(names, counts[::2], counts[1::2], strict=True)
+    return tuple(name for name, filled, own in both if own > _MANY and own * 10 > filled)
+
+
+def hold_back(table: Table, named: Collection[str] = (), *, quasi: bool) -> Table:
+    """The same table without long texts, so that nothing of them leaves.
+
+    ``named`` are columns that somebody asked for by name: if one of them would be withheld, that is an error.
+    ``quasi``: whether quasi-identifiers may be long texts too, since they are made coarser.
+    """
+    found = long_texts(table.engine, table.relation, [c.name for c in table.card.columns if _undeclared(c, quasi)])
+    if asked := [name for name in found if name in named]:
+        raise NotDeclared(
+            f"{asked[0]} of {table.card.name} holds long text with many values, which may name people: it is withheld.",
+            hint="If it may, say so on the card: may_leave = true. Else leave it out.",
+        )
+    if not found:
+        return table
+    return replace(table.select(*(name for name in table.columns if name not in found)), withheld=found)
+
+
+def said_of_withheld(table: Table) -> tuple[str, ...]:
+    """For the statement of what is made of a table."""
+    if not table.withheld:
+        return ()
+    return (
+        f"Withheld, since long text with many values may name people: {', '.join(table.withheld)}. It leaves if the "
+        "card says so (may_leave = true).",
+    )
+
+
+def _undeclared(column: Column, quasi: bool) -> bool:
+    """Whether nothing on the card says what the texts of a column are."""
+    plain = column.kind is Kind.TEXT and column.categories is None and column.hierarchy is None
+    roles = (Role.SENSITIVE, Role.OTHER, *(() if quasi else (Role.QUASI,)))
+    return plain and column.role in roles and not column.may_leave

@@ -1,17 +1,32 @@
-"""Kinds of value a column can hold, and the sets of kinds that behave alike.
+"""Kinds of value a column can hold, the types of each on engines, in Arrow, Python and texts, and kinds that are alike.
 
 Code that treats several kinds alike asks for one of the sets below, never for a list of its own, so that a new kind is
-added here and where its values are read, cast and bounded (docs/architecture.md); code that names a single kind treats
-that one differently. A kind in none of the sets is counted and grouped by, and refused everywhere else.
+a row here, and what is particular to its values (docs/architecture.md); code that names a single kind treats that one
+differently. A kind in none of the sets is counted and grouped by, and refused everywhere else.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
+from typing import TypeAlias
+
+Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
+"""A value of a column, as a card writes it."""
+
+MOST_DECIMALS = 18
+"""Digits after the point of a decimal that is read from text."""
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
+_EXPONENT = "([eE][+-]?[0-9]+)?"
+NOT_FINITE = "(?i:nan|[+-]?inf(inity)?)"
+"""Pattern of texts for NaN and infinite numbers."""
 
 
 class Kind(Enum):
-    """Kind of value in a column, the same on every engine."""
+    """Kind of value in a column, the same on every engine; the value of a member is how cards spell it."""
 
     INTEGER = "integer"
     REAL = "real"
@@ -21,6 +36,76 @@ class Kind(Enum):
     DATE = "date"
     TIMESTAMP = "timestamp"
 
+
+@dataclass(frozen=True)
+class KindTypes:
+    """The types that values of one kind have, wherever they are read, kept or written."""
+
+    python: tuple[type, ...]
+    """Types of its values on a card."""
+    sql: str
+    """Type that holds it on every engine, by sqlglot's name."""
+    arrow: str
+    """Type that leaves every engine, by Arrow's alias."""
+    arrow_family: tuple[str, ...]
+    """Tests of ``pyarrow.types`` for all Arrow types that are read as it."""
+    postgres: tuple[str, ...] = ()
+    """PostgreSQL's types that are read as it; all others are text."""
+    text: str = ".*"
+    """Pattern of texts that are read as it, where a card says so."""
+    guess: str = ""
+    """Pattern by which a column of texts without a card is taken for it: narrower, so that the code 00123 stays text.
+    Empty: it is never guessed. Kinds are tried in their order above."""
+
+
+TYPES = {
+    Kind.INTEGER: KindTypes(
+        (int,),
+        "BIGINT",
+        "int64",
+        ("is_integer",),
+        ("int2", "int4", "int8"),
+        text="[+-]?[0-9]+",
+        guess="[+-]?(0|[1-9][0-9]*)",
+    ),
+    Kind.REAL: KindTypes(
+        (int, float),
+        "DOUBLE",
+        "float64",
+        ("is_floating",),
+        ("float4", "float8"),
+        text=f"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+){_EXPONENT}|{NOT_FINITE}",
+        guess=f"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+){_EXPONENT}|{NOT_FINITE}",
+    ),
+    Kind.DECIMAL: KindTypes(
+        (int, Decimal),
+        "DECIMAL",
+        "decimal128(38, scale)",
+        ("is_decimal",),
+        ("numeric",),
+        text=f"[+-]?([0-9]+([.][0-9]{{0,{MOST_DECIMALS}}})?|[.][0-9]{{1,{MOST_DECIMALS}}})",
+    ),
+    Kind.TEXT: KindTypes((str,), "TEXT", "string", ("is_string", "is_large_string", "is_string_view")),
+    Kind.BOOLEAN: KindTypes(
+        (bool,),
+        "BOOLEAN",
+        "bool",
+        ("is_boolean",),
+        ("bool",),
+        text="(?i:true|false|t|f|yes|no|1|0)",
+        guess="(?i:true|false)",
+    ),
+    Kind.DATE: KindTypes((dt.date,), "DATE", "date32", ("is_date",), ("date",), text=_DAY, guess=_DAY),
+    Kind.TIMESTAMP: KindTypes(
+        (dt.datetime,),
+        "TIMESTAMPNTZ",
+        "timestamp[us]",
+        ("is_timestamp",),
+        ("timestamp", "timestamptz"),
+        text=f"{_DAY}([ T]{_TIME})?",
+        guess=f"{_DAY}[ T]{_TIME}",
+    ),
+}
 
 NUMBERS = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
 """Kinds that can be added up and averaged."""

@@ -1,27 +1,27 @@
-"""Small SQL trees everybody needs: exact names, typed literals, counts. Portable to every engine."""
+"""SQL in, Arrow out: small SQL trees everybody needs, and the Arrow types that leave every engine.
+
+Trees are portable to every engine: exact names, typed literals, counts, texts. Engines print floats in their own ways
+and disagree on integer division, so texts are made of whole numbers and fixed decimals only, and every division is one
+of doubles that hold whole numbers exactly.
+
+Each kind leaves in one Arrow type, whatever the engine's own types were: ``core/kind.py`` has it. Decimals have 38
+digits, and timestamps are in UTC where the engine knows the zone.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Any, cast
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
-from discreet.core.kind import Kind
-
-if TYPE_CHECKING:
-    from discreet.core.card import Scalar
-
-_TYPES = {
-    Kind.INTEGER: exp.DType.BIGINT,
-    Kind.REAL: exp.DType.DOUBLE,
-    Kind.TEXT: exp.DType.TEXT,
-    Kind.BOOLEAN: exp.DType.BOOLEAN,
-    Kind.DATE: exp.DType.DATE,
-    Kind.TIMESTAMP: exp.DType.TIMESTAMPNTZ,
-}
+from discreet.core.kind import TYPES, Kind, Scalar
+from discreet.errors import DataError
 
 
 def column(name: str) -> exp.Column:
@@ -50,7 +50,7 @@ def sql_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> exp.DataType
         return exp.DataType.build(f"DECIMAL(38, {scale})")
     if kind is Kind.TIMESTAMP and zoned:
         return exp.DataType(this=exp.DType.TIMESTAMPTZ)
-    return exp.DataType(this=_TYPES[kind])
+    return exp.DataType(this=exp.DType[TYPES[kind].sql])
 
 
 def literal(value: Scalar) -> exp.Expr:
@@ -128,3 +128,115 @@ def one_if(condition: exp.Expr) -> exp.Expr:
 def count_if(condition: exp.Expr) -> exp.Expr:
     """How many rows a condition holds for (NULL counts as no)."""
     return exp.Count(this=one_if(condition))
+
+
+def as_text(value: exp.Expr) -> exp.Expr:
+    """A whole number, fixed decimal, boolean or text as text."""
+    return exp.cast(value.copy(), exp.DType.TEXT)
+
+
+def as_double(value: exp.Expr) -> exp.Expr:
+    """A number as a double."""
+    return exp.cast(value.copy(), exp.DType.DOUBLE)
+
+
+def as_whole(value: exp.Expr) -> exp.Expr:
+    """A double without fraction as a 64-bit integer."""
+    return exp.cast(value.copy(), exp.DType.BIGINT)
+
+
+def floor(value: exp.Expr) -> exp.Expr:
+    """The next whole number below."""
+    return exp.Floor(this=value.copy())
+
+
+def fixed(units: exp.Expr, decimals: int) -> exp.Expr:
+    """A whole number of units of 10^-decimals as text: 25 with one decimal is ``2.5``."""
+    if decimals == 0:
+        return as_text(units)
+    unit = exp.Literal.number("0." + "1".rjust(decimals, "0"))
+    return as_text(exp.cast(units.copy(), "DECIMAL(18, 0)") * unit)
+
+
+def padded(value: exp.Expr, digits: int) -> exp.Expr:
+    """A whole number as text with leading zeros."""
+    zero = exp.Literal.string("0")
+    return exp.Pad(this=as_text(value), expression=exp.Literal.number(digits), fill_pattern=zero, is_left=True)
+
+
+def joined(*parts: exp.Expr | str) -> exp.Expr:
+    """Texts one after the other."""
+    trees = [exp.Literal.string(part) if isinstance(part, str) else part.copy() for part in parts]
+    whole = trees[0]
+    for part in trees[1:]:
+        whole = exp.DPipe(this=whole, expression=part)
+    return whole
+
+
+def arrow_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> pa.DataType:
+    """The one Arrow type of a kind."""
+    if kind is Kind.DECIMAL:
+        return pa.decimal128(38, scale)
+    if kind is Kind.TIMESTAMP and zoned:
+        return pa.timestamp("us", "UTC")
+    return cast("pa.DataType", pa.type_for_alias(cast("Any", TYPES[kind].arrow)))
+
+
+def kind_of(type_: pa.DataType) -> Kind | None:
+    """The kind an Arrow type holds; ``None`` for what no column of a card can be (lists, blobs, times)."""
+    if pa.types.is_dictionary(type_):
+        return kind_of(type_.value_type)
+    return next(
+        (kind for kind in Kind if any(getattr(pa.types, test)(type_) for test in TYPES[kind].arrow_family)), None
+    )
+
+
+def canonical(schema: pa.Schema) -> pa.Schema:
+    """``schema`` in the one type of each kind. What no kind holds stays as it is: the card decides if it matters."""
+    fields = []
+    for field in schema:
+        kind = kind_of(field.type)
+        if kind is not None:
+            scale = field.type.scale if kind is Kind.DECIMAL else 0
+            zoned = kind is Kind.TIMESTAMP and getattr(field.type, "tz", None) is not None
+            field = field.with_type(arrow_type(kind, scale=scale, zoned=zoned))  # noqa: PLW2901
+        fields.append(pa.field(field.name, field.type))
+    return pa.schema(fields)
+
+
+def recast(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The same rows in canonical types; columns that have them already are not copied."""
+    schema = canonical(reader.schema)
+    return pa.RecordBatchReader.from_batches(schema, _recast(reader, schema))
+
+
+def recast_table(data: pa.Table) -> pa.Table:
+    """The same rows in canonical types; columns that have them already are not copied."""
+    schema = canonical(data.schema)
+    columns = (_cast(data.column(i), data.schema.field(i), schema.field(i)) for i in range(len(schema)))
+    return pa.Table.from_arrays(list(columns), schema=schema)
+
+
+def content_order(rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Row numbers in the order of what the rows hold, so that the order they came in tells nothing."""
+    plain = [column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column for column in rows.columns]
+    keys = pa.table(plain, names=[str(place) for place in range(len(plain))])
+    return np.asarray(pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names]), np.int64)
+
+
+def _recast(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = (_cast(batch.column(i), batch.schema.field(i), schema.field(i)) for i in range(len(schema)))
+        yield pa.RecordBatch.from_arrays(list(columns), schema=schema)
+
+
+def _cast(column: Any, source: pa.Field[Any], target: pa.Field[Any]) -> Any:
+    if source.type == target.type:
+        return column
+    try:
+        return pc.cast(column, target.type)
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"Column {target.name!r} has values that do not fit {target.type}, as which it is read.",
+            hint="Whole numbers beyond ±9223372036854775807 can be read as text.",
+        ) from error

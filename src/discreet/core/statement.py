@@ -1,18 +1,23 @@
-"""What a release promises, to whom, and on what evidence."""
+"""What a release promises, to whom, on what evidence (statement); and how it was made (recipe)."""
 
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
+import pyarrow as pa
+
+from discreet._version import __version__
 from discreet.core import loss as losses
 from discreet.core.directed_rounding import exp_upper
-from discreet.core.document import fields, texts
+from discreet.core.document import dumps, fields, loads, texts
+from discreet.core.engine import Engine
 from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
@@ -401,3 +406,62 @@ def _parameter(key: str, value: object) -> Parameter:
 
 def _as_lists(value: Parameter) -> object:
     return [_as_lists(item) for item in value] if isinstance(value, tuple) else value
+
+
+def versions(engine: Engine | None = None) -> dict[str, str]:
+    """What made a release, each with its version."""
+    made = {"discreet": __version__, "python": platform.python_version(), "pyarrow": pa.__version__}
+    return made if engine is None else made | {"engine": engine.title}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A method, its parameters and what it ran on. Transparency is safe: privacy never hangs on a secret
+    method, only on secret randomness; so a recipe with a ``seed`` gives that away, and says so."""
+
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Anything ``core/document.py`` can write exactly."""
+    steps: tuple[str, ...] = ()
+    seed: int | None = None
+    """For plainly non-private masking research: whoever knows it can repeat every random choice."""
+    versions: Mapping[str, str] = field(default_factory=versions)
+    from_data: tuple[str, ...] = ()
+    """What was read off the data although a person should have declared it, such as "bounds of age"."""
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and type(self.seed) is not int:
+            raise BadInput(f"A seed is an integer, got {self.seed!r}.")
+        for name in ("parameters", "versions"):  # a copy nobody else holds, and known to be writable
+            object.__setattr__(self, name, loads(dumps(dict(getattr(self, name)))))
+
+    def __str__(self) -> str:
+        lines = [f"method: {self.method}"]
+        lines += [f"{name}: {value}" for name, value in self.parameters.items() if value not in (None, "", [], {})]
+        lines += [f"step {number}: {step}" for number, step in enumerate(self.steps, 1)]
+        if self.seed is not None:
+            lines.append(f"seed: {self.seed} (every random choice can be repeated)")
+        if self.from_data:
+            lines.append(f"read off the data: {', '.join(self.from_data)}")
+        lines.append("with " + ", ".join(f"{name} {value}" for name, value in self.versions.items()))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "steps": list(self.steps),
+            "seed": self.seed,
+            "versions": dict(self.versions),
+            "from_data": list(self.from_data),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Recipe:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(
+            data, "a recipe", method=str, parameters=dict, steps=list, seed=int | None, versions=dict, from_data=list
+        )
+        texts(list(read["versions"].values()), "versions")
+        return cls(**(read | {name: texts(read[name], name) for name in ("steps", "from_data")}))

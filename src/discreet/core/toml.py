@@ -93,7 +93,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Decimal):
         text = f"{value:f}"
         return text if "." in text else f"{text}.0"
-    if isinstance(value, dt.date):
+    if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items() if v is not None)

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.core.exact import Number, exact
-from discreet.core.picture import Axis, Picture, curves, stacked
+from discreet.core.report import Axis, Picture, curves, stacked
 from discreet.errors import BadInput
 
 PRIORS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9)

@@ -37,8 +37,7 @@ from urllib.parse import quote
 from discreet._version import __version__
 from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger, open_ledger
-from discreet.core.atomic_files import give_name, settle
-from discreet.core.document import fields
+from discreet.core.document import fields, give_name, settle
 from discreet.core.release import Receipt, Release
 from discreet.curator.books import open_books
 from discreet.curator.people.state import FILE as STATE

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.address import parse_address, shown
+from discreet.engines.read import parse_address, shown
 from discreet.errors import BadInput
 
 IN_MEMORY = " in memory"

@@ -20,8 +20,7 @@ from discreet.budget.entries import named
 from discreet.budget.store import Session
 from discreet.core import loss as losses
 from discreet.core.loss import Loss, Pure
-from discreet.core.release import Receipt, Release
-from discreet.core.release_folder import load_papers
+from discreet.core.release import Receipt, Release, load_papers
 from discreet.curator.answer import KEPT, is_synthetic
 from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace

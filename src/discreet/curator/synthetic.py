@@ -32,11 +32,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.atomic_files import FOLDER, flush_name, give_name, write
 from discreet.core.card import Card
-from discreet.core.document import dumps, fields
-from discreet.core.release import Release
-from discreet.core.release_folder import load_papers, save, verified
+from discreet.core.document import FOLDER, dumps, fields, flush_name, give_name, write
+from discreet.core.release import Release, load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked

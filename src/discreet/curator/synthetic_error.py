@@ -30,9 +30,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from discreet.core.release_folder import Rows
+from discreet.core.release import Rows
 from discreet.core.table import Table
-from discreet.engines.contribution.rows import UNIT, numbered
+from discreet.engines.contribution import UNIT, numbered
 from discreet.errors import BadInput
 from discreet.verbs.ask.figure import Count, Mean, Total
 from discreet.verbs.ask.plan import Plan

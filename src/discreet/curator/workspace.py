@@ -36,20 +36,17 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql, toml
-from discreet.core.atomic_files import settle
 from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
-from discreet.core.document import fields
+from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
-from discreet.core.formats import Format
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
-from discreet.engines.address import Address, parse_address
 from discreet.engines.bounded_table import bounded, require_narrow, write_parquet
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import SPILLED, Limits
-from discreet.engines.read import database, draft, read
+from discreet.engines.read import Address, database, draft, parse_address, read
 from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
 from discreet.verbs.ask.public import described
 

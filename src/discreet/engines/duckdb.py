@@ -1,4 +1,7 @@
-"""DuckDB, in this process: the default engine, and the one that opens files."""
+"""DuckDB, in this process: the default engine, and the one that opens files.
+
+Rows that lie in memory have their values as small numbers too: made once, and then counting needs no SQL and no texts.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.core.arrow import recast, recast_table
 from discreet.core.engine import Engine
-from discreet.core.sql import attempts, table
-from discreet.engines.dictionary_cache import Held
+from discreet.core.kind import LISTABLE
+from discreet.core.sql import arrow_type, attempts, kind_of, recast, recast_table, table
 from discreet.engines.limits import stopping
 from discreet.errors import EngineError, NotFound
 
@@ -32,7 +35,7 @@ _SETTINGS = {
 ROW_BY_ROW = {"disabled_optimizers": "common_subexpressions, expression_rewriter, statistics_propagation"}
 """Settings for an engine that is asked for attempts at expressions over private rows.
 
-What an expression is on a row must depend on that row alone, also where it fails (``contribution/expression.py``).
+What an expression is on a row must depend on that row alone, also where it fails (``engines/contribution.py``).
 These optimisers take parts out of a TRY, turn them into others that fail elsewhere, or leave out what the values of all
 rows together make needless: whether ``x + 1 > 0`` is NULL or true for one person would depend on another's ``x``. They
 are set for a whole engine, and cost a third of an answer's time where nothing can fail.
@@ -129,7 +132,7 @@ class DuckDB(Engine):
     ) -> pa.Table:
         with _Translated():
             cursor = self._cursor()
-        with _Translated(), stopping(cursor.interrupt, seconds):
+        with _Translated(), nullcontext() if seconds is None else stopping(cursor.interrupt, seconds):
             for name, data in given.items():
                 cursor.register(name, data)
             try:
@@ -243,3 +246,92 @@ def _first_line(error: Exception) -> str:
 def _release(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
     connection.close()
     shutil.rmtree(spill, ignore_errors=True)
+
+
+_NOT_COMPARED = (pa.types.is_unsigned_integer, pa.types.is_date64)
+"""Types of listable kinds whose values may be equal in SQL and not here, or the other way round."""
+
+
+class Held:
+    """Arrow tables by name, and those of their columns that were asked for as numbers."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, pa.Table] = {}
+        self._known: dict[tuple[str, str], pa.Array[Any]] = {}
+
+    def columns(self, relation: exp.Expr, names: Sequence[str]) -> pa.Table | None:
+        """The named columns of a relation that only selects columns of a table here: places in a dictionary of the
+        distinct values, NULL among them. ``None``: it is another relation, or a column is of another type."""
+        found = _source(relation, set(names))
+        if found is None or found.table not in self.tables:
+            return None
+        columns = {name: column for name in names if (column := self._column(found.table, name)) is not None}
+        changed = any(columns[name].type.value_type != pa.string() for name in found.texts if name in columns)
+        return pa.table(columns) if len(columns) == len(names) and not changed else None
+
+    def _column(self, table: str, name: str) -> pa.Array[Any] | None:
+        if (table, name) not in self._known:
+            data = self.tables[table]
+            column = data.column(name) if name in data.column_names else None
+            encoded = None if column is None else _encoded(column)
+            if encoded is None:
+                return None
+            self._known[table, name] = encoded
+        return self._known[table, name]
+
+
+class _Source(NamedTuple):
+    table: str
+    texts: set[str]
+    """Columns that are cast to text on the way: they are as they are there only if they are text there."""
+
+
+def _source(relation: exp.Expr, names: set[str]) -> _Source | None:
+    """The table whose columns of these names a relation shows by their own names, all rows; ``None``: it does not."""
+    texts: set[str] = set()
+    while isinstance(relation, exp.Select):
+        if not _bare(relation, "expressions", "from_"):
+            return None
+        if not (len(relation.expressions) == 1 and isinstance(relation.expressions[0], exp.Star)):
+            shown = [_shown(one) for one in relation.expressions]
+            if not names <= {name for name, _ in shown}:
+                return None
+            texts |= {name for name, cast in shown if cast and name in names}
+        elif not _bare(relation.expressions[0]):
+            return None
+        relation = relation.args["from_"].this
+        if isinstance(relation, exp.Subquery):
+            if not _bare(relation, "this", "alias"):
+                return None
+            relation = relation.this
+    return _Source(relation.name, texts) if isinstance(relation, exp.Table) and _bare(relation, "this") else None
+
+
+def _bare(tree: exp.Expr, *parts: str) -> bool:
+    """Whether a part of a query has no other parts than these."""
+    return not any(value for part, value in tree.args.items() if part not in parts)
+
+
+def _shown(selected: exp.Expr) -> tuple[str, bool]:
+    """The column that is selected by its own name, and whether it is cast to text; no name, if it is anything else."""
+    value, cast = selected, False
+    if isinstance(value, exp.Alias):
+        value = value.this
+        if isinstance(value, exp.Cast) and value.to.this is exp.DType.TEXT:
+            value, cast = value.this, True
+    own = isinstance(value, exp.Column) and value.name == selected.alias_or_name
+    return (value.name if own else ""), cast
+
+
+def _encoded(column: pa.ChunkedArray[Any]) -> pa.Array[Any] | None:
+    """A column as places in its distinct values, in the type that leaves an engine."""
+    if pa.types.is_dictionary(column.type):  # it may list values twice, or that do not occur
+        column = column.cast(column.type.value_type)
+    kind = kind_of(column.type)
+    if kind not in LISTABLE or any(test(column.type) for test in _NOT_COMPARED):
+        return None
+    if len(column):
+        encoded: Any = column.dictionary_encode(null_encoding="encode").combine_chunks()
+    else:  # Arrow cannot combine no chunks of every type
+        encoded = pa.array([], column.type).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(arrow_type(kind)), safe=False)

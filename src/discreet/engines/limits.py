@@ -3,7 +3,8 @@
 A question that somebody else wrote runs inside ``limited``. How much time it has left is known wherever an engine is
 asked (``seconds_left``), and every engine stops a query that takes longer. Whoever hits a limit is told nothing of it:
 ``releases/pipeline.py`` says the same words whatever went wrong, since whether a limit is hit may depend on somebody's
-row."""
+row.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +14,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from discreet.errors import BadInput, EngineError
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.core.engine import Engine
+from discreet.errors import BadInput, DiscreetError, EngineError, LoginFailed, Refused, Unreachable
+
+if TYPE_CHECKING:
+    from discreet.core.engine import Part
 
 _AGAIN = 0.2
 SPILLED = 4
@@ -81,14 +90,11 @@ def memory_allowed() -> int | None:
 
 
 @contextmanager
-def stopping(stop: Callable[[], object], seconds: float | None) -> Iterator[None]:
+def stopping(stop: Callable[[], object], seconds: float) -> Iterator[None]:
     """Call ``stop`` from another thread if the block takes longer than that, which is then an error.
 
     It is called until the block ends: what has not begun yet, an engine does not stop.
     """
-    if seconds is None:
-        yield
-        return
     fired, over = threading.Event(), threading.Event()
 
     def fire() -> None:
@@ -116,3 +122,16 @@ def stopping(stop: Callable[[], object], seconds: float | None) -> Iterator[None
 def too_long() -> EngineError:
     """What is said of a query that was stopped."""
     return EngineError("The query took longer than it may.", hint="Its limits are in workspace.toml.")
+
+
+def fetch(engine: Engine, query: exp.Query, *, each: Part | None = None) -> pa.Table:
+    """The rows of ``query``, or what ``each`` keeps of them; it may take as long as the question's limits say.
+
+    Whatever goes wrong may depend on somebody's row, so nothing is said of it; unless the rows were not reached.
+    """
+    try:
+        return engine.fetch(query, seconds=seconds_left(), each=each)
+    except (Unreachable, LoginFailed):
+        raise
+    except DiscreetError:
+        raise Refused("The question could not be answered.", hint="Ask the data's holder to look into it.") from None

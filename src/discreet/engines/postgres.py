@@ -3,6 +3,10 @@
 Every call has a connection of its own, so threads never share one and an abandoned stream holds nobody up.
 What has no kind in a card (an enum, a UUID, JSON) comes out as the text PostgreSQL prints for it. A NUMERIC
 without precision comes out with 18 digits after the point; a value that would lose digits is an error.
+
+PostgreSQL has no expression that is NULL where another fails. Most questions fail on no row, so they are run as they
+are. Where one fails on some value, it is run again with every attempt as a call of a function that catches the error,
+row by row: rows on which nothing fails get the same value.
 """
 
 from __future__ import annotations
@@ -19,22 +23,13 @@ from pyarrow import csv
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
+from discreet.core.kind import TYPES, Kind
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
-from discreet.core.sql import sql_type, table
+from discreet.core.sql import arrow_type, kind_of, recast_table, sql_type, table
 from discreet.engines.limits import SPILLED, memory_allowed
-from discreet.engines.postgres_attempts import with_functions
-from discreet.errors import (
-    DataError,
-    DiscreetError,
-    EngineError,
-    LoginFailed,
-    NotFound,
-    Unreachable,
-)
+from discreet.errors import DataError, DiscreetError, EngineError, LoginFailed, NotFound, Unreachable
 
 if TYPE_CHECKING:
     import psycopg
@@ -45,18 +40,7 @@ _SETTINGS = """
     SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres';
     SET extra_float_digits = 1; SET standard_conforming_strings = on
 """
-_KINDS = {
-    "bool": Kind.BOOLEAN,
-    "int2": Kind.INTEGER,
-    "int4": Kind.INTEGER,
-    "int8": Kind.INTEGER,
-    "float4": Kind.REAL,
-    "float8": Kind.REAL,
-    "numeric": Kind.DECIMAL,
-    "date": Kind.DATE,
-    "timestamp": Kind.TIMESTAMP,
-    "timestamptz": Kind.TIMESTAMP,
-}
+_KINDS = {name: kind for kind in Kind for name in TYPES[kind].postgres}
 _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63
@@ -347,3 +331,36 @@ def _sql_type(field: pa.Field[Any]) -> str:
     scale = field.type.scale if kind is Kind.DECIMAL else 0
     zoned = kind is Kind.TIMESTAMP and field.type.tz is not None
     return sql_type(kind, scale=scale, zoned=zoned).sql("postgres")
+
+
+def with_functions(connection: psycopg.Connection[Any], query: exp.Query) -> exp.Query:
+    """The query with its attempts as calls of functions, which are gone with the connection."""
+    made: dict[str, exp.Expr] = {}
+    guarded = query.copy()
+    for node in reversed(sql.attempts(guarded)):  # what a source computes is known before what is made of it
+        select = node.parent_select
+        assert isinstance(select, exp.Select)  # noqa: S101  # an attempt is a part of a query
+        source, computed = select.args["from_"].this, node.expressions[0]
+        key = f"{computed.sql('postgres')} of {source.sql('postgres')}"
+        if key not in made:
+            made[key] = _function(connection, f"pg_temp.discreet_attempt_{len(made)}", computed, source)
+        node.replace(made[key].copy())
+    return guarded
+
+
+def _function(connection: psycopg.Connection[Any], name: str, computed: exp.Expr, source: exp.Expr) -> exp.Expr:
+    columns = sorted({column.name for column in computed.find_all(exp.Column)})
+    shown = exp.select(computed.copy(), *map(sql.column, columns), copy=False).from_(source.copy(), copy=False)
+    found = connection.execute(shown.limit(0).sql("postgres")).description or ()
+    types = [
+        row[0]
+        for one in found
+        for row in connection.execute("SELECT pg_catalog.format_type(%s, NULL)", [one.type_code]).fetchall()
+    ]
+    takes = [f"{sql.column(column).sql('postgres')} {type_}" for column, type_ in zip(columns, types[1:], strict=True)]
+    body = f"BEGIN RETURN {computed.sql('postgres')}; EXCEPTION WHEN OTHERS THEN RETURN NULL; END"
+    connection.execute(
+        f"CREATE FUNCTION {name}({', '.join(takes)}) RETURNS {types[0]} LANGUAGE plpgsql IMMUTABLE "
+        f"AS {sql.text(body, 'postgres')}"
+    )
+    return exp.Anonymous(this=name, expressions=[sql.column(column) for column in columns])

@@ -1,29 +1,32 @@
-"""Open a source (a file, an object in memory, a table of a database) as a `Table` with its card."""
+"""Open a source (a file, an object in memory, a table of a database) as a `Table` with its card.
+
+Addresses of database tables are taken apart here, and shown without what is secret in them.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Role
 from discreet.core.cardfile import load_card
 from discreet.core.draft import Draft, draft_card
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
-from discreet.engines.address import Address, parse_address, shown
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.files import open_file
-from discreet.engines.headers import require_plain
+from discreet.engines.files import open_file, require_plain
 from discreet.errors import BadInput, DataError, NotFound
 
 if TYPE_CHECKING:
@@ -226,3 +229,50 @@ def _name_of(source: Any) -> str:
         return ""
     address = parse_address(str(source))
     return address.place.rpartition(".")[2] if address else Path(source).name.partition(".")[0]
+
+
+_SCHEMES = ("postgresql", "postgres", "sc", "spark")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is, and which of its tables is meant (``""``: none is named)."""
+
+    scheme: str
+    database: str
+    """All of the address before ``#``; it may hold a password, so it is never shown."""
+    place: str
+
+
+def parse_address(source: str) -> Address | None:
+    """The address in ``source``; ``None`` if it is the name of a file."""
+    scheme, found, _ = source.partition("://")
+    if not found:
+        if re.match(rf"({'|'.join(_SCHEMES)}):", source):
+            raise BadInput("This address lacks its slashes.", hint="Write it as scheme://host/database#table.")
+        return None
+    if scheme not in _SCHEMES:
+        raise BadInput(
+            f"No engine is known for {scheme}:// addresses.", hint="Known are postgresql://, sc:// and spark://."
+        )
+    database, _, place = source.rpartition("#") if "#" in source else (source, "", "")
+    if re.search(r"[@/:]", place):
+        raise BadInput(
+            "The table behind the # of this address is none.",
+            hint="Write #table or #schema.table at the end; a # in a password is written %23.",
+        )
+    return Address(scheme, database, place)
+
+
+def shown(source: str) -> str:
+    """``source`` as it may be printed: a file's name as it is, an address without user, password and parameters."""
+    try:
+        address = parse_address(source)
+        if address is None:
+            return source
+        parts = urlsplit(address.database)
+        where = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    except (BadInput, ValueError):
+        return "the address given"
+    name = parts.path.split(";")[0] if address.scheme.startswith("postgres") else ""
+    return f"{address.scheme}://{where}{name}" + (f"#{address.place}" if address.place else "")

@@ -27,14 +27,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import canonical, recast_table
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
-from discreet.engines.csvfile import layout_of
-from discreet.engines.headers import require_plain
+from discreet.core.sql import canonical, recast_table
+from discreet.engines.files import layout_of, require_plain, typed
 from discreet.engines.limits import stopping
-from discreet.engines.text_casts import typed
 from discreet.errors import (
     BadInput,
     DataError,

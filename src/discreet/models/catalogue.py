@@ -12,7 +12,7 @@ from discreet.core.card import Card, Role
 from discreet.core.families import MODELS
 from discreet.core.statement import Claim
 from discreet.core.table import Table
-from discreet.engines.address import parse_address
+from discreet.engines.read import parse_address
 from discreet.errors import BadInput
 from discreet.models.model import All, Model
 

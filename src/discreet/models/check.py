@@ -14,8 +14,7 @@ import numpy as np
 
 from discreet.core.card import Role
 from discreet.core.markup import tag
-from discreet.core.picture import Picture, bars
-from discreet.core.report import heading, listing, section, styled
+from discreet.core.report import Picture, bars, heading, listing, section, styled
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.models.classes import Classes, classes_of

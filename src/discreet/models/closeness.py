@@ -14,7 +14,7 @@ from discreet.core.card import Column
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import MODELS
-from discreet.core.hierarchy.codes import codes
+from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import CATEGORICAL

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 from discreet.core.card import Card
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.markup import Markup
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.core.statement import Claim, Statement
 from discreet.core.table import Table
 from discreet.errors import NoPromise

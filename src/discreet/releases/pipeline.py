@@ -36,11 +36,9 @@ from discreet.core.card import Card
 from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
-from discreet.core.recipe import Recipe, versions
-from discreet.core.release import Receipt, Release
-from discreet.core.release_folder import Rows
-from discreet.core.release_folder import save as save_folder
-from discreet.core.statement import Claim, Evidence, Statement
+from discreet.core.release import Receipt, Release, Rows
+from discreet.core.release import save as save_folder
+from discreet.core.statement import Claim, Evidence, Recipe, Statement, versions
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded, bounded_card
 from discreet.engines.limits import Limits, limited

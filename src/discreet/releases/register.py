@@ -19,9 +19,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from discreet.core.atomic_files import owned
-from discreet.core.document import fields, loads
-from discreet.core.recipe import Recipe
+from discreet.core.document import fields, loads, owned
+from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import BadInput, Damaged, DiscreetError
 

@@ -27,10 +27,9 @@ from typing import Any
 
 from discreet.budget.entries import Charged, Line
 from discreet.budget.ledger import SqlLedger
-from discreet.core.atomic_files import flush_name
+from discreet.core.document import flush_name
 from discreet.core.loss import Pure
-from discreet.core.release import Receipt, Release
-from discreet.core.release_folder import Rows, load_papers, manifest_digest, save, verified
+from discreet.core.release import Receipt, Release, Rows, load_papers, manifest_digest, save, verified
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused
 
 SEAL = "seal: "

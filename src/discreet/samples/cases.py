@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Column, Role
 from discreet.core.hierarchy.ranges import Range, Ranges
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
+from discreet.core.sql import arrow_type
 from discreet.core.table import Table
 from discreet.engines.read import read
 

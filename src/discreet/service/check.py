@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 
 from discreet.budget.verify import Verdict
-from discreet.core.atomic_files import readable_by_others
+from discreet.core.document import readable_by_others
 from discreet.core.text import number
 from discreet.curator.books import open_books
 from discreet.curator.people.audit import Audit

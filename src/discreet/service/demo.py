@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from discreet.core.atomic_files import settle
+from discreet.core.document import settle
 from discreet.core.loss import Approximate
 from discreet.curator.curator import ANALYST, Curator
 from discreet.curator.people.person import Role

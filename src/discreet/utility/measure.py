@@ -10,22 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.card import Role
-from discreet.core.kind import Kind
+from discreet.core.kind import CATEGORICAL
 from discreet.core.release import Release
 from discreet.core.report import heading, listing, pairs, section, styled
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, MissingPart
-from discreet.utility import classical, learning, marginals, probabilistic, propensity, relations
-from discreet.utility.cells import Array
-from discreet.utility.metric import Figure, Metric
-from discreet.utility.pair import Pair, pair
-
-_CLASSES = frozenset({Kind.TEXT, Kind.BOOLEAN})
+from discreet.utility import information_loss, learning
+from discreet.utility.pair import Array, Figure, Metric, Pair, pair
 
 
 def _pil(two: Pair) -> Figure:
-    return Figure(probabilistic.pil(two), probabilistic.families(two))
+    return Figure(information_loss.pil(two), information_loss.families(two))
 
 
 METRICS: Mapping[str, Metric] = {
@@ -34,14 +30,14 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             "il1",
             "How far people's numbers moved, in standard deviations; about 0.8 if everybody had a stranger's.",
-            classical.il1,
+            information_loss.il1,
             worst=None,
             record_wise=True,
         ),
         Metric(
             "classical",
             "How far values, covariances, correlations and principal components moved, as a share of what they were.",
-            classical.classical,
+            information_loss.classical,
             worst=None,
         ),
         Metric(
@@ -49,25 +45,31 @@ METRICS: Mapping[str, Metric] = {
             "How sure one can be that means, variances, correlations and quantiles are off by more than chance.",
             _pil,
         ),
-        Metric("marginals 1", "The share of rows that are in the wrong place, column by column.", marginals.one_way),
-        Metric("marginals 2", "The same, of two columns together.", marginals.two_way),
-        Metric("marginals 3", "The same, of three columns together.", marginals.three_way),
-        Metric("correlations", "How far correlations moved, of the 2 they can move at most.", relations.correlations),
+        Metric(
+            "marginals 1", "The share of rows that are in the wrong place, column by column.", information_loss.one_way
+        ),
+        Metric("marginals 2", "The same, of two columns together.", information_loss.two_way),
+        Metric("marginals 3", "The same, of three columns together.", information_loss.three_way),
+        Metric(
+            "correlations",
+            "How far correlations moved, of the 2 they can move at most.",
+            information_loss.correlation_change,
+        ),
         Metric(
             "regressions",
             "How far the confidence intervals of regression coefficients overlap with the original ones.",
-            relations.overlap,
+            information_loss.overlap,
             best=1.0,
             worst=0.0,
         ),
         Metric(
             "clusters",
             "How alike people are divided into clusters by the release and by the original; 0 is as by chance.",
-            relations.clusters,
+            information_loss.clusters,
             best=1.0,
             worst=-0.5,
         ),
-        Metric("propensity", "How well released rows can be told from original ones.", propensity.propensity),
+        Metric("propensity", "How well released rows can be told from original ones.", learning.propensity),
         Metric(
             "learning",
             "The accuracy that models lose by being trained on the release: tree, Bayes, neighbours, support vectors.",
@@ -190,7 +192,7 @@ def loss(
 
 def target_of(table: Table) -> str | None:
     """The first sensitive column that holds categories, if there is one."""
-    found = (c.name for c in table.card.having(Role.SENSITIVE) if c.kind in _CLASSES and c.name != table.card.unit)
+    found = (c.name for c in table.card.having(Role.SENSITIVE) if c.kind in CATEGORICAL and c.name != table.card.unit)
     return next(found, None)
 
 

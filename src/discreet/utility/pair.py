@@ -1,20 +1,81 @@
-"""An original table and what was released of it, side by side for whoever measures what was lost."""
+"""An original table and what was released of it, side by side on one footing, and what a measure of utility is.
+
+Numbers are numbers, all else is codes that are equal where the values are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from discreet.core.release import Release
-from discreet.core.release_folder import with_rows
+from discreet.core.release import Release, with_rows
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
-from discreet.utility.cells import Array, on_one_footing, require_links
+
+Array: TypeAlias = npt.NDArray[Any]
+Cells: TypeAlias = "pa.ChunkedArray[Any]"
+
+
+def on_one_footing(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
+    """Whether they are numbers, and both columns; ``None`` if they hold values of different kinds."""
+    a, b = _plain(mine), _plain(theirs)
+    if pa.types.is_float64(a.type) and pa.types.is_float64(b.type):
+        return True, _numbers(a), _numbers(b)
+    if a.type != b.type or pa.types.is_float64(a.type):
+        return None
+    together = pa.chunked_array([*a.chunks, *b.chunks], type=a.type).combine_chunks()
+    codes = _numbers(pc.cast(together.dictionary_encode().indices, pa.float64()))
+    return False, codes[: len(a)], codes[len(a) :]
+
+
+def means(x: Array) -> Array:
+    """The means of the columns; that of a constant is the constant itself, however many rows there are."""
+    return np.asarray(x[0] + (x - x[0]).mean(axis=0))
+
+
+def centred(x: Array) -> Array:
+    """The columns less their means; a constant is exactly 0, which rounding would not leave of most."""
+    moved = x - x[0]
+    return np.asarray(moved - moved.mean(axis=0))
+
+
+def spread(values: Array, ddof: int = 0) -> float:
+    """The standard deviation of the numbers that are there: exactly 0 if they are all the same, or too few."""
+    there = values[~np.isnan(values)]
+    return float(np.sqrt((centred(there) ** 2).sum() / (len(there) - ddof))) if len(there) > ddof else 0.0
+
+
+def require_links(links: Array, originals: int, rows: int) -> None:
+    """An error unless ``links`` says of each released row which of the original it is, or -1."""
+    if links.shape != (rows,) or links.dtype.kind not in "iu":
+        raise DataError(f"Links are one whole number a released row: expected {rows:,}, got {links.shape}.")
+    if len(links) and (links.max() >= originals or links.min() < -1):
+        raise DataError(f"A link leads to no row of the {originals:,} of the original.")
+
+
+def _plain(column: Cells) -> Cells:
+    """Numbers, dates and times as float64, truth values as they are, all else as text."""
+    kind = column.type
+    if isinstance(kind, pa.DictionaryType):
+        return _plain(column.cast(kind.value_type))
+    if pa.types.is_date32(kind):
+        column, kind = column.cast(pa.int32()), pa.int32()
+    elif pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
+        column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), pa.int64()
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return column.cast(pa.float64(), safe=False)
+    return column if pa.types.is_boolean(kind) else column.cast(pa.string())
+
+
+def _numbers(column: Any) -> Array:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -100,3 +161,35 @@ def pair(
         require_links(links, mine.num_rows, rows.num_rows)
     sides = np.column_stack(left), np.column_stack(right)
     return Pair(tuple(names), tuple(numeric), *sides, links, tuple(out), target)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured, and what it is made of."""
+
+    value: float
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure. It tells its own direction, so that nobody has to guess whether much is good."""
+
+    name: str
+    meaning: str
+    """A sentence for whoever is no statistician."""
+    measure: Callable[[Pair], Figure]
+    """A ``DataError`` where it cannot be measured, which is not the same as a bad figure."""
+    best: float = 0.0
+    """What a copy of the original gets."""
+    worst: float | None = 1.0
+    """What cannot be fallen below; ``None``: it can always be worse."""
+    record_wise: bool = False
+    """Whether it must know which released row is whose."""
+
+    @property
+    def direction(self) -> str:
+        """Which way is good."""
+        less = self.worst is None or self.best < self.worst
+        ends = f"{self.best:g} is best" + ("" if self.worst is None else f", {self.worst:g} worst")
+        return f"{'less' if less else 'more'} is better ({ends})"

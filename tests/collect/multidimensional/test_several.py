@@ -20,8 +20,8 @@ from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
 from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.fake_data import FakeData
-from discreet.verbs.collect.multidimensional.questions import Questions
-from discreet.verbs.collect.multidimensional.split_sample import QuestionsProtocol, SampleQuestion, SplitBudget
+from discreet.verbs.collect.multidimensional.questions import Questions, QuestionsProtocol
+from discreet.verbs.collect.multidimensional.split_sample import SampleQuestion, SplitBudget
 
 FALSE_POSITIVE = 1e-6
 SURVEY = {"like": ["no", "yes"], "albums": 4, "gender": "fmx"}

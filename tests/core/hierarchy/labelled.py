@@ -9,8 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.core import sql
-from discreet.core.hierarchy.expression import apply
-from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.hierarchy.hierarchy import Hierarchy, apply
 from discreet.core.kind import Kind
 
 

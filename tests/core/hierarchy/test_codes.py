@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from discreet.core.hierarchy.codes import codes
+from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.taxonomy import Taxonomy

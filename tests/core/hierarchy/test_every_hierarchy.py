@@ -9,12 +9,10 @@ from tests.core.hierarchy.examples import EXAMPLES, Example
 from tests.core.hierarchy.labelled import labelled
 
 from discreet.core import sql
+from discreet.core.cardfile import from_fields, to_fields
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy import Coding, Dates, Intervals, Mask
-from discreet.core.hierarchy.codes import codes
-from discreet.core.hierarchy.expression import apply, unknown
-from discreet.core.hierarchy.fields import from_fields, to_fields
-from discreet.core.hierarchy.protocol import TOP, Hierarchy
+from discreet.core.hierarchy.hierarchy import TOP, Hierarchy, apply, codes, unknown
 from discreet.core.kind import Kind
 from discreet.errors import HierarchyError
 

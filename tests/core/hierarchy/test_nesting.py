@@ -16,10 +16,10 @@ from tests.core.hierarchy.labelled import labelled
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.coding import Coding
 from discreet.core.hierarchy.dates import LEVELS, Dates
+from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.hierarchy.ranges import Range, Ranges
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind

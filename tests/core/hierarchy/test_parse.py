@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.core.hierarchy.fields import from_fields, to_fields
+from discreet.core.cardfile import from_fields, to_fields
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.taxonomy import Taxonomy

@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 from tests.service.console.conftest import seen, text
 
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
-from discreet.core.statement import Statement
+from discreet.core.statement import Recipe, Statement
 from discreet.curator.release_index import Shelved
 from discreet.service.console import theme
 from discreet.service.console.release import in_words

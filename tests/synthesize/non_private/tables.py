@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
+from discreet.core.sql import arrow_type
 from discreet.engines.read import read
 
 KINDS = {"i": Kind.INTEGER, "f": Kind.REAL, "U": Kind.TEXT, "O": Kind.TEXT, "b": Kind.BOOLEAN}

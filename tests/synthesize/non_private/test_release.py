@@ -176,7 +176,7 @@ def test_the_holders_copy_goes_if_the_release_cannot_be_written(tmp_path, monkey
     def fail(made, place):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.core.release_folder.give_name", fail)
+    monkeypatch.setattr("discreet.core.release.give_name", fail)
     with pytest.raises(BadInput, match="No space left"):
         synthesize(points(40), Noise(), to=tmp_path / "r", holder=tmp_path / "r.holder.parquet")
     assert not list(tmp_path.iterdir())

@@ -11,12 +11,10 @@ from tests.utility.faithful.cases import N, copy, one_by_one, people, release, s
 
 import discreet as dc
 from discreet.core import sql
-from discreet.core.picture import heat
+from discreet.core.report import heat
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.utility.faithful.association import associations
-from discreet.utility.faithful.codes import coded, counts
-from discreet.utility.faithful.distance import if_independent, of_a_sample, variation
+from discreet.utility.faithful.columns import associations, coded, counts, if_independent, of_a_sample, variation
 
 ERRORS = ("1-way error", "2-way error", "3-way error", "correlations", "propensity")
 

@@ -10,9 +10,8 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.dates import day_text, in_calendar
-from discreet.core.hierarchy.declared import refuse, wrong_other
+from discreet.core.hierarchy.hierarchy import refuse, wrong_other
 from discreet.core.kind import Kind
 
 
@@ -57,7 +56,7 @@ class Coding:
             coded = coded.when(value < sql.literal(self.bottom), sql.literal(f"<{self.bottom}"))
         if self.top is not None:
             coded = coded.when(value >= sql.literal(self.top), sql.literal(f">={self.top}"))
-        return coded.else_(day_text(value) if kind is Kind.DATE else terms.as_text(value))
+        return coded.else_(day_text(value) if kind is Kind.DATE else sql.as_text(value))
 
     def knows(self, value: exp.Expr, kind: Kind) -> exp.Expr | None:
         return in_calendar(value, kind) if kind is Kind.DATE else None

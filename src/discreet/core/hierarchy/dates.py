@@ -11,9 +11,8 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy import terms
-from discreet.core.hierarchy.declared import listed, refuse, wrong_other
-from discreet.core.kind import Kind
+from discreet.core.hierarchy.hierarchy import listed, refuse, wrong_other
+from discreet.core.kind import MOMENTS, Kind
 
 LEVELS = ("hour", "day", "month", "quarter", "year", "decade")
 
@@ -44,7 +43,7 @@ class Dates:
     @property
     def kinds(self) -> frozenset[Kind]:
         timed = "hour" in self.levels or "day" in self.levels
-        return frozenset({Kind.TIMESTAMP}) if timed else frozenset({Kind.DATE, Kind.TIMESTAMP})
+        return frozenset({Kind.TIMESTAMP}) if timed else MOMENTS
 
     @property
     def height(self) -> int:
@@ -53,17 +52,17 @@ class Dates:
     def label(self, value: exp.Expr, level: int, kind: Kind) -> exp.Expr:
         unit = self.levels[level - 1]
         if unit == "hour":
-            return terms.joined(day_text(value), " ", _digits("hour", value, 2), "h")
+            return sql.joined(day_text(value), " ", _digits("hour", value, 2), "h")
         if unit == "day":
             return day_text(value)
         if unit == "month":
             return _month_text(value)
         year = _part("year", value)
         if unit == "quarter":
-            return terms.joined(terms.padded(year, 4), "-Q", terms.as_text(_part("quarter", value)))
+            return sql.joined(sql.padded(year, 4), "-Q", sql.as_text(_part("quarter", value)))
         if unit == "year":
-            return terms.padded(year, 4)
-        return terms.joined(terms.padded(year - year % 10, 4), "s")
+            return sql.padded(year, 4)
+        return sql.joined(sql.padded(year - year % 10, 4), "s")
 
     def knows(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         return in_calendar(value, kind)
@@ -74,7 +73,7 @@ class Dates:
 
 def day_text(value: exp.Expr) -> exp.Expr:
     """The day as 2001-05-05, whatever date style the engine's session has."""
-    return terms.joined(_month_text(value), "-", _digits("day", value, 2))
+    return sql.joined(_month_text(value), "-", _digits("day", value, 2))
 
 
 def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
@@ -87,11 +86,11 @@ def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
 
 
 def _month_text(value: exp.Expr) -> exp.Expr:
-    return terms.joined(_digits("year", value, 4), "-", _digits("month", value, 2))
+    return sql.joined(_digits("year", value, 4), "-", _digits("month", value, 2))
 
 
 def _digits(unit: str, value: exp.Expr, digits: int) -> exp.Expr:
-    return terms.padded(_part(unit, value), digits)
+    return sql.padded(_part(unit, value), digits)
 
 
 def _part(unit: str, value: exp.Expr) -> exp.Expr:

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy import terms
-from discreet.core.hierarchy.declared import (
+from discreet.core.hierarchy.hierarchy import (
     Number,
     as_decimal,
     decimals_of,
@@ -24,7 +24,7 @@ from discreet.core.hierarchy.declared import (
     wrong_multiples,
     wrong_other,
 )
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 
 REACH = 10**15
 """Values are told apart in doubles, which hold whole numbers up to this (and nine times more) exactly."""
@@ -50,7 +50,7 @@ class Intervals:
     _grid: _Grid = field(init=False, repr=False, compare=False)
 
     type: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
+    kinds: ClassVar[frozenset[Kind]] = NUMBERS
 
     def __post_init__(self) -> None:
         problems = wrong_other(self.other, r"[<>\[]|-?\d")
@@ -84,8 +84,8 @@ class Intervals:
         grid = self._grid
         finest = grid.index(value, kind)
         width = grid.widths[level - 1]
-        index = finest if level == 1 else terms.floor(finest / (width // grid.widths[0]))
-        low = terms.as_whole(index) * width + grid.anchor
+        index = finest if level == 1 else sql.floor(finest / (width // grid.widths[0]))
+        low = sql.as_whole(index) * width + grid.anchor
         between = grid.between(low, width, kind)
         coded = exp.case()
         if grid.bottom is not None:
@@ -97,7 +97,7 @@ class Intervals:
     def knows(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         reach = REACH // 10**self._grid.decimals
         # NaN is above every number on all three engines, so the upper end catches it.
-        return terms.as_double(value).between(-reach, reach)
+        return sql.as_double(value).between(-reach, reach)
 
     def fields(self) -> dict[str, Any]:
         found: dict[str, Any] = {"widths": [plain(Decimal(width)) for width in self.widths]}
@@ -142,7 +142,7 @@ class _Grid:
 
     def index(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         """Which of the finest intervals ``value`` lies in. Coarser ones are counted from it, so they nest."""
-        return terms.floor((self._units(value, kind) - self.anchor) / self.widths[0])
+        return sql.floor((self._units(value, kind) - self.anchor) / self.widths[0])
 
     def _units(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         """How many whole units lie below ``value``, exactly.
@@ -151,23 +151,23 @@ class _Grid:
         nearest unit is taken, and compared with ``value`` as the nearest double: the quotient of two whole
         numbers, which every engine rounds correctly.
         """
-        number, scale = terms.as_double(value), 10**self.decimals
+        number, scale = sql.as_double(value), 10**self.decimals
         if kind is Kind.INTEGER:
             return number * scale if self.decimals else number
         if not self.decimals:
-            return terms.floor(number)
-        nearest = terms.floor(number * scale + exp.Literal.number("0.5"))
+            return sql.floor(number)
+        nearest = sql.floor(number * scale + exp.Literal.number("0.5"))
         one, zero = exp.Literal.number(1), exp.Literal.number(0)
         return nearest - exp.case().when(number < nearest / scale, one).else_(zero)
 
     def between(self, low: exp.Expr, width: int, kind: Kind) -> exp.Expr:
         if kind is not Kind.INTEGER or self.decimals:
-            ends = (terms.fixed(end, self.decimals) for end in (low, low + width))
-            return terms.joined("[", next(ends), ", ", next(ends), ")")
+            ends = (sql.fixed(end, self.decimals) for end in (low, low + width))
+            return sql.joined("[", next(ends), ", ", next(ends), ")")
         if width == 1:
-            return terms.as_text(low)
-        first, last = terms.as_text(low), terms.as_text(low + (width - 1))
-        return exp.case().when(low < 0, terms.joined(first, " to ", last)).else_(terms.joined(first, "-", last))
+            return sql.as_text(low)
+        first, last = sql.as_text(low), sql.as_text(low + (width - 1))
+        return exp.case().when(low < 0, sql.joined(first, " to ", last)).else_(sql.joined(first, "-", last))
 
     def edge(self, sign: str, border: int) -> exp.Expr:
         return exp.Literal.string(f"{sign}{Decimal(border).scaleb(-self.decimals):.{self.decimals}f}")

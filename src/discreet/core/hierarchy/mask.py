@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy import terms
-from discreet.core.hierarchy.declared import refuse, whole_numbers, wrong_other
+from discreet.core.hierarchy.hierarchy import refuse, whole_numbers, wrong_other
 from discreet.core.kind import Kind
 
 
@@ -64,7 +64,7 @@ class Mask:
             start=exp.Literal.number(start),
             length=exp.Literal.number(self.length - hidden),
         )
-        return terms.joined(kept, mask) if self.side == "right" else terms.joined(mask, kept)
+        return sql.joined(kept, mask) if self.side == "right" else sql.joined(mask, kept)
 
     def knows(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         return exp.Length(this=value.copy()).eq(self.length)

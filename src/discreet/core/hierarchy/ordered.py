@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy.declared import listed, refuse, whole_numbers, wrong_multiples, wrong_other
-from discreet.core.hierarchy.grouping import Path, among, as_listed, lookup, spelled, wrong_paths
+from discreet.core.hierarchy.hierarchy import listed, refuse, whole_numbers, wrong_multiples, wrong_other
+from discreet.core.hierarchy.taxonomy import Path, among, as_listed, lookup, spelled, wrong_paths
 from discreet.core.kind import Kind
 
 

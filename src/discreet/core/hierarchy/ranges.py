@@ -14,8 +14,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIERARCHIES
-from discreet.core.hierarchy import terms
-from discreet.core.hierarchy.declared import (
+from discreet.core.hierarchy.hierarchy import (
     Number,
     as_decimal,
     decimals_of,
@@ -25,11 +24,10 @@ from discreet.core.hierarchy.declared import (
     wrong_label,
     wrong_other,
 )
-from discreet.core.kind import Kind
+from discreet.core.kind import MOMENTS, NUMBERS, Kind
 
 Point: TypeAlias = Number | dt.date | dt.datetime
 
-_NUMBERS = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
 _LARGEST = 1.7976931348623157e308
 
 
@@ -78,7 +76,7 @@ class Ranges:
         point = next(point for level in self._ranges for point in _points(level))
         if isinstance(point, dt.datetime):
             return frozenset({Kind.TIMESTAMP})
-        return frozenset({Kind.DATE, Kind.TIMESTAMP}) if isinstance(point, dt.date) else _NUMBERS
+        return MOMENTS if isinstance(point, dt.date) else NUMBERS
 
     @property
     def height(self) -> int:
@@ -110,7 +108,7 @@ class Ranges:
         conditions = [exp.or_(*stretches)] if stretches else []
         if kind in (Kind.REAL, Kind.DECIMAL):
             # NaN is above every number on all three engines and would end up in the last range.
-            finite = terms.as_double(value).between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
+            finite = sql.as_double(value).between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
             conditions.append(finite)
         return exp.and_(*conditions) if conditions else None
 
@@ -228,7 +226,7 @@ def _stretches(level: Sequence[Range]) -> list[tuple[Any, Any]]:
 
 def _comparable(value: exp.Expr, kind: Kind) -> exp.Expr:
     # Single-precision columns would be compared in single precision by one engine and not by the others.
-    return terms.as_double(value) if kind is Kind.REAL else value.copy()
+    return sql.as_double(value) if kind is Kind.REAL else value.copy()
 
 
 def _literal(point: Any, kind: Kind) -> exp.Expr:

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 from discreet.budget.entries import START, digest
 from discreet.budget.store import Contents, Group, Session, Store
 from discreet.budget.verify import require_head
-from discreet.core.formats import Format
+from discreet.core.document import Format
 from discreet.curator.workspace import Workspace
 from discreet.errors import AccessError, BadInput, LedgerError, NotFound, Unsound
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from discreet.core.arrow import arrow_type
 from discreet.core.card import Column
+from discreet.core.sql import arrow_type
 
 _FOLDER = Path(__file__).with_name("data")
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, Self
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.arrow import kind_of
 from discreet.core.card import Column
+from discreet.core.sql import kind_of
 from discreet.curator.answer import Answer as Answered
 from discreet.curator.answer import Left
 from discreet.curator.audited import AuditedAnswer

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.core.release_folder import load_papers
+from discreet.core.release import load_papers
 from discreet.curator.people.state import State
 from discreet.curator.release_index import Shelf, Shelved
 from discreet.curator.workspace import open_workspace

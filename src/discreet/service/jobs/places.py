@@ -20,8 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.core.atomic_files import FOLDER, settle, write
-from discreet.core.document import fields
+from discreet.core.document import FOLDER, fields, settle, write
 from discreet.errors import NotFound
 
 _MADE = "made.json"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from discreet.core.atomic_files import open_private
+from discreet.core.document import open_private
 from discreet.core.families import TABLE_METHODS
 from discreet.core.release import Release
 from discreet.core.table import Table

@@ -22,8 +22,7 @@ from typing import Any, Self
 
 from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.release import Release
-from discreet.core.release_folder import load_papers
+from discreet.core.release import Release, load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.curator import Curator
@@ -39,7 +38,8 @@ from discreet.errors import BadInput, Damaged, NotFound
 from discreet.releases.method import Method
 from discreet.releases.pipeline import Given
 from discreet.releases.register import Entry, Register
-from discreet.service.jobs.jobs import Job, Jobs
+from discreet.service.jobs.job import Job
+from discreet.service.jobs.jobs import Jobs
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.operations.access import AccessOperations
 from discreet.service.operations.budgets import BudgetOperations

@@ -5,8 +5,9 @@ It tells about the original rows exactly, so it is no release and must not leave
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.markup import tag
-from discreet.core.picture import Picture
-from discreet.core.report import heading, listing, pairs, pill, section, styled, write_page
+from discreet.core.report import Picture, beside, heading, heat, listing, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.errors import BadInput
-from discreet.utility.faithful import drawings
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -103,12 +102,12 @@ class Fidelity:
 
     def pictures(self) -> tuple[Picture, ...]:
         """Columns side by side, errors of pairs, changes of correlations, and how rows are told apart."""
-        found = [*drawings.columns(self.spreads)]
+        found = [*_column_pictures(self.spreads)]
         if len(self.columns) > 1:
-            found.append(drawings.pair_errors(self.columns, self.pair_errors))
-            found.append(drawings.changed(self.columns, *self.associations))
+            found.append(_pair_picture(self.columns, self.pair_errors))
+            found.append(_association_picture(self.columns, *self.associations))
         if self.propensities is not None:
-            found.append(drawings.propensities(*self.propensities))
+            found.append(_propensity_picture(*self.propensities))
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -183,3 +182,50 @@ def distance_matrix(width: int, found: Mapping[tuple[int, ...], float]) -> Array
     for (a, b), far in found.items():
         made[a, b] = made[b, a] = far
     return made
+
+
+_MOST = 8
+"""Columns that are drawn, the worst first."""
+_VALUES = 12
+_STEPS = 10
+
+
+def _column_pictures(spreads: Sequence[Spread]) -> Iterable[Picture]:
+    """The columns that are furthest apart, value by value."""
+    for spread in sorted(spreads, key=lambda one: -one.apart)[:_MOST]:
+        there = np.flatnonzero(spread.original + spread.synthetic)
+        kept = np.sort(there[np.argsort(-(spread.original + spread.synthetic)[there], kind="stable")][:_VALUES])
+        series = {
+            "original": [100 * float(spread.original[place]) for place in kept],
+            "synthetic": [100 * float(spread.synthetic[place]) for place in kept],
+        }
+        caption = f"Per cent of the rows. {100 * spread.apart:.1f} % of them are in the wrong place."
+        yield beside(spread.name, [spread.labels[place] for place in kept], series, caption=caption)
+
+
+def _pair_picture(names: Sequence[str], errors: Array) -> Picture:
+    """How far two columns together are from the original, for every two."""
+    caption = "The share of rows in the wrong place, of two columns together. Dark is bad."
+    return heat("Errors of pairs", names, errors, caption=caption)
+
+
+def _association_picture(names: Sequence[str], original: Array, synthetic: Array) -> Picture:
+    """How far the strength with which columns hang together has moved."""
+    both = np.isnan(original) & np.isnan(synthetic)
+    moved = np.abs(np.nan_to_num(original) - np.nan_to_num(synthetic))
+    caption = "How far correlations, of whatever kind, are from the original ones. Dark is bad."
+    return heat("Changes of correlations", names, np.where(both, np.nan, moved), caption=caption)
+
+
+def _propensity_picture(original: Array, synthetic: Array) -> Picture:
+    """How likely synthetic rows seem that are, and rows that are not."""
+    edges = np.linspace(0, 1, _STEPS + 1)
+    shares = [np.histogram(side, edges)[0] / len(side) * 100 for side in (original, synthetic)]
+    labels = [f"{low:.1f} to {high:.1f}" for low, high in pairwise(edges)]
+    caption = "Per cent of the rows of each side, by how likely a model takes them for synthetic. Alike is good."
+    return beside(
+        "Told apart",
+        labels,
+        {"original": shares[0].tolist(), "synthetic": shares[1].tolist()},
+        caption=caption,
+    )

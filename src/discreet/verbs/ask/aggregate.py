@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution.measure import Measure, counted, units_counted
+from discreet.engines.contribution import Measure, counted, units_counted
 from discreet.errors import BadQuery, NotDeclared
 from discreet.verbs.ask.figure import Association, Chosen, Count, Figure, Mean, Spread, Total
 from discreet.verbs.ask.measure import middle, total

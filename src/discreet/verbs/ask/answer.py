@@ -20,10 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrow import arrow_type
-from discreet.core.sql import scale_of
-from discreet.engines.fetch import fetch
-from discreet.engines.limits import seconds_left
+from discreet.core.sql import arrow_type, scale_of
+from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.verbs.ask.figure import Association, Chosen, Mean, Spread

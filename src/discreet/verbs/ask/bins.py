@@ -12,8 +12,8 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Column, Scalar
-from discreet.core.kind import Kind
+from discreet.core.card import Column
+from discreet.core.kind import Kind, Scalar
 from discreet.errors import BadInput, NotDeclared
 
 MOST_BINS = 1024

@@ -16,7 +16,7 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.engines.contribution.rows import owned_rows
+from discreet.engines.contribution import owned_rows
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Method
 from discreet.verbs.ask.unknown_bounds import BoundsSearch

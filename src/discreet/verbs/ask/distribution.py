@@ -15,16 +15,15 @@ from sqlglot import exp
 
 from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.core import sql
-from discreet.core.arrow import arrow_type
-from discreet.core.card import Card, Scalar
+from discreet.core.card import Card
 from discreet.core.exact import Number, exact
-from discreet.core.kind import Kind
-from discreet.core.picture import Picture, bars
+from discreet.core.kind import Kind, Scalar
+from discreet.core.report import Picture, bars
+from discreet.core.sql import arrow_type
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import owned_rows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Method

@@ -17,12 +17,10 @@ mean the same may then be charged twice, which is the safe side.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -30,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 from discreet.core.sql import is_attempt
 from discreet.core.table import Table
 from discreet.verbs.ask.plan import Plan
@@ -244,7 +242,7 @@ def _plain(value: Any, rows: _Normal | None) -> Any:
         return value
     if isinstance(value, exp.Expr) and rows is not None:
         return ["tree", rows.of(value)]
-    if isinstance(value, Fraction | Decimal | float | dt.date | dt.datetime):
+    if isinstance(value, Fraction | Scalar):
         return [type(value).__name__, str(value)]
     if isinstance(value, Mapping):
         return ["mapping", [[_plain(key, rows), _plain(one, rows)] for key, one in value.items()]]

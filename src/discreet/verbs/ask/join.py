@@ -1,6 +1,6 @@
 """Joins: of rows with a public table, and of private rows on their unit.
 
-Why this is private is argued, and enforced, in ``engines/contribution/rows.py``: a public table is cut there to as many
+Why this is private is argued, and enforced, in ``engines/contribution.py``: a public table is cut there to as many
 rows with equal keys as are counted on. How many that must be for no row to be lost is looked up here, since the
 public table is about nobody. A LEFT JOIN keeps a row that has no partner, as one row of its unit; so the private side
 must be the left one: whether a public row has a partner depends on the rows of several people, and NULLs beside it
@@ -15,7 +15,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from discreet.core.kind import Kind
-from discreet.engines.contribution.rows import UNIT
+from discreet.engines.contribution import UNIT
 from discreet.errors import BadQuery
 from discreet.verbs.ask.columns import Columns
 from discreet.verbs.ask.public import multiplicity

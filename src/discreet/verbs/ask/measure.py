@@ -1,7 +1,7 @@
 """Sums in whole steps: how fine the steps are, where the bounds lie, and what a row adds.
 
 All of this is about accuracy. That a row adds no more than it is charged for is enforced by
-``engines/contribution/measure.py``, whatever is worked out here.
+``engines/contribution.py``, whatever is worked out here.
 
 Why rounding is small beside noise: a step is at most 2**-28 of what a unit can change the sum by, so noise, which is
 as large as that change over epsilon, is 2**28 / epsilon steps or more, and rounding is less than a step a row.
@@ -16,8 +16,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution.measure import LARGEST_BOUND, Measure, summed, summed_on_grid
-from discreet.engines.contribution.rows import OwnedRows
+from discreet.engines.contribution import LARGEST_BOUND, Measure, OwnedRows, summed, summed_on_grid
 from discreet.errors import BadQuery
 from discreet.verbs.ask.value import Interval, Value, exponent, largest
 

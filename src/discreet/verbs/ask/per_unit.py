@@ -1,6 +1,6 @@
 """SELECTs inside others that work unit by unit: GROUP BY the unit, and DISTINCT.
 
-Why this is private is argued, and enforced, in ``engines/contribution/rows.py``: every row that comes out is made of
+Why this is private is argued, and enforced, in ``engines/contribution.py``: every row that comes out is made of
 rows of one unit. A sum is made of whole steps, and so is the same in whatever order an engine adds: a last digit that
 depended on who else is in the table would tell of them. So would the sign of a zero, so there is one zero only.
 """
@@ -15,8 +15,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution.measure import unit_count, unit_extreme, unit_sum
-from discreet.engines.contribution.rows import UnitAggregate
+from discreet.engines.contribution import UnitAggregate, unit_count, unit_extreme, unit_sum
 from discreet.errors import BadQuery, NotDeclared
 from discreet.verbs.ask.aggregate import is_aggregate
 from discreet.verbs.ask.columns import Columns, Known, name_of

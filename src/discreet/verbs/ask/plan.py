@@ -17,7 +17,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import Measure, measured_query, quick, units_counted
+from discreet.engines.contribution import Measure, measured_query, quick, units_counted
 from discreet.errors import BadQuery
 from discreet.verbs.ask.aggregate import Aggregates, is_aggregate
 from discreet.verbs.ask.figure import Figure

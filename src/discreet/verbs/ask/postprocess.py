@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type, kind_of
 from discreet.core.kind import Kind
+from discreet.core.sql import arrow_type, kind_of
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError
 from discreet.verbs.ask.figure import Figure

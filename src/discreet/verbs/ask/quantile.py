@@ -19,8 +19,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import OwnedRows
+from discreet.engines.contribution import COUNT, OwnedRows, cell_counts
 from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
 from discreet.noise.selection import Exponential

@@ -17,11 +17,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Column, Scalar
+from discreet.core.card import Column
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 from discreet.core.table import Table
-from discreet.engines.contribution.rows import UNIT, OwnedRows, Unit, numbered, owned_rows
+from discreet.engines.contribution import UNIT, OwnedRows, Unit, numbered, owned_rows
 from discreet.errors import BadQuery
 from discreet.verbs.ask.columns import Columns, Known
 from discreet.verbs.ask.scalar import scalar

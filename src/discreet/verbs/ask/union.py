@@ -1,4 +1,4 @@
-"""UNION ALL: the rows of two queries together, column by column (``engines/contribution/rows.py`` bounds them)."""
+"""UNION ALL: the rows of two queries together, column by column (``engines/contribution.py`` bounds them)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution.rows import UNIT, numbered
+from discreet.engines.contribution import UNIT, numbered
 from discreet.errors import BadQuery
 from discreet.verbs.ask.columns import Known
 from discreet.verbs.ask.rows import Rows, is_unit, require_same_place, together

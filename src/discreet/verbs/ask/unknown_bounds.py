@@ -17,9 +17,8 @@ from discreet.core.engine import Engine
 from discreet.core.exact import Number
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import OwnedRows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, OwnedRows, cell_counts
+from discreet.engines.limits import fetch
 from discreet.errors import BadInput
 from discreet.noise.deviation import sum_error
 from discreet.noise.entropy import SYSTEM, Entropy

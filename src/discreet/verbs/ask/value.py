@@ -9,8 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Scalar
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 
 NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 Interval: TypeAlias = tuple[Fraction, Fraction]

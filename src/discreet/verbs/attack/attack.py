@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 
 from discreet.core.families import ATTACKS
-from discreet.core.release import Release
-from discreet.core.release_folder import with_rows
+from discreet.core.release import Release, with_rows
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read

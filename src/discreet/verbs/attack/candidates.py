@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core.optional import extra
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
+from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
 from discreet.verbs.attack import labels

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.verbs.attack.linkage import Linkage, Linked, by_lot
 from discreet.verbs.attack.linkage_matrix import Sight
 

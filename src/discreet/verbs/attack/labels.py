@@ -19,13 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Card, Column, Role
-from discreet.core.hierarchy.expression import apply
-from discreet.core.hierarchy.fields import from_fields
+from discreet.core.cardfile import from_fields
+from discreet.core.hierarchy.hierarchy import TOP, Hierarchy, apply
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.protocol import TOP, Hierarchy
-from discreet.core.recipe import Recipe
 from discreet.core.sql import column as named_column
 from discreet.core.sql import named
+from discreet.core.statement import Recipe
 from discreet.engines.read import read
 
 Array = npt.NDArray[Any]

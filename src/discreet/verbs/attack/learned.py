@@ -17,7 +17,7 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
 from discreet.core.optional import extra
 from discreet.core.programs import Program
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.errors import DataError
 from discreet.verbs.attack.distance import standardised, unlike
 from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every

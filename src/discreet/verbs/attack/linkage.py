@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
+from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.attack.finding import Finding, failed, share

@@ -12,7 +12,7 @@ from discreet.core.card import Role
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
-from discreet.utility.cells import Array, on_one_footing, require_links
+from discreet.utility.pair import Array, on_one_footing, require_links
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.core.catalogue import declare
 from discreet.core.families import ATTACKS
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.errors import BadInput
 from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every
 from discreet.verbs.attack.linkage_matrix import Sight

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.markup import Markup, tag
-from discreet.core.picture import Picture, bars, beside
-from discreet.core.report import heading, pairs, pill, section, styled, write_page
+from discreet.core.report import Picture, bars, beside, heading, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.verbs.attack.finding import Finding, Outcome, rank
 from discreet.verbs.attack.wording import in_words, share_text

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet.core.catalogue import declare
 from discreet.core.families import ATTACKS
-from discreet.core.recipe import Recipe
+from discreet.core.statement import Recipe
 from discreet.errors import DataError
 from discreet.verbs.attack.distance import standardised, whitened_by
 from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every

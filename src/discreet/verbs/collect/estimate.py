@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from discreet.core.exact import equation
 from discreet.core.markup import markup, table, tag
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.errors import BadInput
 from discreet.verbs.collect.domain import Counts, Floats
 from discreet.verbs.collect.postprocess import STEPS

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.atomic_files import write
+from discreet.core.document import write
 from discreet.core.loss import Loss
 from discreet.errors import Aborted, BadInput, NotDeclared, NotFound
 from discreet.verbs.combine import data as inputs
@@ -240,8 +240,7 @@ def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
 
 
 def _draw_folder(folder: Path, name: str) -> MessageDiagram:
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import Release, is_release
 
     terms, session = load(folder / MANIFEST).terms, folder.name.removesuffix(f".{name}")
     lines = [replace(one, number=number) for number, one in enumerate(read_view(folder, terms.parties), 1)]
@@ -256,8 +255,7 @@ def _draw_folder(folder: Path, name: str) -> MessageDiagram:
 
 def included_parties(session: str | Path) -> tuple[str, ...]:
     """Parties whose values are in the result of a session that was run here; empty without a result."""
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import Release, is_release
 
     session = Path(session).with_suffix("")
     for folder in sorted(session.parent.glob(f"{session.name}.*/{RELEASE}")):
@@ -275,8 +273,7 @@ def _require_playable(participant: Participant, own_data: Data) -> None:
 
 def _keep_release(participant: Participant, result: Result, receipt: Receipt | None) -> Release[Any]:
     """Release the result in the party's folder, or load it if it was made before, with the party's transcript."""
-    from discreet.core.release import Release
-    from discreet.core.release_folder import is_release
+    from discreet.core.release import Release, is_release
     from discreet.verbs.combine.release import release_session, transcript_copy
 
     folder, manifest = participant.folder / RELEASE, participant.manifest

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from discreet.core.markup import Markup, Value, drawing, markup, page, style, tag
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.verbs.combine.transcript import TranscriptEntry, entries_table

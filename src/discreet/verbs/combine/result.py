@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.markup import Markup, listed, more
-from discreet.core.picture import Picture, beside
-from discreet.core.report import heading, listing, pairs, section, shortened, styled
+from discreet.core.report import Picture, beside, heading, listing, pairs, section, shortened, styled
 from discreet.core.text import number
 from discreet.verbs.hide.measures import MOST_COMPARED, Shift, SideEffects
 from discreet.verbs.hide.mining.rules import rule_in, written

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
-from discreet.core.picture import Picture, beside, stacked
+from discreet.core.report import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError

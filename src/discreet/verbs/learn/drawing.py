@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.core.markup import drawing, tag
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 
 _WIDTH, _ROW, _STEP = 640, 24, 28
 _STYLE = (

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.core import sql
-from discreet.core.card import Column, Scalar
+from discreet.core.card import Column
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.verbs.publish.mask.values import Cells, numbers

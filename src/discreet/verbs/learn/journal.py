@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.core.atomic_files import open_private
+from discreet.core.document import open_private
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Draws
 

@@ -19,13 +19,12 @@ from discreet.core.card import Card
 from discreet.core.exact import exact
 from discreet.core.families import LEARNERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import require_rows_of_people
+from discreet.core.identifiers import hold_back, require_rows_of_people, said_of_withheld
 from discreet.core.markup import Markup, tag
 from discreet.core.release import Release
 from discreet.core.report import listing, section, styled
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
-from discreet.core.withheld import hold_back, said_of_withheld
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places

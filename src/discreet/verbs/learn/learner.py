@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.document import dumps
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.core.table import Table
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.learn.frame import Figures, Frame, Rows

@@ -19,7 +19,7 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.learn.frame import (

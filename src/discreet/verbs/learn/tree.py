@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.core.card import Scalar
 from discreet.core.document import fields
-from discreet.core.picture import Picture
+from discreet.core.kind import Scalar
+from discreet.core.report import Picture
 from discreet.errors import BadInput
 from discreet.verbs.learn.drawing import lines_drawn
 from discreet.verbs.learn.frame import cells_of, figure_of

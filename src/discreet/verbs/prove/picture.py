@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core.markup import Markup, drawing, listed, markup, page, style, table, tag
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.verbs.prove.explain import CouplingRow, coupling_rows, invariant_texts
 from discreet.verbs.prove.interpreter import value_of
 from discreet.verbs.prove.number_text import probability_text, value_text

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from discreet.core.card import Role
-from discreet.core.describe import Identifying, describe
 from discreet.core.exact import Number
+from discreet.core.identifiers import Identifying, describe
 from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.k_anonymity import KAnonymity

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Card, Column
+from discreet.core.hierarchy.hierarchy import TOP
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.protocol import TOP
 from discreet.core.kind import Kind
 from discreet.models.classes import Integers, domain_of
 from discreet.verbs.publish.tuple_recoding import Labels, as_text

@@ -20,8 +20,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.card import Column, Role
 from discreet.core.kind import Kind
-from discreet.core.release import Release
-from discreet.core.release_folder import with_rows
+from discreet.core.release import Release, with_rows
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all

@@ -16,12 +16,10 @@ import pyarrow as pa
 
 from discreet.core.card import Card, Role
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import require_rows_of_people
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.identifiers import hold_back, require_rows_of_people, said_of_withheld
+from discreet.core.release import Release, Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.core.withheld import hold_back, said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
 from discreet.models.catalogue import parse_all

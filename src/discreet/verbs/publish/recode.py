@@ -14,10 +14,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release
+from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput

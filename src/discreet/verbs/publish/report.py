@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.core.table import Table, count_name
 from discreet.models.check import by_size
 

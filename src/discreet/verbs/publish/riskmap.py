@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.markup import listed, markup, page, table, tag
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 from discreet.errors import BadInput
 from discreet.verbs.publish.scatter import Dot, scatter
 

@@ -34,11 +34,10 @@ from discreet.core import sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.directed_rounding import exp_lower, exp_upper
 from discreet.core.exact import Number
-from discreet.core.hierarchy.expression import apply
-from discreet.core.hierarchy.protocol import TOP, Hierarchy
+from discreet.core.hierarchy.hierarchy import TOP, Hierarchy, apply
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, NoPromise, NotDeclared

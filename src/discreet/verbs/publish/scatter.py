@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.core.markup import Markup, drawing, markup, tag
-from discreet.core.picture import Picture
+from discreet.core.report import Picture
 
 _WIDTH, _HEIGHT = 760, 520
 _LEFT, _TOP, _ACROSS, _UP = 70, 30, 660, 420

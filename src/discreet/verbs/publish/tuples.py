@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Column
-from discreet.core.hierarchy.codes import LevelCodes, codes
+from discreet.core.hierarchy.hierarchy import TOP, LevelCodes, codes
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.hierarchy.protocol import TOP
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.table import Table

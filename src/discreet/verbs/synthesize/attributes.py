@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import arrow_type
-from discreet.core.card import Column, Scalar
-from discreet.core.kind import Kind
+from discreet.core.card import Column
+from discreet.core.kind import Kind, Scalar
+from discreet.core.sql import arrow_type
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
 

@@ -12,9 +12,8 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import OwnedRows, owned_rows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.verbs.synthesize.attributes import Attribute, Listed, Merged
 from discreet.verbs.synthesize.domain import Domain
 

@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from discreet.budget.dp_statement import BETA
 from discreet.core import release_extras
 from discreet.core.kind import Kind
-from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.release import Release, Rows
 from discreet.errors import BadInput
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed
 from discreet.verbs.synthesize.domain import Domain

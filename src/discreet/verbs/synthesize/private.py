@@ -18,8 +18,8 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
 from discreet.core.families import PRIVATE_SYNTHESIS, SYNTHESIZERS
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
-from discreet.core.picture import Picture, bars
-from discreet.core.release_folder import Rows
+from discreet.core.release import Rows
+from discreet.core.report import Picture, bars
 from discreet.core.statement import Statement, weakness
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from discreet.core.release import Rows
 from discreet.core.release_extras import SYNTHETIC
-from discreet.core.release_folder import Rows
 from discreet.noise.masking import Generator
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.model import Model

@@ -8,10 +8,9 @@ from typing import Any
 
 from discreet.budget.dp_statement import rows_per_unit
 from discreet.core.card import Card
-from discreet.core.identifiers import require_rows_of_people
+from discreet.core.identifiers import hold_back, require_rows_of_people
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.core.withheld import hold_back
 from discreet.errors import BadInput
 from discreet.releases.method import Progress, silent
 from discreet.releases.pipeline import Uncharged, release, require_places

@@ -30,7 +30,8 @@ from discreet.verbs.tabulate.printing.holder import TableHolder
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.protection import Intervals
-from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules, protect
+from discreet.verbs.tabulate.rule import Request, Rule, Zero
+from discreet.verbs.tabulate.rules import parse_rules, protect
 from discreet.verbs.tabulate.tables.additive import require_additive
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, Response, StreamingResponse
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
-from discreet.core.release_folder import MANIFEST, verified
+from discreet.core.release import MANIFEST, verified
 from discreet.core.spreadsheet import write_csv
 from discreet.errors import BadInput
 from discreet.service.api.caller import EarlyRoute, Manager, Reader, Receiver

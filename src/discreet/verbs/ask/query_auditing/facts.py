@@ -23,7 +23,7 @@ from discreet.core.card import Column
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.fetch import fetch
+from discreet.engines.limits import fetch
 from discreet.errors import Refused
 from discreet.verbs.ask.query_auditing.policy import EXTREMES, Policy, Watch, ends_of, require_many
 from discreet.verbs.ask.query_auditing.question import AuditedQuestion

@@ -8,8 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from discreet.core.document import Format
 from discreet.core.exact import exact
-from discreet.core.formats import Format
 from discreet.core.text import meant
 from discreet.core.toml import dump, lines_of
 from discreet.errors import BadInput, NotFound

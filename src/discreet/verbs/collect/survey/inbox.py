@@ -21,9 +21,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.core.atomic_files import flush_name
-from discreet.core.document import fields
-from discreet.core.formats import Format
+from discreet.core.document import Format, fields, flush_name
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.survey.one_time_codes import OneTimeCodes
 from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey

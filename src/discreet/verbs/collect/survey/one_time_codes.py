@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from discreet.core.atomic_files import flush_name, write
+from discreet.core.document import flush_name, write
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 
 _HASH_DIGITS = 64

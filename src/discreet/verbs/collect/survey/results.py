@@ -30,8 +30,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.exact import equation
-from discreet.core.picture import Picture, bars
 from discreet.core.release import Release
+from discreet.core.report import Picture, bars
 from discreet.errors import BadInput
 from discreet.releases.method import Made
 from discreet.verbs.collect.domain import Floats

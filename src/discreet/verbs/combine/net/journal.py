@@ -24,8 +24,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.core import document
-from discreet.core.atomic_files import flush_name
-from discreet.core.formats import Format
+from discreet.core.document import Format, flush_name
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
 from discreet.noise.stream import Stream

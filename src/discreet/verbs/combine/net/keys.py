@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from discreet.core.atomic_files import flush_name
+from discreet.core.document import flush_name
 from discreet.core.optional import extra
 from discreet.errors import BadInput, NotFound
 from discreet.noise.entropy import SYSTEM

@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import content_order
 from discreet.core.card import Card, Role
 from discreet.core.holder_copy import LINK, HolderCopy
+from discreet.core.identifiers import said_of_withheld
 from discreet.core.markup import Markup, tag
-from discreet.core.release_folder import Rows
+from discreet.core.release import Rows
 from discreet.core.report import section, styled
+from discreet.core.sql import content_order
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table, count_name
-from discreet.core.withheld import said_of_withheld
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.read import read

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.core.arrow import content_order
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.sql import content_order
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.catalogue import parse

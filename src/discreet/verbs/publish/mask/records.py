@@ -13,8 +13,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import canonical
 from discreet.core.optional import extra
+from discreet.core.sql import canonical
 from discreet.core.table import Table
 from discreet.noise.masking import Draws
 from discreet.verbs.publish.mask.bounds import Limits, limits_of, within

@@ -16,8 +16,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.core.picture import Axis, Picture, bars, curves
-from discreet.core.report import shortened
+from discreet.core.report import Axis, Picture, bars, curves, shortened
 from discreet.core.table import Table
 from discreet.verbs.publish.mask.moments import finite
 from discreet.verbs.publish.masking import NUMERIC

@@ -8,15 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core.arrow import content_order
 from discreet.core.card import Card, Column
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import said_of_withheld
 from discreet.core.kind import Kind
 from discreet.core.release import Release
 from discreet.core.report import notes
+from discreet.core.sql import content_order
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
-from discreet.core.withheld import said_of_withheld
 from discreet.engines.read import read
 from discreet.releases.method import Bench, Made, Method
 from discreet.releases.pipeline import draft

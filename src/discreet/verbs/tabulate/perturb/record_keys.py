@@ -17,7 +17,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.atomic_files import open_private
+from discreet.core.document import open_private
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy

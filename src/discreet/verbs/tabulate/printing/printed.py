@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from discreet.core.document import fields, texts
 from discreet.core.markup import Markup, markup
-from discreet.core.release import Release
-from discreet.core.release_folder import with_rows
+from discreet.core.release import Release, with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared

@@ -17,12 +17,12 @@ from sqlglot import exp
 
 from discreet.budget.dp_statement import rows_per_unit
 from discreet.core import sql
-from discreet.core.card import Card, Scalar
+from discreet.core.card import Card
+from discreet.core.kind import Scalar
 from discreet.core.loss import Concentrated, Loss, Pure, sequential
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import COUNT, cell_counts
-from discreet.engines.contribution.rows import owned_rows
-from discreet.engines.fetch import fetch
+from discreet.engines.contribution import COUNT, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.noise.deviation import Noise
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian

@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.picture import Picture, bars
+from discreet.core.report import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput

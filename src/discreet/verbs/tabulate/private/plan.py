@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.budget.dp_statement import BETA
-from discreet.core.arrow import arrow_type
-from discreet.core.card import Card, Scalar
-from discreet.core.hierarchy.codes import codes
+from discreet.core.card import Card
+from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
+from discreet.core.kind import Kind, Scalar
 from discreet.core.loss import Concentrated, Pure
-from discreet.core.sql import scale_of
+from discreet.core.sql import arrow_type, scale_of
 from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.verbs.tabulate.private.counts import NoisyCounts
 from discreet.verbs.tabulate.private.strategy import MOST_CELLS, choose

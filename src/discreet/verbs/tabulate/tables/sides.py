@@ -15,13 +15,11 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Column, Role
-from discreet.core.hierarchy.codes import codes
-from discreet.core.hierarchy.expression import apply
+from discreet.core.hierarchy.hierarchy import apply, codes
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
-from discreet.core.table import Table
-from discreet.core.validate import require_known
+from discreet.core.table import Table, require_known
 from discreet.errors import BadInput, NotDeclared
 from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
 

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.core.card import Card
-from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.hierarchy.taxonomy_file import read_paths
+from discreet.core.hierarchy.taxonomy import Taxonomy, read_paths
 from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension

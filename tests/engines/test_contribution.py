@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.engines.contribution.expression import clamped, row_wise
+from discreet.engines.contribution import clamped, row_wise
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery
 
