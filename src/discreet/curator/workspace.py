@@ -6,7 +6,7 @@
     tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
     tables/visits/synthetic.json    which release is its synthetic twin, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
-    ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/witness.py``)
+    ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/store.py``)
     releases/                   every answer that was given
     .synthetic/                 the last answers that synthetic twins gave, which cost nothing and can be made again
 
