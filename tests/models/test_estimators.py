@@ -351,3 +351,9 @@ def test_a_falling_root_is_found_to_the_last_digit(root):
     assert _falling_root(lambda x: 1.0, 0.0, 3.0) == pytest.approx(3.0)
     assert _falling_root(lambda x: -1.0, 0.0, 3.0) == pytest.approx(0.0, abs=1e-12)
     assert _falling_root(lambda x: 1.0, 5.0, 5.0) == 5.0
+
+
+@pytest.mark.parametrize("sizes", [{1: 298, 2: 177, 3: 115, 4: 68, 5: 19, 6: 129}])
+def test_a_fit_counts_the_unique_rows_too(sizes):
+    """Only of the unique rows there are more than four deviations fewer than the fitted law expects."""
+    assert not pitman_fits(sizes)
