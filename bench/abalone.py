@@ -74,7 +74,7 @@ class Together:
     name: ClassVar[str] = "together"
 
     def mask(self, table: Any, seed: int | None = None) -> Any:
-        from discreet.verbs.publish.masking import Masked
+        from discreet.verbs.publish.mask.masker import Masked
 
         rows = table.payload()
         for place, masker in enumerate(self.maskers):

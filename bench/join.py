@@ -44,14 +44,14 @@ def crypto(name: str) -> Any:
 
 def our_people(count: int) -> Callable[[], object]:
     from discreet.verbs.combine import bus
-    from discreet.verbs.combine.vertical import blinded_keys, psi
+    from discreet.verbs.combine.vertical import psi
 
     held = dict(zip(PARTIES, people(count), strict=False))
 
     def work() -> object:
         plays = {
             name: psi.intersect(
-                psi.IntersectionParty(name, tuple(held), crypto(name), count), blinded_keys.digests(mine, count)
+                psi.IntersectionParty(name, tuple(held), crypto(name), count), psi.key_digests(mine, count)
             )
             for name, mine in held.items()
         }

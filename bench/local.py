@@ -39,8 +39,7 @@ def ours(name: str) -> Callable[..., Work]:
     def start(data: str, **_: object) -> Work:
         from discreet.core.card import Role
         from discreet.models.k_anonymity import KAnonymity
-        from discreet.verbs.publish.cells import SuppressCells
-        from discreet.verbs.publish.local import LocalRecode
+        from discreet.verbs.publish.local import LocalRecode, SuppressCells
         from discreet.verbs.publish.mondrian import Mondrian
 
         method = {

@@ -92,7 +92,7 @@ def ours(rows: int, k: int, at_once: int = 250_000, **_: object) -> Work:
 
 
 def best(rows: int, k: int, **_: object) -> Work:
-    from discreet.verbs.publish.mask.micro.univariate import optimal
+    from discreet.verbs.publish.mask.micro.gather import optimal
 
     values = _normal(rows)[:, 0].copy()
     optimal(values[:1000], min(k, 100))

@@ -21,13 +21,11 @@ from tests.called import called
 from tools.browser import DESKTOP, PHONE
 
 from discreet.verbs.collect import report_distribution
-from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.randomized_response import GRR, Coins
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
-from discreet.verbs.collect.numbers.duchi import Duchi
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.survey.browser_protocols import browser_parameters
+from discreet.verbs.collect.numbers.mechanisms import Duchi, Piecewise
+from discreet.verbs.collect.survey.question import browser_parameters
 from discreet.verbs.collect.survey.web import FILES, source
 
 if TYPE_CHECKING:

@@ -156,7 +156,7 @@ def test_the_service_starts_where_only_the_workspace_can_be_written_to(tmp_path,
 
 
 def test_compiled_kernels_are_kept_in_a_folder_that_is_the_users_alone(tmp_path, nowhere):
-    code = "from discreet.verbs.publish import kernels; import numba; print(numba.config.CACHE_DIR)"
+    code = "from discreet.verbs.publish import lattice_kernels; import numba; print(numba.config.CACHE_DIR)"
 
     def cache():
         words = [sys.executable, "-c", code]

@@ -14,17 +14,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.verbs.collect import report_distribution
-from discreet.verbs.collect.frequency.coins import Coins
 from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS, CountMeanSketch
-from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import BLH, OLH, LocalHashing
 from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.randomized_response import GRR, Coins
 from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.longitudinal.l_grr import LGRR
-from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.loloha import LGRR, LOLOHA
 from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
 from discreet.verbs.collect.report_arrays import reports_to_rows
 

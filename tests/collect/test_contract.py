@@ -20,11 +20,10 @@ from discreet.core.document import dumps, loads
 from discreet.core.families import FREQUENCY_ORACLES
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.frequency.coins import Coins
 from discreet.verbs.collect.frequency.count_mean_sketch import CountMeanSketch
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.frequency.randomized_response import Coins
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle, ReportTally
+from discreet.verbs.collect.protocol import audit
 from discreet.verbs.collect.protocol_choice import frequency_oracle
 from discreet.verbs.collect.report_distribution import SymmetricAnswers, worst_ratio
 

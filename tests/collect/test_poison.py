@@ -12,10 +12,10 @@ from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.frequency.count_mean_sketch import CMS
-from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import OLH
 from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle

@@ -12,20 +12,18 @@ from hypothesis import strategies as st
 
 from discreet.core.directed_rounding import exp_lower
 from discreet.errors import BadInput
-from discreet.verbs.collect.probability import (
-    DENOMINATOR,
-    epsilon_claim,
-    require_epsilon,
-    round_down,
-    round_up,
-)
 from discreet.verbs.collect.report_distribution import (
+    DENOMINATOR,
     IndependentBits,
     IndependentReports,
     MappedAnswers,
     Matrix,
     PublicChoice,
     ReportDistribution,
+    epsilon_claim,
+    require_epsilon,
+    round_down,
+    round_up,
     worst_ratio,
 )
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.frequency.randomized_response import randomized_response
 
 TRUE, LIE = 0, 2**64 - 1
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import DataError, NotFound
-from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import OLH
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import OUE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip

@@ -14,8 +14,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded, DataError, NoPromise, NotDeclared, Refused
 from discreet.verbs.combine import session
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 SALARIES = {"north": 1200, "south": 2350, "east": 900, "west": 41_000}
 BOUNDS = {"low": Fraction(0), "high": Fraction(100_000)}

@@ -16,6 +16,7 @@ from discreet.core.families import MASKING
 from discreet.engines.read import read
 from discreet.verbs.publish.mask.coding import Code
 from discreet.verbs.publish.mask.ipso import Ipso
+from discreet.verbs.publish.mask.masker import Masked, Masker, RecordMasker
 from discreet.verbs.publish.mask.microaggregate import Microaggregate
 from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise
@@ -25,7 +26,6 @@ from discreet.verbs.publish.mask.rounding import Round
 from discreet.verbs.publish.mask.shuffle import Shuffle
 from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
 from discreet.verbs.publish.mask.uniques import SuppressUniques
-from discreet.verbs.publish.masking import Masked, Masker, RecordMasker
 from discreet.verbs.publish.publish import publish
 
 NUMBERS = ("age", "weight", "income", "same")
@@ -203,7 +203,7 @@ def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monke
     masker, table = MASKERS[name], people()
     if not isinstance(masker, RecordMasker):
         return
-    monkeypatch.setattr("discreet.verbs.publish.mask.records.BLOCK", 150)
+    monkeypatch.setattr("discreet.verbs.publish.mask.masker.BLOCK", 150)
     written = publish(table, masker, seed=7, to=tmp_path / "r", holder=tmp_path / "links.parquet")
     held = masker.mask(table, seed=7).rows
     shown = pa.parquet.read_table(tmp_path / "r" / "payload.parquet")

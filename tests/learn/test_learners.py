@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.core.document import dumps, loads
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.learner import Noisily, exactly
+from discreet.verbs.learn.learner import NoisySums, exact_sums
 
 CARD = dc.Card(
     "points",
@@ -36,7 +36,7 @@ def points(count=800):
     return pa.table({"x": x, "group": group, "y": y, "day": day})
 
 
-def learnt(learner, table=None, tell=exactly):
+def learnt(learner, table=None, tell=exact_sums):
     table = table or read(points(), CARD)
     frame = learner.frame(table)
     trainer = learner.trainer(frame)
@@ -95,20 +95,20 @@ def test_statistics_are_those_of_numpy(of):
     ids=lambda one: one.name,
 )
 def test_noise_gives_a_model_of_the_same_kind_and_none_if_there_is_no_row(learner):
-    little, _ = learnt(learner, tell=Noisily(Fraction(10**9), learner.queries, 1))
+    little, _ = learnt(learner, tell=NoisySums(Fraction(10**9), learner.queries, 1))
     exact, _ = learnt(learner)
     assert little.to_dict().keys() == exact.to_dict().keys()
     if learner.name != "tree":
         assert little == exact
-    much, _ = learnt(learner, tell=Noisily(Fraction(1, 100), learner.queries, 1))
+    much, _ = learnt(learner, tell=NoisySums(Fraction(1, 100), learner.queries, 1))
     assert type(much) is type(exact)
     frame = learner.frame(read(points(), CARD))
-    assert type(learner.trainer(frame).train(np.arange(0), exactly)) is type(exact)
+    assert type(learner.trainer(frame).train(np.arange(0), exact_sums)) is type(exact)
 
 
 def test_noise_is_as_large_as_what_one_person_moves():
     """The mean size of Laplace noise is its scale: of 4,000 draws it is off by a tenth once in 1e9 times."""
-    told = Noisily(Fraction(1, 2), queries=3, rows=2)(np.zeros(4000), 5.0)
+    told = NoisySums(Fraction(1, 2), queries=3, rows=2)(np.zeros(4000), 5.0)
     assert 0.9 < np.abs(told).mean() / (2 * 5 * 3 * 2) < 1.1
     assert not 0.9 < np.abs(told).mean() / (5 * 3 * 2) < 1.1
 
@@ -126,8 +126,8 @@ def test_a_column_of_which_nothing_is_known_is_refused_and_in_a_sample_left_out(
         dc.Statistics().frame(table)
     learner = dc.Statistics(columns=("x",))
     trainer = learner.trainer(learner.frame(table))
-    assert trainer.train(np.arange(0), exactly).figures == {}
-    assert trainer.score(trainer.train(np.arange(0), exactly), np.arange(1)) == pytest.approx(0.6)
+    assert trainer.train(np.arange(0), exact_sums).figures == {}
+    assert trainer.score(trainer.train(np.arange(0), exact_sums), np.arange(1)) == pytest.approx(0.6)
 
 
 def test_no_more_clusters_than_full_cells():
@@ -137,7 +137,7 @@ def test_no_more_clusters_than_full_cells():
     assert "Ask for 2" in refused.value.hint
     learner = dc.Clusters(2)
     trainer = learner.trainer(learner.frame(table))
-    assert len(trainer.train(np.arange(5), exactly).centres) == 1  # rows are in order: these are in one cell
+    assert len(trainer.train(np.arange(5), exact_sums).centres) == 1  # rows are in order: these are in one cell
 
 
 def test_what_is_rounded_stays_in_the_bounds():

@@ -6,7 +6,7 @@ from tests.learn.planted import CARD
 import discreet as dc
 from discreet.core.families import LEARNERS
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.learn.integral import learner_of
+from discreet.verbs.learn.learner import learner_of
 
 
 def test_what_is_written_is_what_is_meant():

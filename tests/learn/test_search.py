@@ -15,9 +15,9 @@ from tests.learn.planted import CARD, PLANTED, credit, rows
 import discreet as dc
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise
-from discreet.verbs.learn.integral import Learn
+from discreet.verbs.learn.learner import Learn
 from discreet.verbs.learn.search import Pool, search
-from discreet.verbs.learn.tree_training import DecisionTree
+from discreet.verbs.learn.tree import DecisionTree
 
 TREE = DecisionTree("default")
 

@@ -10,7 +10,7 @@ from tests.utility.sides import people as all_people
 
 import discreet as dc
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.publish.compare_file import EXAMPLE, menu, read_menu
+from discreet.verbs.publish.compare import EXAMPLE, menu, read_menu
 from discreet.verbs.publish.mask.noise import Noise
 from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
 

@@ -15,7 +15,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity, KMap
-from discreet.verbs.publish.earlier_releases import joint
+from discreet.verbs.publish.earlier_releases import check_together
 from discreet.verbs.publish.publish import publish
 
 
@@ -71,7 +71,7 @@ def at(levels, rows=ROWS):
 def test_joint_classes_are_those_of_all_labels_at_once(one, other):
     table = read(people(), CARD)
     first = publish(table, at_levels(one), KAnonymity(1))
-    found = joint(table, at_levels(other).found, [first], [KAnonymity(1)])
+    found = check_together(table, at_levels(other).found, [first], [KAnonymity(1)])
     expected = plain_joint(at(one), at(other))
     assert dict(found.sizes.classes) == Counter(expected.values())
 
@@ -85,7 +85,7 @@ def test_a_row_that_is_missing_from_one_release_tells_that_too():
     first = publish(table, at_levels({"age": 1, "sex": 0}), KAnonymity(5))
     second = at_levels({"age": 0, "sex": 0}, pa.table({"age": [2], "sex": ["f"]}), suppressed=1)
     publish(table, second, KAnonymity(4))
-    found = joint(table, second.found, [first], [KAnonymity(4)])
+    found = check_together(table, second.found, [first], [KAnonymity(4)])
     assert dict(found.sizes.classes) == {4: 1, 1: 1}
     assert not found.holds
 
@@ -95,7 +95,7 @@ def test_who_is_in_no_release_is_not_counted():
     table = read(pa.table({"age": [1, 1, 2]}), card)
     gone = at_levels({"age": 0}, pa.table({"age": [2]}), suppressed=1)
     first = publish(table, gone, KAnonymity(2))
-    found = joint(table, gone.found, [first], [KAnonymity(2)])
+    found = check_together(table, gone.found, [first], [KAnonymity(2)])
     assert dict(found.sizes.classes) == {2: 1}
     assert found.holds
 
@@ -103,7 +103,7 @@ def test_who_is_in_no_release_is_not_counted():
 def test_sensitive_columns_count_too(six):
     by_age = publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2))
     models = [LDiversity(2, "disease")]
-    found = joint(six, at_levels({"age": 1, "weight": 1}).found, [by_age], models)
+    found = check_together(six, at_levels({"age": 1, "weight": 1}).found, [by_age], models)
     assert [verdict.exposed for verdict in found.verdicts] == [2]  # Alice and Bob are 30, and healthy
 
 
@@ -145,7 +145,7 @@ def test_labels_of_their_own_are_told_from_what_was_kept(six, tmp_path):
     first = publish(six, method, KAnonymity(1), holder=key)
     with pytest.raises(BadInput, match="cannot be told"):
         publish(six, method, KAnonymity(1), earlier=[first])
-    found = joint(six, at_levels({"age": 1, "weight": 0}).found, [(first, key)], [KAnonymity(1)])
+    found = check_together(six, at_levels({"age": 1, "weight": 0}).found, [(first, key)], [KAnonymity(1)])
     labels = [("30", "*"), None, None, ("*", "100"), ("*", "60"), ("*", "100")]
     weights = [60, 90, 90, 100, 60, 100]
     assert dict(found.sizes.classes) == Counter(plain_joint(labels, weights).values())

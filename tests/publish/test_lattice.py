@@ -10,9 +10,9 @@ from tests.publish import exhaustive as slow
 from discreet.models.diversity import EntropyLDiversity, LDiversity
 from discreet.models.k_anonymity import KAnonymity
 from discreet.utility.quality import ClassSize, Discernibility, Entropy, Granularity
-from discreet.verbs.publish import lattice
+from discreet.verbs.publish import generalize
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.space import Space
+from discreet.verbs.publish.lattice import Lattice
 
 
 def wide_case(columns, rows, seed, values=10):
@@ -33,7 +33,7 @@ def test_labels_are_told_apart_exactly_however_many_bits_they_take(columns, valu
     base = case.rows[0][0]
     near = [(*base[:c], case.rows[1][0][c], *base[c + 1 :]) for c in range(columns)]
     tuples = slow.Case(case.rows + tuple((quasi, "a") for quasi in near), case.paths).tuples()
-    space = Space(tuples, {})
+    space = Lattice(tuples, {})
     rng = random.Random(1)  # noqa: S311
     whole = space.whole(["s"])
     for node in [space.bottom, space.top, *(tuple(rng.randint(0, top) for top in space.top) for _ in range(20))]:
@@ -50,9 +50,9 @@ def test_labels_are_told_apart_exactly_however_many_bits_they_take(columns, valu
 def test_levels_that_tell_nothing_more_apart_are_not_tried():
     paths = {"a": ("a", "a", "x"), "b": ("b", "b", "x"), "c": ("c", "c", "y")}
     case = slow.Case(tuple(((value,), "s") for value in "ab"), (paths,))
-    space = Space(case.tuples(), {})
+    space = Lattice(case.tuples(), {})
     assert space.choices == ((0, 2),)  # 1 is 0 again, and x is all there is
-    assert Space(case.tuples(), {"q0": range(1, 4)}).choices == ((1, 2),)
+    assert Lattice(case.tuples(), {"q0": range(1, 4)}).choices == ((1, 2),)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -63,7 +63,7 @@ def test_boxes_that_hold_no_classes_form_them_again(seed, monkeypatch):
         for quality in (Granularity(), Entropy(), Discernibility(), ClassSize()):
             plain = Generalize(share, quality).search(case.tuples(), models)
             with monkeypatch.context() as patch:
-                patch.setattr(lattice, "_ROOM", 0)
+                patch.setattr(generalize, "_HELD_CLASSES", 0)
                 lean = Generalize(share, quality).search(case.tuples(), models)
             assert (plain.levels, plain.loss, plain.steps) == (lean.levels, lean.loss, lean.steps)
 
@@ -74,8 +74,8 @@ def test_a_search_that_is_stopped_says_how_far_from_the_best_it_may_be(seed, qua
     tuples = wide_case(4, 60, seed, values=6).tuples()
     best = Generalize("1/5", quality).search(tuples, [KAnonymity(3)])
     hasty = Generalize("1/5", quality, time_limit=0).search(tuples, [KAnonymity(3)])
-    monkeypatch.setattr(lattice, "_LARGE", 1)
-    monkeypatch.setattr(lattice, "_ENOUGH", 5)
+    monkeypatch.setattr(generalize, "_LARGE_LATTICE_NODES", 1)
+    monkeypatch.setattr(generalize, "_LARGE_LATTICE_BOXES", 5)
     large = Generalize("1/5", quality).search(tuples, [KAnonymity(3)])
     for found in (hasty, large):
         assert not found.optimal
@@ -90,7 +90,7 @@ def test_a_search_that_is_stopped_says_how_far_from_the_best_it_may_be(seed, qua
 def test_a_lattice_of_billions_over_ten_rows_is_searched_to_the_end():
     case = wide_case(15, 10, seed=1)
     found = Generalize().search(case.tuples(), [KAnonymity(2)])
-    assert Space(case.tuples(), {}).nodes > 10**10
+    assert Lattice(case.tuples(), {}).nodes > 10**10
     assert found.optimal
     levels = [found.levels[name] for name in case.names]
     assert min(map(len, case.classes(levels).values())) >= 2

@@ -21,10 +21,9 @@ from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.risk import AverageRisk, MarketerRisk
 from discreet.samples import inpatient
 from discreet.utility.quality import Granularity, Precision
-from discreet.verbs.publish import tuple_recoding
 from discreet.verbs.publish.local import LocalRecode
 from discreet.verbs.publish.publish import publish
-from discreet.verbs.publish.tuples import tuples_of
+from discreet.verbs.publish.tuples import refusal, tuples_of
 
 SHARES = [0, 0, "1/10", "1/4"]
 
@@ -320,5 +319,5 @@ def test_what_all_rows_as_one_class_satisfy_is_found(rows, share):
 def test_a_refusal_says_that_one_class_does_not_help_only_if_so():
     table = read(pa.table({"z": list("aabb")}), Card("t", (Column("z", Kind.TEXT, Role.QUASI),)))
     tuples = tuples_of(table)
-    assert "not even all rows" in str(tuple_recoding.refusal(tuples, [KAnonymity(5)]))
-    assert "No classes were found" in str(tuple_recoding.refusal(tuples, [KAnonymity(4)]))
+    assert "not even all rows" in str(refusal(tuples, [KAnonymity(5)]))
+    assert "No classes were found" in str(refusal(tuples, [KAnonymity(4)]))

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.noise.entropy import SYSTEM
-from discreet.verbs.publish.clustering_cost import layout
-from discreet.verbs.publish.clusters import Effort, Search, Terms
-from discreet.verbs.publish.nearest_neighbours import nearest
+from discreet.verbs.publish.clusters import Search, Terms
+from discreet.verbs.publish.partition import layout, nearest
 
 POINTS, COLUMNS, HEIGHT, VALUES = 150, 4, 3, 12
 
@@ -82,15 +81,15 @@ class ByHand:
         return None
 
 
-def searched(parts, smallest, limit, effort):
-    return Search(layout(*parts).points, Terms(smallest, limit), effort, SYSTEM).run()
+def searched(parts, smallest, limit, **effort):
+    return Search(layout(*parts).points, Terms(smallest, limit, **effort), SYSTEM).run()
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 @pytest.mark.parametrize(("smallest", "limit"), [(3, 0), (7, 0), (4, 9)])
 def test_no_single_step_loses_less(seed, smallest, limit):
     parts = drawn(seed)
-    found = searched(parts, smallest, limit, Effort(tries=1))
+    found = searched(parts, smallest, limit, tries=1)
     assert found.settled
     hand = ByHand(*parts)
     fused = together(hand, found.of)
@@ -123,7 +122,7 @@ def test_the_check_would_notice():
     left = False
     for seed in range(40):
         parts = drawn(seed)
-        found = searched(parts, 3, 0, Effort(tries=0, until=time.monotonic()))
+        found = searched(parts, 3, 0, tries=0, until=time.monotonic())
         assert not found.settled
         left = left or ByHand(*parts).better(found.of, 3, 0) is not None
     assert left

@@ -20,10 +20,9 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity
-from discreet.verbs.publish.cells import SuppressCells
 from discreet.verbs.publish.dummies import AddDummies
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.local import LocalRecode
+from discreet.verbs.publish.local import LocalRecode, SuppressCells
 from discreet.verbs.publish.mondrian import Mondrian
 from discreet.verbs.publish.publish import publish
 from discreet.verbs.publish.report import Sizes, pictures

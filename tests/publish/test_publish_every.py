@@ -17,11 +17,10 @@ from discreet.engines.read import read
 from discreet.errors import NoPromise
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity
-from discreet.verbs.publish.cells import SuppressCells
 from discreet.verbs.publish.dummies import AddDummies
-from discreet.verbs.publish.earlier_releases import joint
+from discreet.verbs.publish.earlier_releases import check_together
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.local import LocalRecode
+from discreet.verbs.publish.local import LocalRecode, SuppressCells
 from discreet.verbs.publish.mondrian import Mondrian
 from discreet.verbs.publish.publish import publish
 
@@ -95,7 +94,7 @@ def test_what_left_can_be_given(method, tmp_path):
     earlier = (first, key) if method in OWN_LABELS else first
     again = Generalize(levels={"age": 3, "city": 2, "smokes": 1})
     everything = again.recode(table, [KAnonymity(3)])
-    found = joint(table, everything, [earlier], [KAnonymity(1)])
+    found = check_together(table, everything, [earlier], [KAnonymity(1)])
     assert found.sizes.rows == 60
     if first.recipe.parameters.get("dummies"):
         return

@@ -11,7 +11,7 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, HierarchyError
-from discreet.verbs.publish.recoding import allowed
+from discreet.verbs.publish.recoding import allowed_suppressions
 from discreet.verbs.publish.tuples import tuples_of
 
 COLOURS = Taxonomy([("red", "warm"), ("orange", "warm"), ("blue", "cold"), ("green", "cold")])
@@ -171,4 +171,4 @@ def test_somebody_with_several_rows_is_an_error(duckdb):
     ("share", "rows", "most"), [(0, 10, 0), (0.1, 10, 1), (0.3, 10, 3), ("1/3", 10, 3), (0.29, 100, 29), (1, 7, 7)]
 )
 def test_a_share_of_rows_is_exact(share, rows, most):
-    assert allowed(share, rows) == most
+    assert allowed_suppressions(share, rows) == most

@@ -19,9 +19,9 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import generator
 from discreet.verbs.synthesize.attributes import Merged
-from discreet.verbs.synthesize.counting import Counts, counting
-from discreet.verbs.synthesize.domain import Domain, merged, regrouped
+from discreet.verbs.synthesize.domain import Domain, merge_rare, regroup_measurement
 from discreet.verbs.synthesize.graph.measurement import Measurement
+from discreet.verbs.synthesize.spending import Counts, counting
 
 
 def every_code(domain, rows=600):
@@ -55,7 +55,7 @@ def test_merged_codes_are_counted_on_every_engine(engine, fresh):
     whole, groups = fine, []
     for place, attribute in enumerate(fine.attributes):
         noisy = rng.integers(0, 40, attribute.size).astype(float)
-        narrow = merged(attribute, noisy, 8.0)
+        narrow = merge_rare(attribute, noisy, 8.0)
         whole = whole.with_merged(place, narrow)
         groups.append(np.array(narrow.groups if isinstance(narrow, Merged) else range(attribute.size)))
     assert any(isinstance(one, Merged) for one in whole.attributes)
@@ -101,12 +101,12 @@ def test_rare_values_become_one_and_are_told_apart_when_drawn():
     domain = Domain.of(card)
     counts = np.zeros(1_000)
     counts[:5], counts[990:] = 5_000, 20
-    narrow = merged(domain.attributes[0], counts, 30.0)
+    narrow = merge_rare(domain.attributes[0], counts, 30.0)
     assert narrow.size == 6
     drawn = narrow.decoded(np.full(5_000, 5), generator(1)).to_pylist()
     assert set(drawn) == {f"v{n}" for n in range(990, 1_000)}  # nothing else was counted at all
     assert set(narrow.decoded(np.full(9, 2), generator(1)).to_pylist()) == {"v2"}
-    one = regrouped(narrow, Measurement((0,), counts, 30.0))
+    one = regroup_measurement(narrow, Measurement((0,), counts, 30.0))
     assert one.counts.tolist() == [5_000.0] * 5 + [200.0]
     assert one.deviation == pytest.approx(30 * (1_000 / 6) ** 0.5)  # the mean variance of six codes
 
@@ -119,7 +119,7 @@ def test_quantiles_hold_about_as_many_each():
     values[:8_000] = 0
     table = read(pa.table({"x": values}), card)
     true = Counts(table, domain).over((0,)).astype(float)
-    narrow = merged(domain.attributes[0], true, 1.0, 8)
+    narrow = merge_rare(domain.attributes[0], true, 1.0, 8)
     found = Counts(table, domain.with_merged(0, narrow)).over((0,))
     assert found[0] >= 8_000  # zero has a code of its own
     assert 4 <= narrow.size <= 9

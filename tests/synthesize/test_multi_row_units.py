@@ -19,11 +19,11 @@ from discreet.engines.bounded_table import bounded
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.verbs.synthesize.counting import Counts
 from discreet.verbs.synthesize.distances import distances
 from discreet.verbs.synthesize.domain import Domain
-from discreet.verbs.synthesize.multi_row_units import card_of_units, units_of
 from discreet.verbs.synthesize.private import Synthesize
+from discreet.verbs.synthesize.spending import Counts
+from discreet.verbs.synthesize.streaming import card_of_units, units_of
 
 CARD = Card(
     "visits",

@@ -18,10 +18,10 @@ from discreet.engines.bounded_table import bounded
 from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded, NotDeclared
 from discreet.noise.masking import generator
-from discreet.verbs.synthesize.distances import Near, distances, exact_columns, too_many
+from discreet.verbs.synthesize.distances import CountBounds, distances, exact_columns, too_many
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.private import WAYS, Synthesize
-from discreet.verbs.synthesize.streaming import HELD, Tally, written
+from discreet.verbs.synthesize.streaming import HELD, Tally, write_blocks
 
 CARD = Card(
     "people",
@@ -80,7 +80,7 @@ def test_rows_are_like_the_table_and_keep_to_the_card(by):
 def test_a_bound_on_every_count_is_beside_the_rows_and_holds():
     rows = Synthesize(rho=1, by="mst").run(TABLE)
     near = distances(rows)
-    assert isinstance(near, Near)
+    assert isinstance(near, CountBounds)
     assert near.by == "mst"
     assert near.rows == rows.num_rows
     assert near.exact == ("age", "sex", "status")
@@ -151,7 +151,7 @@ def test_pairs_are_compared_as_long_as_there_is_room():
 def test_no_file_stays_if_it_goes_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     tally = Tally(Domain.of(SHORT))
-    with pytest.raises(ZeroDivisionError), written([], tally.domain.schema, tally, HELD + 1):
+    with pytest.raises(ZeroDivisionError), write_blocks([], tally.domain.schema, tally, HELD + 1):
         assert len(list(tmp_path.iterdir())) == 1
         raise ZeroDivisionError
     assert not list(tmp_path.iterdir())

@@ -17,10 +17,9 @@ from discreet.core.loss import Approximate, Concentrated, Pure, sequential
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.entropy import SYSTEM
-from discreet.verbs.synthesize.counting import Counts
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.private import Synthesize
-from discreet.verbs.synthesize.spending import GRID, Chosen, Compared, Measured, Meter, least_noise
+from discreet.verbs.synthesize.spending import GRID, Chosen, Compared, Counts, Measured, Meter, least_noise
 
 CARD = Card(
     "t",

@@ -53,11 +53,11 @@ def check(
     from discreet.engines.read import read
     from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models
-    from discreet.verbs.publish.released import released
+    from discreet.verbs.publish.earlier_releases import read_release
 
     with working(f"Checking {shown(source)}"):
         opened = (
-            released(source, load_card(card, table, default=Path(source).name))
+            read_release(source, load_card(card, table, default=Path(source).name))
             if is_release(source)
             else read(source, card, table=table)
         )

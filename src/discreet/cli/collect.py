@@ -121,8 +121,7 @@ def serve(
     """
     from discreet.service.settings import Settings
     from discreet.verbs.collect.survey.file import load
-    from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path
-    from discreet.verbs.collect.survey.one_time_codes import read_codes
+    from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_codes
 
     settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)
     require_parts("fastapi", "uvicorn")

@@ -266,7 +266,7 @@ def coalition(
     from discreet.verbs.combine import session, summary
     from discreet.verbs.combine.net.manifest import load
     from discreet.verbs.combine.participation import included_parties
-    from discreet.verbs.combine.symbolic.coalition import leakage, leakages
+    from discreet.verbs.combine.symbolic.leakage import leakage, leakages
 
     terms = session.require_sums(load(file).terms)
     if_dropout = ""
@@ -365,7 +365,7 @@ def functions(*, as_json: Json = False) -> None:
 
 
 def _show(release: Release[Any], participant: Participant, *, whole: bool) -> None:
-    from discreet.verbs.combine.result import Result
+    from discreet.verbs.combine.terms import Result
 
     included = release.recipe.parameters["included"]
     console().print(bold(str(Result(release.payload, tuple(included)))))

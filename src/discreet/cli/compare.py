@@ -60,8 +60,8 @@ def compare(
     whether rows can be told apart, and what models are worth that were trained on them.
     """
     from discreet.engines.read import read
+    from discreet.verbs.publish.compare import EXAMPLE, read_menu
     from discreet.verbs.publish.compare import compare as put
-    from discreet.verbs.publish.compare_file import EXAMPLE, read_menu
 
     if example is not None:
         if example.exists():

@@ -91,7 +91,7 @@ def learn(
 
 
 def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> None:
-    from discreet.verbs.learn.models import read_model
+    from discreet.verbs.learn.learn import read_model
 
     if as_json:
         said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
@@ -106,7 +106,7 @@ def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> 
     for name, score in compared.scores:
         listing.add_row(name, f"{score:.4f}")
     out.print(listing)
-    out.print(evidence.told)
+    out.print(str(evidence))
     out.print(*release.recipe.steps, sep="\n")
     out.print(f"The report: {folder / 'report.html'}")
     out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")

@@ -30,14 +30,13 @@ from discreet.cli.output import (
 from discreet.core.exact import share_of
 from discreet.core.families import MASKING
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.publish.methods import parse_method
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
     from discreet.core.table import Table
     from discreet.verbs.publish.advice import Advice
     from discreet.verbs.publish.earlier_releases import Earlier
-    from discreet.verbs.publish.masking import Masker
+    from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.recoding import Recoder
 
 _HOW = "How to get there: a recoding method, or a masking method such as 'noise alpha=0.1'; all are listed below."
@@ -199,6 +198,8 @@ def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Ma
                 f"--level {name}={said}: the levels of {name} go from 0 to {last}, the finer one first.",
                 hint=f"Write one of them, --level {name}={last}, or a range, --level {name}=0..{last}.",
             )
+    from discreet.verbs.publish.publish import parse_method
+
     return parse_method(text, table.card, options, dashes="--")
 
 

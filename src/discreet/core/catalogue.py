@@ -112,6 +112,13 @@ def check_parameters(made: Any, /, **given: Any) -> None:
         object.__setattr__(made, one.name, one.check(value))
 
 
+class Checked:
+    """Base of declared classes whose parameters are checked when an object is made, and nothing else."""
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One member of a family, as it was declared."""

@@ -29,7 +29,7 @@ LEARNERS = Family(
     ("discreet.verbs.learn",),
     commands=("learn",),
     prefix=("learn",),
-    wrapper="discreet.verbs.learn.integral.Learn",
+    wrapper="discreet.verbs.learn.learner.Learn",
 )
 TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("tabulate",))
 CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))

@@ -49,7 +49,7 @@ def names_of(workspace: Workspace) -> list[str]:
 def view_of(workspace: Workspace, name: str) -> SessionView:
     """One of them; an error if its manifest or the own key is not right."""
     from discreet.verbs.combine import session, summary
-    from discreet.verbs.combine.symbolic.coalition import leakages
+    from discreet.verbs.combine.symbolic.leakage import leakages
 
     place = _seated(workspace, name)
     terms = place.manifest.terms
@@ -92,7 +92,7 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
 def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[str], None]) -> dict[str, Any]:
     """Play this workspace's part to its end; the result and what was seen, as plain data."""
     from discreet.verbs.combine import participation, summary
-    from discreet.verbs.combine.result import Result
+    from discreet.verbs.combine.terms import Result
 
     place, private = _seated(workspace, name), brings in workspace.private
     with open_books(workspace) as ledger:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.core.directed_rounding import exp_lower
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
-from discreet.verbs.collect.probability import round_down
+from discreet.verbs.collect.report_distribution import round_down
 
 
 @dataclass(frozen=True, init=False)

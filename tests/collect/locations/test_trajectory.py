@@ -11,8 +11,7 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.locations.planar_laplace import UNIT
-from discreet.verbs.collect.locations.region import Region
+from discreet.verbs.collect.locations.planar_laplace import UNIT, Region
 from discreet.verbs.collect.locations.trajectory import PredictiveTrajectory, Trajectory
 
 REGION = Region(2000, 2000, 50)

@@ -11,8 +11,8 @@ from tests.noise.bits import Repeatable
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.collect.frequency_oracle import ReportTally
-from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate, Marginals
+from discreet.verbs.collect.protocol import audit
 
 QUESTIONS = {"a": 3, "b": 2, "c": 4}
 

@@ -9,7 +9,7 @@ from tests.noise.bits import Repeatable
 from discreet.errors import BadInput
 from discreet.verbs.collect.numbers.distribution import estimate_distribution, estimate_distribution_from_counts
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.numbers.window import SquareWave
+from discreet.verbs.collect.numbers.mechanisms import SquareWave
 
 GRID = NumberGrid(0, 100, 100)
 

@@ -11,9 +11,9 @@ from tests.noise.bits import Repeatable
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
-from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.ranges import RangeEstimate, Ranges
+from discreet.verbs.collect.protocol import audit
 from discreet.verbs.collect.question_sampling import QuestionSampling, compact_oracle, support_table
 
 FALSE_POSITIVE = 1e-6

@@ -10,8 +10,7 @@ from tests.collect.survey.surveys import INCOME, survey
 
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 from discreet.verbs.collect.survey.file import EXAMPLE
-from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_batches
-from discreet.verbs.collect.survey.one_time_codes import read_codes
+from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_batches, read_codes
 
 SURVEY = survey(*EXAMPLE, INCOME, epsilon=4)
 GOOD = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000", "income": 1}

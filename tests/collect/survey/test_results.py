@@ -18,11 +18,10 @@ from discreet.core.release import Release
 from discreet.core.statement import Evidence
 from discreet.errors import BadInput, NotFound
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.randomized_response import GRR, Coins
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.numbers.window import Piecewise
+from discreet.verbs.collect.numbers.mechanisms import Piecewise
 from discreet.verbs.collect.poisoning import detect_poisoning_of_numbers
 from discreet.verbs.collect.report_distribution import Matrix
 from discreet.verbs.collect.survey.file import EXAMPLE

@@ -11,9 +11,8 @@ from tests.collect.survey.surveys import INCOME, survey
 from discreet.core.loss import Approximate, Pure
 from discreet.core.statement import Evidence
 from discreet.errors import BadInput
-from discreet.verbs.collect.survey import browser_protocols
 from discreet.verbs.collect.survey.file import EXAMPLE
-from discreet.verbs.collect.survey.question import Question
+from discreet.verbs.collect.survey.question import Question, browser_parameters, explain_protocol
 from discreet.verbs.collect.survey.survey import Shuffler, better_share
 
 
@@ -74,12 +73,12 @@ def test_names_are_unique():
 
 def test_the_page_is_told_what_its_randomiser_flips_by():
     asked = survey(*EXAMPLE, INCOME, epsilon=4).protocols
-    report_codes = [browser_protocols.browser_parameters(one.mechanism) for one in asked]
+    report_codes = [browser_parameters(one.mechanism) for one in asked]
     assert [one["way"] for one in report_codes] == ["grr", "unary", "grr", "unary", "duchi"]
     assert Fraction(report_codes[0]["own"]) == asked[0].mechanism.p_own
-    assert all("chance" in browser_protocols.explain_protocol(one.mechanism) for one in asked)
+    assert all("chance" in explain_protocol(one.mechanism) for one in asked)
     wide = survey(INCOME, epsilon=5).protocols[0].mechanism
-    assert browser_protocols.browser_parameters(wide) == {
+    assert browser_parameters(wide) == {
         "way": "window",
         "steps": 20,
         "width": wide.width,

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 
 from tests.combine.net.sessions import identity, part
 
-from discreet.verbs.combine.net import wire
 from discreet.verbs.combine.net.driver import run
-from discreet.verbs.combine.net.frames import SIGNATURE_BYTES, Header, sign
+from discreet.verbs.combine.net.frames import SIGNATURE_BYTES, Header, decode_body, encode_body, sign
 from discreet.verbs.combine.net.link import Link
 
 LATENCY, INSTANT = 0.01, 1e-7
@@ -224,13 +223,13 @@ def twisted(data, **changes):
     if found is None or found[1].sealed:
         return None
     place, header, _, body = found
-    said = wire.decode(body, 1_000_000)
+    said = decode_body(body, 1_000_000)
     for name, value in said.items():
         if isinstance(value, bytes):
             said[name] = bytes([value[0] ^ 1]) + value[1:]
         elif not isinstance(value, str | tuple):
             said[name] = value + value.dtype.type(1)
-    return packed(place, sign(identity(header.of), replace(header, **changes), wire.encode(said, 1_000_000)))
+    return packed(place, sign(identity(header.of), replace(header, **changes), encode_body(said, 1_000_000)))
 
 
 def packed(place, frame):

@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.errors import Aborted
-from discreet.verbs.combine.functions.linear import inverse, matrix_times
-from discreet.verbs.combine.functions.logistic import _derivatives
+from discreet.verbs.combine.functions.regression import _derivatives, inverse, matrix_times
 
 SQUARE = st.integers(1, 5).flatmap(
     lambda size: st.lists(st.lists(st.integers(-50, 50), min_size=size, max_size=size), min_size=size, max_size=size)

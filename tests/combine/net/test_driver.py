@@ -12,9 +12,8 @@ from tests.loops import run as run_loop
 
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.verbs.combine.effects import Broadcast, Receive, Send
-from discreet.verbs.combine.net import wire
 from discreet.verbs.combine.net.driver import run
-from discreet.verbs.combine.net.frames import sign
+from discreet.verbs.combine.net.frames import decode_body, encode_body, sign
 from discreet.verbs.combine.net.journal import JOURNAL, SECRET, Journal
 from discreet.verbs.combine.net.transcript_log import SEEN, TRANSCRIPT
 from discreet.verbs.combine.net.transcript_log import read_transcript as lines
@@ -216,9 +215,9 @@ def out_of_place(data, place, header, signature, body):
 
 
 def unsalted(data, place, header, signature, body):
-    said = wire.decode(body, 10_000)
+    said = decode_body(body, 10_000)
     del said["salt"]
-    return [packed(place, sign(identity("north"), header, wire.encode(said, 10_000)))]
+    return [packed(place, sign(identity("north"), header, encode_body(said, 10_000)))]
 
 
 def no_body(data, place, header, signature, body):
@@ -274,8 +273,8 @@ def test_who_gives_no_key_to_seal_with_is_named(tmp_path):
         found = read(data)
         if of != "north" or not found or found[1].kind != "hello":
             return [data]
-        said = wire.decode(found[3], 10_000) | {"seal": bytes(32)}
-        return [packed(found[0], sign(identity("north"), found[1], wire.encode(said, 10_000)))]
+        said = decode_body(found[3], 10_000) | {"seal": bytes(32)}
+        return [packed(found[0], sign(identity("north"), found[1], encode_body(said, 10_000)))]
 
     outcomes = played(tmp_path, harm=harm)
     for name in NAMES[1:]:
@@ -324,7 +323,7 @@ def test_an_accusation_without_proof_is_not_passed_on(tmp_path):
     def harm(of, to, data):
         found = read(data)
         if found and found[1].kind == "abort":
-            signed[of] = wire.decode(found[3], 10**6)["culprits"]
+            signed[of] = decode_body(found[3], 10**6)["culprits"]
         return [data]
 
     def lying(crypto):
@@ -347,9 +346,9 @@ def test_a_witness_that_says_it_heard_something_else_is_named_unless_it_proves_i
         found = read(data)
         if of != "south" or not found or found[1].kind != "settled":
             return [data]
-        said = wire.decode(found[3], 10**6)
+        said = decode_body(found[3], 10**6)
         heard = said["heard"][:-1] + bytes([said["heard"][-1] ^ 1])
-        return [packed(found[0], sign(identity("south"), found[1], wire.encode(said | {"heard": heard}, 10**6)))]
+        return [packed(found[0], sign(identity("south"), found[1], encode_body(said | {"heard": heard}, 10**6)))]
 
     outcomes = played(tmp_path, harm=harm)
     for name in ("north", "east", "west"):
@@ -471,7 +470,7 @@ def test_a_transcript_has_no_digest_of_what_can_be_guessed(tmp_path):
     guess = {"vector": outcomes["south"].vector}
     for line in lines(tmp_path / "south", session.digest):
         for widths in ({}, {2: 64}):
-            assert line.digest != hashlib.sha256(wire.encode(guess, 10_000, widths)).hexdigest()
+            assert line.digest != hashlib.sha256(encode_body(guess, 10_000, widths)).hexdigest()
 
 
 def test_progress_says_who_is_there(tmp_path):

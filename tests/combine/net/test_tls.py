@@ -14,7 +14,7 @@ from discreet.errors import Aborted, BadInput, EngineError
 from discreet.verbs.combine.net import tls
 from discreet.verbs.combine.net.driver import run
 from discreet.verbs.combine.net.keys import Identity, certificate
-from discreet.verbs.combine.net.tls_socket import TlsTransport
+from discreet.verbs.combine.net.tls import TlsTransport
 
 PAIR = ("north", "south")
 

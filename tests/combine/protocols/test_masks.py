@@ -14,7 +14,7 @@ from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine.bus import BusRun
 from discreet.verbs.combine.effects import Broadcast, Effect, Gather, Send
-from discreet.verbs.combine.protocols.dropout import require_safe_survivors
+from discreet.verbs.combine.protocols.masks import require_safe_survivors
 from discreet.verbs.combine.protocols.protocol import Total
 
 

@@ -8,7 +8,7 @@ from discreet.core.families import SUM_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.verbs.combine.protocols.masks import Masks
 from discreet.verbs.combine.protocols.rings import Paths
-from discreet.verbs.combine.protocols.trusted import Trusted
+from discreet.verbs.combine.protocols.shares import Trusted
 
 
 def test_texts() -> None:

@@ -9,7 +9,7 @@ from tests.combine.symbolic.brute import Small, agrees
 from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 
 from discreet.core.families import SUM_PROTOCOLS
-from discreet.verbs.combine.symbolic.coalition import leakages
+from discreet.verbs.combine.symbolic.leakage import leakages
 from discreet.verbs.combine.symbolic.symbols import LinearForm, Value
 
 PARTIES = ("north", "south", "east", "west")

@@ -7,7 +7,7 @@ import pytest
 from discreet.errors import BadInput
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.group import ModularGroup
-from discreet.verbs.combine.symbolic.coalition import known_sums
+from discreet.verbs.combine.symbolic.leakage import known_sums
 from discreet.verbs.combine.symbolic.symbols import Digest, LinearForm, Mask, Secret, Seed, SymbolicCrypto, Value
 
 GROUP = ModularGroup(8)

@@ -3,18 +3,21 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from gmpy2 import jacobi
 
 from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine import bus
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.effects import Receive, Send
-from discreet.verbs.combine.vertical import blinded_keys, psi
+from discreet.verbs.combine.vertical import psi
+from discreet.verbs.combine.vertical import psi as keys
 
 PEOPLE = {
     "north": ["ann", "bob", "cleo", "dora", "emil"],
     "south": ["emil", "finn", "Bob ", "ann"],
     "east": ["bob", "gus", "EMIL", "cleo"],
 }
+PRIME = 2**255 - 19
 
 
 def party(name, holders, most=100, listeners=()):
@@ -24,9 +27,7 @@ def party(name, holders, most=100, listeners=()):
 
 
 def met(holders, way=psi.intersect, listeners=(), people=PEOPLE):
-    plays = {
-        name: way(party(name, holders, 100, listeners), blinded_keys.digests(people[name], 100)) for name in holders
-    }
+    plays = {name: way(party(name, holders, 100, listeners), psi.key_digests(people[name], 100)) for name in holders}
     plays |= {name: psi.receive_size(party(name, holders, 100, listeners)) for name in listeners}
     return bus.play(plays)
 
@@ -36,8 +37,8 @@ def met(holders, way=psi.intersect, listeners=(), people=PEOPLE):
 )
 def test_all_find_the_people_they_share_in_the_same_order(holders):
     played = met(holders)
-    found = [[blinded_keys.normalise_key(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
-    shared = set.intersection(*({blinded_keys.normalise_key(key) for key in PEOPLE[name]} for name in holders))
+    found = [[psi.normalise_key(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
+    shared = set.intersection(*({psi.normalise_key(key) for key in PEOPLE[name]} for name in holders))
     assert set(found[0]) == shared
     assert all(names == found[0] for names in found)
     assert len(found[0]) == len(shared)
@@ -83,8 +84,8 @@ def test_the_same_again():
 
 def test_no_list_holds_an_unblinded_key_and_no_two_readers_get_the_same():
     played = met(("north", "south", "east"))
-    plain = {point for names in PEOPLE.values() for point in blinded_keys.points(blinded_keys.digests(names, 100))}
-    hashes = {digest for names in PEOPLE.values() for digest in blinded_keys.digests(names, 100)}
+    plain = {point for names in PEOPLE.values() for point in psi.key_points(psi.key_digests(names, 100))}
+    hashes = {digest for names in PEOPLE.values() for digest in psi.key_digests(names, 100)}
     lists = [message.body["points"] for message in played.messages if "points" in message.body]
     points = [part[place : place + 32] for part in lists for place in range(0, len(part), 32)]
     assert not set(points) & (plain | hashes)
@@ -102,7 +103,7 @@ def test_the_hub_alone_learns_of_pairs_and_says_so():
     assert "none learns whom" in psi.disclosures(("north", "south"), names=False)[-1]
 
 
-POINTS = b"".join(blinded_keys.blind(bytes(range(32)), blinded_keys.points(blinded_keys.digests(range(4), 4))))
+POINTS = b"".join(psi.blind(bytes(range(32)), psi.key_points(psi.key_digests(range(4), 4))))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ POINTS = b"".join(blinded_keys.blind(bytes(range(32)), blinded_keys.points(blind
     ],
 )
 def test_lists_that_do_not_fit_end_the_session(sent):
-    play = psi.intersect(party("south", ("north", "south"), most=3), blinded_keys.digests(["ann"], 3))
+    play = psi.intersect(party("south", ("north", "south"), most=3), psi.key_digests(["ann"], 3))
     assert play.send(None) == Receive("north", "keys")
     with pytest.raises(Aborted) as ended:
         play.send(sent)
@@ -124,7 +125,7 @@ def test_lists_that_do_not_fit_end_the_session(sent):
 
 
 def test_a_shorter_answer_ends_the_session():
-    play = psi.intersect(party("north", ("north", "south")), blinded_keys.digests(["ann", "bob"], 9))
+    play = psi.intersect(party("north", ("north", "south")), psi.key_digests(["ann", "bob"], 9))
     assert isinstance(play.send(None), Send)
     assert play.send(None) == Receive("south", "keys again")
     with pytest.raises(Aborted) as ended:
@@ -134,7 +135,7 @@ def test_a_shorter_answer_ends_the_session():
 
 @pytest.mark.parametrize("places", [[0, 0], [2], [0, 1, 2]])
 def test_people_that_a_holder_has_not_end_the_session(places):
-    play = psi.intersect(party("south", ("north", "south")), blinded_keys.digests(["ann", "bob"], 9))
+    play = psi.intersect(party("south", ("north", "south")), psi.key_digests(["ann", "bob"], 9))
     play.send(None)
     play.send({"points": POINTS})
     play.send(None)
@@ -149,3 +150,67 @@ def test_a_count_that_cannot_be_ends_the_session(count):
     play.send(None)
     with pytest.raises(Aborted):
         play.send({"count": count})
+
+
+def on_curve(point):
+    u = int.from_bytes(point, "little")
+    return u < PRIME and jacobi((u**3 + 486662 * u**2 + u) % PRIME, PRIME) == 1
+
+
+def test_keys_that_people_would_call_the_same_are_the_same():
+    assert keys.normalise_key("  Müller \t 12 ") == keys.normalise_key("mu\u0308ller 12") == "müller 12"
+    assert keys.normalise_key(12) == keys.normalise_key("12")
+    assert keys.normalise_key("ＡＢ") == "ab"
+
+
+@pytest.mark.parametrize("key", [None, "", "  ", 1.5, True, b"x"])
+def test_what_is_no_key_is_refused(key):
+    with pytest.raises(BadInput, match="key"):
+        keys.normalise_key(key)
+
+
+def test_a_key_twice_is_refused():
+    with pytest.raises(BadInput, match="'ann' and 'ANN ' are the same"):
+        keys.key_digests(["ann", "bob", "ANN "], 10)
+
+
+def test_too_many_keys_are_refused():
+    assert len(keys.key_digests(range(5), 5)) == 5
+    with pytest.raises(BadInput, match="more than 5"):
+        keys.key_digests(range(6), 5)
+
+
+def test_points_lie_on_the_curve_and_stay_there():
+    many = keys.key_points(keys.key_digests(range(200), 200))
+    assert len(set(many)) == 200
+    assert all(map(on_curve, many))
+    assert all(map(on_curve, keys.blind(bytes(range(32)), many)))
+
+
+def test_without_the_search_half_of_them_would_not():
+    """So the test above would notice; on the twist a point stays there when blinded, and tells a bit of its key."""
+    many = [bytes([number]) * 31 + b"\1" for number in range(1, 200)]
+    apart = [point for point in many if not on_curve(point)]
+    assert 60 < len(apart) < 140
+    assert not any(map(on_curve, keys.blind(bytes(range(32)), apart)))
+
+
+def test_the_points_never_change():
+    (point,) = keys.key_points(keys.key_digests(["ann"], 1))
+    assert point.hex() == "aaa491437b55e46b673fe319efdb49eb22d32562a882fb1bf91cb239d22d483d"
+    assert (
+        keys.blind(bytes(range(32)), [point])[0].hex()
+        == "9b8401fa419bf056114275651021fed1118aae7b2033c1b119fabe99d12d8339"
+    )
+
+
+def test_blinding_commutes():
+    many = keys.key_points(keys.key_digests(range(10), 10))
+    one, other = bytes(range(32)), bytes(range(1, 33))
+    assert keys.blind(one, keys.blind(other, many)) == keys.blind(other, keys.blind(one, many))
+
+
+def test_a_point_of_small_order_is_refused():
+    for point in (bytes(32), (1).to_bytes(32, "little")):
+        with pytest.raises(BadInput, match="not a point"):
+            keys.blind(bytes(range(32)), [point])

@@ -11,11 +11,9 @@ from discreet.core.kind import Kind
 from discreet.errors import BadInput, NoPromise
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.noise.masking import generator
-from discreet.verbs.publish.mask.micro.confidential import confidential
 from discreet.verbs.publish.mask.micro.diverse import helps, satisfied
-from discreet.verbs.publish.mask.micro.gaps import patterns
 from discreet.verbs.publish.mask.micro.gather import LEFT, mdav
-from discreet.verbs.publish.mask.micro.grouping import Way, grouped
+from discreet.verbs.publish.mask.micro.grouping import Grouping, confidential, form_groups, missing_patterns
 
 CARD = Card("patients", (Column("age", Kind.INTEGER, Role.QUASI), Column("ill", Kind.TEXT, Role.SENSITIVE)))
 MODELS = [
@@ -62,8 +60,8 @@ def test_all_groups_are_diverse_enough_and_large_enough(model, algorithm):
     rng = np.random.default_rng(1)
     points = rng.normal(size=(300, 3))
     one = held(rng.choice(list("abcd"), 300, p=[0.5, 0.25, 0.15, 0.1]), model)
-    way = Way(4, algorithm, 1.1, 20, 1000, one.rule, one.broken)
-    of = grouped(points, np.arange(300), one.codes, way, generator(1))
+    way = Grouping(4, algorithm, 1.1, 20, 1000, one.rule, one.broken)
+    of = form_groups(points, np.arange(300), one.codes, way, generator(1))
     assert not one.broken(np.arange(300), of).any()
     assert np.bincount(of).min() >= 4
     assert len(np.bincount(of)) > 20
@@ -83,7 +81,9 @@ def test_when_a_value_runs_out_the_rest_join_others():
     of, groups = mdav(points, 4, True, one.codes, one.rule)
     assert groups <= 3
     assert (of == LEFT).any()
-    done = grouped(points, np.arange(40), one.codes, Way(4, "mdav", 0.2, 0, 100, one.rule, one.broken), generator(1))
+    done = form_groups(
+        points, np.arange(40), one.codes, Grouping(4, "mdav", 0.2, 0, 100, one.rule, one.broken), generator(1)
+    )
     assert not one.broken(np.arange(40), done).any()
 
 
@@ -91,13 +91,15 @@ def test_groups_that_others_spoilt_are_repaired():
     """Many alike who are left join the nearest group, and its entropy falls: it is put together with others."""
     points = np.concatenate([np.zeros(60), np.arange(20.0) + 5])[:, None]
     one = held("a" * 60 + "bc" * 10, EntropyLDiversity("2", "ill"))
-    of = grouped(points, np.arange(80), one.codes, Way(4, "cbfs", 0.2, 0, 100, one.rule, one.broken), generator(1))
+    of = form_groups(
+        points, np.arange(80), one.codes, Grouping(4, "cbfs", 0.2, 0, 100, one.rule, one.broken), generator(1)
+    )
     assert not one.broken(np.arange(80), of).any()
 
 
 def test_rows_are_put_together_where_too_few_lack_the_same():
     there = np.array([[1, 1, 1]] * 6 + [[1, 1, 0]] * 2 + [[1, 0, 0]] * 3 + [[0, 1, 1]] * 5, dtype=bool)
-    found = {tuple(shape): rows.tolist() for shape, rows in patterns(there, lambda rows: len(rows) >= 4)}
+    found = {tuple(shape): rows.tolist() for shape, rows in missing_patterns(there, lambda rows: len(rows) >= 4)}
     assert found == {
         (True, True, True): [0, 1, 2, 3, 4, 5],
         (True, False, False): [6, 7, 8, 9, 10],
@@ -107,15 +109,15 @@ def test_rows_are_put_together_where_too_few_lack_the_same():
 
 def test_equal_shapes_that_come_out_are_one():
     there = np.array([[1, 1]] * 1 + [[0, 0]] * 5 + [[1, 0]] * 5 + [[0, 1]] * 1, dtype=bool)
-    found = patterns(there, lambda rows: len(rows) >= 4)
+    found = missing_patterns(there, lambda rows: len(rows) >= 4)
     assert sorted(len(rows) for _, rows in found) == [6, 6]
     assert len({tuple(shape) for shape, _ in found}) == 2
 
 
 def test_too_few_rows_are_refused_without_a_word_about_them():
     with pytest.raises(NoPromise, match="too few, or too much alike"):
-        patterns(np.ones((3, 2), bool), lambda rows: len(rows) >= 4)
-    assert patterns(np.ones((0, 2), bool), lambda rows: len(rows) >= 4) == []
+        missing_patterns(np.ones((3, 2), bool), lambda rows: len(rows) >= 4)
+    assert missing_patterns(np.ones((0, 2), bool), lambda rows: len(rows) >= 4) == []
 
 
 def test_other_models_and_masked_columns_are_refused():

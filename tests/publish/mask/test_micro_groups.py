@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from discreet.noise.masking import generator
 from discreet.verbs.publish.mask.micro.diverse import NO_RULE
-from discreet.verbs.publish.mask.micro.gather import LEFT, closest, mdav, v_mdav
-from discreet.verbs.publish.mask.micro.grouping import Way, divided, grouped, neighbours
+from discreet.verbs.publish.mask.micro.gather import LEFT, mdav, nearest_points, v_mdav
+from discreet.verbs.publish.mask.micro.grouping import Grouping, divide, form_groups, neighbours
 
 NONE = np.zeros(0, np.int64)
 
@@ -141,12 +141,12 @@ def test_who_found_no_group_joins_the_nearest():
     points = np.array([[0.0], [1], [2], [4], [7], [10], [11], [12]])
     of, _ = v_mdav(points, np.array([7, 0, 1, 2, 3, 4, 5, 6]), 3, 0.2, NONE, NO_RULE)
     assert np.flatnonzero(of == LEFT).tolist() == [3, 4]
-    done = grouped(points, np.arange(8), NONE, way(k=3, algorithm="v-mdav"), generator(1))
+    done = form_groups(points, np.arange(8), NONE, way(k=3, algorithm="v-mdav"), generator(1))
     assert sets(done) == {frozenset({0, 1, 2, 3}), frozenset({4, 5, 6, 7})}
 
 
 def test_of_few_points_the_closest_are_all_of_them():
-    assert closest(np.array([[1.0], [5]]), np.array([[4.0]]), 3).tolist() == [[1, 0, -1]]
+    assert nearest_points(np.array([[1.0], [5]]), np.array([[4.0]]), 3).tolist() == [[1, 0, -1]]
 
 
 def test_neighbours_are_the_nearest_others_however_many_are_in_one_place():
@@ -170,12 +170,12 @@ def way(**said):
         "rule": NO_RULE,
         "broken": None,
     }
-    return Way(**(plain_way | said))
+    return Grouping(**(plain_way | said))
 
 
 def test_blocks_hold_every_point_once_and_are_cut_at_the_median():
     points = cloud(3, 1000, 3) * [1, 9, 1]
-    found = list(divided(points, 300))
+    found = list(divide(points, 300))
     assert sorted(np.concatenate(found)) == list(range(1000))
     assert [len(part) for part in found] == [250] * 4
     halves = sorted((points[np.concatenate(pair), 1] for pair in (found[:2], found[2:])), key=np.min)
@@ -184,13 +184,13 @@ def test_blocks_hold_every_point_once_and_are_cut_at_the_median():
 
 def test_groups_of_a_block_are_those_of_the_method_inside_it():
     points = cloud(4, 400, 2)
-    of = grouped(points, np.arange(400), NONE, way(), generator(1))
+    of = form_groups(points, np.arange(400), NONE, way(), generator(1))
     assert np.bincount(of).min() >= 5
-    for part in divided(points, 100):
+    for part in divide(points, 100):
         alone, _ = mdav(points[part], 5, True, NONE, NO_RULE)
         assert sets(alone) == sets(np.unique(of[part], return_inverse=True)[1])
 
 
 def test_fewer_than_two_groups_are_one():
-    assert grouped(cloud(5, 9, 2), np.arange(9), NONE, way(), generator(1)).tolist() == [0] * 9
-    assert grouped(np.zeros((30, 0)), np.arange(30), NONE, way(), generator(1)).tolist() == [0] * 30
+    assert form_groups(cloud(5, 9, 2), np.arange(9), NONE, way(), generator(1)).tolist() == [0] * 9
+    assert form_groups(np.zeros((30, 0)), np.arange(30), NONE, way(), generator(1)).tolist() == [0] * 30

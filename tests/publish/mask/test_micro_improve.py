@@ -6,8 +6,8 @@ import pytest
 from discreet.noise.masking import generator
 from discreet.verbs.publish.mask.micro.diverse import DISTINCT, NO_RULE, Rule
 from discreet.verbs.publish.mask.micro.gather import LEFT, mdav
-from discreet.verbs.publish.mask.micro.grouping import Way, grouped, neighbours
-from discreet.verbs.publish.mask.micro.improve import linked, search
+from discreet.verbs.publish.mask.micro.grouping import Grouping, form_groups, neighbours
+from discreet.verbs.publish.mask.micro.improve import link_groups, search
 
 NONE = np.zeros(0, np.int64)
 
@@ -20,7 +20,7 @@ def bettered(points, k, tries, seed=1, codes=NONE, rule=NO_RULE):
     """Groups before and after, and what the search says it gained."""
     before, groups = mdav(points, k, True, codes, rule)
     before[before == LEFT] = groups - 1
-    state = linked(before, len(points) // k)
+    state = link_groups(before, len(points) // k)
     gained = search(points, state, neighbours(points, min(20, len(points) - 1)), k, tries, seed, codes, rule)
     return before, state, gained
 
@@ -85,12 +85,12 @@ def test_the_same_seed_makes_the_same_groups_and_another_does_not():
 def test_of_several_searches_the_best_counts():
     """16,000 tries for each group are two searches, by the first two seeds."""
     points = np.random.default_rng(11).normal(size=(30, 3))
-    way = Way(3, "mdav", 0.2, 16_000, 100, NO_RULE, None)
-    of = grouped(points, np.arange(30), NONE, way, generator(4))
+    way = Grouping(3, "mdav", 0.2, 16_000, 100, NO_RULE, None)
+    of = form_groups(points, np.arange(30), NONE, way, generator(4))
     start, groups = mdav(points, 3, True, NONE, NO_RULE)
     ends = []
     for seed in generator(4).integers(2**63, size=2):
-        state = linked(start, 10)
+        state = link_groups(start, 10)
         search(points, state, neighbours(points, 29), 3, 8000 * groups, int(seed), NONE, NO_RULE)
         ends.append(lost(points, state.of))
     assert lost(points, of) == pytest.approx(min(ends))
@@ -108,7 +108,7 @@ def test_groups_stay_diverse():
 
 def test_groups_larger_than_can_be_looked_at_are_left_alone():
     points = np.random.default_rng(10).normal(size=(80, 2))
-    state = linked((np.arange(80) < 10).astype(np.int64), 40)
+    state = link_groups((np.arange(80) < 10).astype(np.int64), 40)
     gained = search(points, state, neighbours(points, 20), 2, 50, 1, NONE, NO_RULE)
     assert len(set(state.of[10:].tolist())) == 1
     assert gained >= 0

@@ -3,22 +3,21 @@ import pytest
 from tests.publish.mask.people import people
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.publish.mask.pram import Pram, undone
-from discreet.verbs.publish.mask.transition import evenly, invariant, least_moved
+from discreet.verbs.publish.mask.pram import Pram, even_matrix, invariant_matrix, optimal_matrix, undone
 
 COUNTS = np.array([600.0, 0.0, 300.0, 80.0, 20.0])
 
 
 def test_an_invariant_matrix_keeps_the_counts():
-    made = invariant(evenly(5, 0.7), COUNTS)
+    made = invariant_matrix(even_matrix(5, 0.7), COUNTS)
     assert np.allclose(made.sum(axis=1), 1, rtol=1e-12)
     assert np.allclose(COUNTS @ made, COUNTS, rtol=1e-9)
-    assert not np.allclose(COUNTS @ evenly(5, 0.7), COUNTS, rtol=0.01)
+    assert not np.allclose(COUNTS @ even_matrix(5, 0.7), COUNTS, rtol=0.01)
 
 
 @pytest.mark.parametrize("keep", [0.65, 0.7, 0.9])
 def test_the_optimal_matrix_keeps_counts_and_moves_less_than_any_other(keep):
-    best = least_moved(COUNTS, keep, "c")
+    best = optimal_matrix(COUNTS, keep, "c")
     assert np.allclose(COUNTS @ best, COUNTS, rtol=1e-9)
     there = COUNTS > 0
     most = keep * np.minimum.outer(COUNTS, COUNTS)
@@ -27,7 +26,7 @@ def test_the_optimal_matrix_keeps_counts_and_moves_less_than_any_other(keep):
     moved = COUNTS @ (best * steps).sum(axis=1)
     draw, compared = np.random.default_rng(1), 0
     for _ in range(200):
-        other = draw.random() * invariant(draw.dirichlet(np.full(5, 0.5), 5), COUNTS)
+        other = draw.random() * invariant_matrix(draw.dirichlet(np.full(5, 0.5), 5), COUNTS)
         other += (1 - other.sum(axis=1, keepdims=True)) * COUNTS / COUNTS.sum()
         if np.all((COUNTS[:, None] * other)[:, there] <= most[:, there]):
             compared += 1
@@ -40,14 +39,14 @@ def test_the_optimal_matrix_hides_with_whatever_is_kept(counts):
     """Whoever sees a category names the true one with ``keep`` at best; less than the commonest's share hides less."""
     shares = np.array(counts, float) / sum(counts)
     for keep in (*np.linspace(shares.max(), 0.99, 5), float(shares.max())):
-        matrix = least_moved(np.array(counts, float), keep, "c")
+        matrix = optimal_matrix(np.array(counts, float), keep, "c")
         flow = shares[:, None] * matrix
         assert np.allclose(flow.sum(axis=0), shares, atol=1e-9)
         assert np.all(flow.max(axis=0) <= keep * shares + 1e-9)
     for keep in (0.0, 0.1, shares.max() - 0.01):
         with pytest.raises(BadInput, match="commonest category") as refused:
-            least_moved(np.array(counts, float), keep, "c")
-        least_moved(np.array(counts, float), float(refused.value.hint.split()[5].rstrip(",")), "c")
+            optimal_matrix(np.array(counts, float), keep, "c")
+        optimal_matrix(np.array(counts, float), float(refused.value.hint.split()[5].rstrip(",")), "c")
 
 
 def test_an_optimal_matrix_that_would_flip_is_refused():

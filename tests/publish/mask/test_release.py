@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.core.card import Column, Role
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.verbs.publish.mask import records
+from discreet.verbs.publish.mask import masker as masking
 from discreet.verbs.publish.mask.noise import Noise
 from discreet.verbs.publish.mask.rounding import Round
 from discreet.verbs.publish.mask.swap import RankSwap
@@ -74,10 +74,10 @@ def test_what_makes_no_sense_is_refused(tmp_path):
 
 
 def test_blocks_do_not_depend_on_how_rows_come(monkeypatch):
-    monkeypatch.setattr(records, "BLOCK", 7)
+    monkeypatch.setattr(masking, "BLOCK", 7)
     data = rows(50).select(["id"])
     for size in (1, 3, 7, 20, 50):
-        blocks = list(records._blocks(data.to_batches(max_chunksize=size)))
+        blocks = list(masking._blocks(data.to_batches(max_chunksize=size)))
         assert [block.num_rows for block in blocks] == [7] * 7 + [1]
         assert pa.Table.from_batches(blocks)["id"].to_pylist() == list(range(50))
 

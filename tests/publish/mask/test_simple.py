@@ -15,7 +15,7 @@ from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise, rounded_variance
 from discreet.verbs.publish.mask.resample import Resample
 from discreet.verbs.publish.mask.rounding import Round
-from discreet.verbs.publish.mask.values import numbers, on_grid, written
+from discreet.verbs.publish.mask.values import numbers, round_at_random, write_numbers
 
 
 def test_seeds_are_whole_numbers_and_no_seed_is_nobodys():
@@ -30,14 +30,15 @@ def test_seeds_are_whole_numbers_and_no_seed_is_nobodys():
 def test_values_come_back_in_the_type_they_came_in():
     for cells in rows().drop_columns(["town", "smokes"]).columns:
         found = numbers(cells)
-        back = written(on_grid(found.values, cells.type, generator(1)) if not pa.types.is_decimal(cells.type)
-                       else np.rint(found.values * 100), cells, found.there)  # fmt: skip
+        decimal = pa.types.is_decimal(cells.type)
+        on_grid = found.values * 100 if decimal else round_at_random(found.values, cells.type, generator(1))
+        back = write_numbers(np.rint(on_grid) if decimal else on_grid, cells, found.there)
         assert pa.chunked_array([back]).equals(cells), cells.type
 
 
 def test_what_is_on_the_grid_is_not_rounded():
     cents = np.arange(-500, 500) / 100
-    assert np.array_equal(on_grid(cents, pa.decimal128(38, 2), generator(1)), np.arange(-500, 500))
+    assert np.array_equal(round_at_random(cents, pa.decimal128(38, 2), generator(1)), np.arange(-500, 500))
 
 
 def test_what_is_not_finite_stays():

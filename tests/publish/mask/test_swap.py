@@ -8,16 +8,16 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.verbs.publish.mask.kernels import around, buckets, within
 from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
+from discreet.verbs.publish.mask.swap_kernels import swap_around, swap_buckets, swap_within
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 1001])
 def test_ranks_change_places_in_pairs(count):
     laws = (
-        lambda rng: within(count, 7, rng),
-        lambda rng: around(count, 5.0, 5.0, rng),
-        lambda rng: buckets(count, 5, rng),
+        lambda rng: swap_within(count, 7, rng),
+        lambda rng: swap_around(count, 5.0, 5.0, rng),
+        lambda rng: swap_buckets(count, 5, rng),
     )
     for law in laws:
         to = law(generator(3))
@@ -26,7 +26,7 @@ def test_ranks_change_places_in_pairs(count):
 
 
 def test_nobody_moves_farther_than_the_window():
-    to = within(1000, 20, generator(1))
+    to = swap_within(1000, 20, generator(1))
     assert np.abs(to - np.arange(1000)).max() == 20
 
 

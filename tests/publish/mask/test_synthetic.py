@@ -11,7 +11,7 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError
 from discreet.verbs.publish.mask.ipso import Ipso
-from discreet.verbs.publish.mask.regressors import matrix_of, regressors
+from discreet.verbs.publish.mask.moments import matrix_of, regressors
 from discreet.verbs.publish.mask.shuffle import Shuffle
 
 GIVEN = ("smokes", "born")

@@ -11,12 +11,12 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.noise.masking import generator
 from discreet.verbs.publish.mask.coding import Code
-from discreet.verbs.publish.mask.kernels import around, buckets, within
 from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise
 from discreet.verbs.publish.mask.pram import Pram, undone
 from discreet.verbs.publish.mask.resample import Resample
 from discreet.verbs.publish.mask.rounding import Round
+from discreet.verbs.publish.mask.swap_kernels import swap_around, swap_buckets, swap_within
 
 COUNT = 120_000
 LIMIT = -NormalDist().inv_cdf(0.5e-9)
@@ -147,14 +147,14 @@ def partners(swap, runs=20_000):
 
 
 def test_the_first_rank_is_swapped_evenly_within_the_window():
-    found = partners(lambda rng: within(40, 10, rng))
+    found = partners(lambda rng: swap_within(40, 10, rng))
     even = np.full(10, 0.1)
     assert fits(np.bincount(found, minlength=11)[1:], even)
     assert not fits(np.bincount(found, minlength=11)[1:], np.r_[0.11 * np.ones(5), 0.09 * np.ones(5)])
 
 
 def test_the_first_rank_is_swapped_normally_around_half_the_window():
-    found = partners(lambda rng: around(200, 20.0, 20.0, rng))
+    found = partners(lambda rng: swap_around(200, 20.0, 20.0, rng))
     law = NormalDist(20, 20)
     chances = np.array([law.cdf(r + 0.5) - law.cdf(r - 0.5) for r in range(200)])
     chances[1] += law.cdf(0.5)  # the nearest free rank
@@ -167,7 +167,7 @@ def test_the_first_rank_is_swapped_normally_around_half_the_window():
 
 
 def test_the_first_rank_goes_to_buckets_with_halved_chances():
-    found = partners(lambda rng: buckets(40, 4, rng)) // 10
+    found = partners(lambda rng: swap_buckets(40, 4, rng)) // 10
     chances = np.array([8, 4, 2, 1]) / 15
     assert fits(np.bincount(found, minlength=4), chances)
     assert not fits(np.bincount(found, minlength=4), np.array([8.8, 4, 2, 1]) / 15.8)

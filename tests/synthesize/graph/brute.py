@@ -6,8 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.verbs.synthesize.graph.calibration import calibrated
-from discreet.verbs.synthesize.graph.factor import aligned
+from discreet.verbs.synthesize.graph.factor import align, calibrate
 from discreet.verbs.synthesize.graph.measurement import Measurement
 from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.graph.tree import junction
@@ -42,9 +41,9 @@ def random_model(sizes, cliques, rng, impossible=0.0):
         factor = rng.normal(0, 3, [sizes[column] for column in columns])
         factor[rng.random(factor.shape) < impossible] = -np.inf
         at = tree.holding(columns)
-        potentials[at] += aligned(factor, columns, tree.nodes[at].columns)
-        full = full + aligned(factor, columns, range(len(sizes)))
-    probabilities, log_sum = calibrated(tree, potentials)
+        potentials[at] += align(factor, columns, tree.nodes[at].columns)
+        full = full + align(factor, columns, range(len(sizes)))
+    probabilities, log_sum = calibrate(tree, potentials)
     weights = np.exp(full)
     return (
         Model(tree, 100.0, {}, tuple(probabilities)),

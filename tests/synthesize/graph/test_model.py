@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.synthesize.graph.brute import marginal, random_model, subsets
 
 from discreet.errors import BadInput
-from discreet.verbs.synthesize.graph.calibration import calibrated
+from discreet.verbs.synthesize.graph.factor import calibrate
 from discreet.verbs.synthesize.graph.tree import junction
 
 CLIQUES = st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3).map(lambda some: tuple(sorted(some))), max_size=6)
@@ -35,7 +35,7 @@ def test_columns_come_in_the_order_asked_for():
 
 
 def test_potentials_of_any_size_neither_overflow_nor_vanish():
-    found, log_sum = calibrated(junction((2, 2), [(0, 1)]), [np.array([[1e5, -1e5], [-2e5, 1e5 + 1]])])
+    found, log_sum = calibrate(junction((2, 2), [(0, 1)]), [np.array([[1e5, -1e5], [-2e5, 1e5 + 1]])])
     assert log_sum == pytest.approx(1e5 + np.log1p(np.e))
     np.testing.assert_allclose(found[0], np.array([[1, 0], [0, np.e]]) / (1 + np.e))
 

@@ -8,9 +8,13 @@ from tests.publish.mask.people import people
 from tests.synthesize.non_private.tables import column, table
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.synthesize.non_private.copula import Copula
-from discreet.verbs.synthesize.non_private.latent import Latent, correlations, repaired
-from discreet.verbs.synthesize.non_private.parametric import likeliest
+from discreet.verbs.synthesize.non_private.copula import (
+    Copula,
+    Latent,
+    fit_distribution,
+    latent_correlations,
+    nearest_correlation,
+)
 
 COUNT = 20_000
 
@@ -38,17 +42,17 @@ def test_what_is_behind_steps_is_found(correlation, steps):
         np.digitize(x, edges) if edges is not None else np.argsort(np.argsort(x))
         for x, edges in zip(both, steps, strict=True)
     ]
-    found = correlations([Latent.of(one) for one in codes])
+    found = latent_correlations([Latent.of(one) for one in codes])
     assert found[0, 1] == pytest.approx(correlation, abs=0.05)
 
 
 def test_a_matrix_that_nothing_has_is_mended():
     wrong = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
-    mended = repaired(wrong)
+    mended = nearest_correlation(wrong)
     assert np.linalg.eigvalsh(mended).min() >= 0
     assert np.diag(mended) == pytest.approx([1, 1, 1])
     right = np.array([[1, 0.5], [0.5, 1]])
-    assert repaired(right) == pytest.approx(right)
+    assert nearest_correlation(right) == pytest.approx(right)
 
 
 def test_correlations_and_columns_stay():
@@ -101,10 +105,10 @@ def test_nobody_s_extreme_is_given_out():
 
 def test_laws_stand_for_numbers():
     rng = np.random.default_rng(1)
-    assert likeliest(rng.normal(3, 2, 5000)).name == "normal"
-    assert likeliest(rng.lognormal(3, 0.6, 5000)).name == "log-normal"
-    assert likeliest(rng.exponential(3, 5000)).name == "exponential"
-    assert likeliest(np.full(5, 3.0)).at(np.array([0.1, 0.9])) == pytest.approx([3, 3])
+    assert fit_distribution(rng.normal(3, 2, 5000)).name == "normal"
+    assert fit_distribution(rng.lognormal(3, 0.6, 5000)).name == "log-normal"
+    assert fit_distribution(rng.exponential(3, 5000)).name == "exponential"
+    assert fit_distribution(np.full(5, 3.0)).at(np.array([0.1, 0.9])) == pytest.approx([3, 3])
     spiky = np.where(rng.random(5000) < 0.4, 0.0, rng.lognormal(3, 0.6, 5000))
     made = Copula(margins="parametric").synthesize(table(x=rng.normal(3, 2, 5000), y=spiky), 1)
     assert made.parameters["laws"] == {"x": "normal"}

@@ -12,7 +12,7 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.verbs.synthesize.non_private.cart import Cart
 from discreet.verbs.synthesize.non_private.copula import Copula
-from discreet.verbs.synthesize.non_private.sorted_column import Learnt
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn
 
 METHODS = {"cart": Cart(), "copula": Copula(), "copula by laws": Copula(margins="parametric")}
 every = pytest.mark.parametrize("name", METHODS)
@@ -46,16 +46,16 @@ def test_how_large_the_four_largest_are_changes_nothing(name):
 def test_it_is_coded_from_the_fifth_largest_person_on():
     values = np.array([*range(100), 1_000, 2_000, 3_000, 4_000, 5_000], float)
     plain = Column("x", Kind.REAL)
-    of = Learnt.of(plain, pa.array(values), 5, np.arange(105))
+    of = SortedColumn.of(plain, pa.array(values), 5, np.arange(105))
     assert of.coded(values).max() == np.mean([1_000, 99, 98, 97, 96])
     assert of.coded(values).min() == np.mean([4, 5, 6, 7, 8])
-    all_one_person = Learnt.of(plain, pa.array(values), 5, np.minimum(np.arange(105), 100))
+    all_one_person = SortedColumn.of(plain, pa.array(values), 5, np.minimum(np.arange(105), 100))
     assert all_one_person.coded(values).max() == np.mean([96, 95, 94, 93, 92])
     shared = np.array([*range(100), *[1_000.0] * 5, 2_000])  # a value of five people may be given out
-    assert Learnt.of(plain, pa.array(shared), 5, np.arange(106)).coded(shared).max() == 1_000
+    assert SortedColumn.of(plain, pa.array(shared), 5, np.arange(106)).coded(shared).max() == 1_000
     few = np.array([1.0, 2, 3, 4, 5, 6])
-    assert len(set(Learnt.of(plain, pa.array(few), 5, np.arange(6)).coded(few))) == 1
-    listed = Learnt.of(replace(plain, categories=tuple(values)), pa.array(values), 5, np.arange(105))
+    assert len(set(SortedColumn.of(plain, pa.array(few), 5, np.arange(6)).coded(few))) == 1
+    listed = SortedColumn.of(replace(plain, categories=tuple(values)), pa.array(values), 5, np.arange(105))
     assert listed.coded(values).max() == 5_000  # everybody knows the values
 
 

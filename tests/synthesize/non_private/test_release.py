@@ -12,11 +12,10 @@ import discreet as dc
 from discreet.errors import BadInput
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.publish.mask.resample import Resample
-from discreet.verbs.synthesize.non_private.attacked import _one_copy, _rehearsal
 from discreet.verbs.synthesize.non_private.cart import Cart
 from discreet.verbs.synthesize.non_private.copies import Copies
 from discreet.verbs.synthesize.non_private.copula import Copula
-from discreet.verbs.synthesize.non_private.method import NonPrivate
+from discreet.verbs.synthesize.non_private.method import NonPrivate, _one_copy, _rehearsal
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn
 from discreet.verbs.synthesize.non_private.synthesizer import Synthetic
 from discreet.verbs.synthesize.synthesize import synthesize

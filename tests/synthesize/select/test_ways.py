@@ -15,12 +15,11 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Pure
 from discreet.engines.read import read
-from discreet.verbs.synthesize.counting import Counts
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.tree import cells
 from discreet.verbs.synthesize.select import aim, bayes, independent, mst, mwem, workload
-from discreet.verbs.synthesize.spending import GRID, Chosen, Measured, Meter
+from discreet.verbs.synthesize.spending import GRID, Chosen, Counts, Measured, Meter
 
 WAYS = {"aim": aim, "mst": mst, "mwem": mwem, "bayes": bayes, "independent": independent}
 SIZES = (3, 4, 3, 2, 2)

@@ -18,7 +18,7 @@ from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish,
 if TYPE_CHECKING:
     from discreet.models.model import Model
     from discreet.releases.method import Method
-    from discreet.verbs.publish.masking import Masker
+    from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 
@@ -78,7 +78,7 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
 
 def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     """How to get there."""
-    from discreet.verbs.publish.methods import parse_method
+    from discreet.verbs.publish.publish import parse_method
 
     if _made_up(spec):
         return _made_up_by(spec, card)

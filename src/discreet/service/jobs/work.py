@@ -21,7 +21,7 @@ from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 from discreet.service.redact import without_paths
-from discreet.verbs.publish.masking import Masker
+from discreet.verbs.publish.mask.masker import Masker
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""

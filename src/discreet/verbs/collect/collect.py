@@ -14,14 +14,12 @@ from discreet.core.statement import Statement
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Made
 from discreet.verbs.collect.domain import Domain
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
-from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.poisoning import detect_poisoning, poisoning_tolerance
-from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.protocol import LocalProtocol, audit
 from discreet.verbs.collect.protocol_choice import choose, choose_mean_protocol, frequency_oracle
 from discreet.verbs.collect.release import make_release, respondent_statement
 from discreet.verbs.collect.report_arrays import Reports
@@ -108,8 +106,8 @@ def _protocol(
     if isinstance(values, NumberGrid):
         known = {entry.name: entry.kind for entry in MEAN_PROTOCOLS.entries()}
         if protocol not in known:
-            told = f"A mean cannot be collected by the protocol {protocol!r}."
-            raise BadInput(told, hint=f"Known are {', '.join(known)}.")
+            message = f"A mean cannot be collected by the protocol {protocol!r}."
+            raise BadInput(message, hint=f"Known are {', '.join(known)}.")
         return known[protocol](values, epsilon), reason
     if protocol == "coins":
         raise BadInput("Two coins have an epsilon of their own.", hint="Give protocol=collect.Coins() and no epsilon.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -29,16 +30,21 @@ class Domain:
 
     def __init__(self, values: int | Iterable[Any]) -> None:
         """Values, or a number that stands for 0, 1, 2, … below it."""
-        given = tuple(range(values)) if isinstance(values, int) else tuple(values)
-        if len(given) < 2:
+        listed = tuple(range(values)) if isinstance(values, int) else tuple(values)
+        if len(listed) < 2:
             raise BadInput("A question needs at least two values to choose between.")
-        object.__setattr__(self, "values", given)
+        object.__setattr__(self, "values", listed)
         try:
             differ = pc.count_distinct(self._known).as_py()
         except (pa.ArrowException, OverflowError) as error:
             raise BadInput(f"The values of a question must be of one plain kind: {error}.") from None
-        if self._known.null_count or differ < len(given):
+        if self._known.null_count or differ < len(listed):
             raise BadInput("The values of a question must differ, and none may be missing.")
+
+    @classmethod
+    def of(cls, values: Domain | int | Iterable[Any]) -> Domain:
+        """The domain itself, or one with these values."""
+        return values if isinstance(values, Domain) else cls(values)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -63,8 +69,8 @@ class Domain:
                 raise DataError(_UNKNOWN_ANSWER, hint=f"Values are 0 to {len(self) - 1}.")
             return codes
         try:
-            given = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
-            result = pc.index_in(given.cast(self._known.type), value_set=self._known)
+            array = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
+            result = pc.index_in(array.cast(self._known.type), value_set=self._known)
         except (pa.ArrowException, OverflowError):  # what it says may quote an answer
             raise DataError(_UNKNOWN_ANSWER, hint=self._hint) from None
         if result.null_count:
@@ -76,6 +82,19 @@ def set_fields(instance: object, **values: Any) -> None:
     """Set the fields of a frozen dataclass while it is made."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
+
+
+def plain_fields(instance: Any, *without: str) -> dict[str, Any]:
+    """Fields of a dataclass as plain data: exact numbers as texts, and the fields of a grid or region in its place."""
+    plain: dict[str, Any] = {}
+    for name in (one.name for one in fields(instance) if one.name not in without):
+        value = getattr(instance, name)
+        plain |= (
+            value.parameters
+            if hasattr(value, "parameters")
+            else {name: str(value) if type(value) is Fraction else value}
+        )
+    return plain
 
 
 def _array(values: Any) -> pa.Array[Any]:

@@ -29,16 +29,16 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.chernoff import log_tail_bounds
+from discreet.verbs.collect.confidence_intervals import log_tail_bounds
 from discreet.verbs.collect.domain import Counts, Floats
-from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.frequency.count_mean_sketch import CountMeanSketch
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import LocalHashing, bucket_edges
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle, ReportTally
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.report_arrays import Reports, reports_to_rows
@@ -81,7 +81,7 @@ def poisoning_tolerance(estimate: FrequencyEstimate) -> PoisoningTolerance:
 
 @dataclass(frozen=True)
 class PoisoningAlarm:
-    """A test that reports failed: no answers explain them."""
+    """A failed test: no answers explain the reports."""
 
     test: str
     message: str
@@ -101,7 +101,7 @@ def detect_poisoning(
 
 
 class PoisoningDetector:
-    """Counts that the tests need beside the tally of reports that come in batches: a fixed size."""
+    """Running counts of a fixed size, for tests of reports that come in batches."""
 
     def __init__(self, oracle: FrequencyOracle) -> None:
         self._oracle = oracle
@@ -158,6 +158,13 @@ class InvariantPart:
     count: Callable[[pa.Array[Any]], Counts]
 
 
+def _categorical(name: str, probabilities: Floats, codes: Callable[[NDArray[np.uint8]], NDArray[Any]]) -> InvariantPart:
+    """An invariant part that is one of several categories, by the rows of bytes of reports."""
+    return InvariantPart(
+        name, probabilities, lambda reports: np.bincount(codes(reports_to_rows(reports)), minlength=probabilities.size)
+    )
+
+
 @singledispatch
 def invariant_part(oracle: FrequencyOracle) -> InvariantPart | None:
     """The part of an oracle's reports that depends on no answer; ``None`` if there is none."""
@@ -171,18 +178,13 @@ def _ones(oracle: UnaryEncoding) -> InvariantPart:
     distribution = np.ones(1)
     for probability in [p] + [q] * (d - 1):
         distribution = np.convolve(distribution, [1 - probability, probability])
-    return InvariantPart(
-        "bits that are 1",
-        distribution,
-        lambda reports: np.bincount(
-            np.bitwise_count(reports_to_rows(reports)).sum(axis=1, dtype=np.int64), minlength=d + 1
-        ),
+    return _categorical(
+        "bits that are 1", distribution, lambda rows: np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
     )
 
 
 @invariant_part.register(Hadamard)
 def _positions(oracle: Hadamard) -> InvariantPart:
-    """Position of the sign."""
     positions = oracle.positions
     return InvariantPart(
         "the position",
@@ -195,23 +197,17 @@ def _positions(oracle: Hadamard) -> InvariantPart:
 def _functions(oracle: LocalHashing) -> InvariantPart:
     """Hash function, by the part of the field in which its a lies."""
     edges = bucket_edges(oracle.field, min(_FIELD_PARTS, oracle.field))
-
-    def count(reports: pa.Array[Any]) -> Counts:
-        a = np.ascontiguousarray(reports_to_rows(reports)[:, :4]).view("<u4")[:, 0].astype(np.int64)
-        return np.bincount(np.searchsorted(edges, a, side="right") - 1, minlength=edges.size - 1)
-
-    return InvariantPart("the function", np.diff(edges) / oracle.field, count)
+    return _categorical(
+        "the function",
+        np.diff(edges) / oracle.field,
+        lambda rows: np.searchsorted(edges, rows[:, :4].copy().view("<u4")[:, 0].astype(np.int64), side="right") - 1,
+    )
 
 
 @invariant_part.register(CountMeanSketch)
 def _sketch_functions(oracle: CountMeanSketch) -> InvariantPart:
-    """Index of the hash function."""
-    many = oracle.functions
-
-    def count(reports: pa.Array[Any]) -> Counts:
-        return np.bincount(np.ascontiguousarray(reports_to_rows(reports)[:, :2]).view("<u2")[:, 0], minlength=many)
-
-    return InvariantPart("the function", np.full(many, 1 / many), count)
+    even = np.full(oracle.functions, 1 / oracle.functions)
+    return _categorical("the function", even, lambda rows: rows[:, :2].copy().view("<u2")[:, 0])
 
 
 @invariant_part.register(DBitFlip)

@@ -26,7 +26,7 @@ from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.report_distribution import require_epsilon
 
 Priority: TypeAlias = Literal["accuracy", "bytes", "speed"]
 
@@ -57,13 +57,12 @@ class ProtocolChoice:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """An oracle, and the figures that it is chosen by."""
+
     oracle: FrequencyOracle
     deviation: float
     bytes: int
-
-    @property
-    def operations(self) -> int:
-        return self.oracle.operations
+    operations: int
 
 
 def choose(
@@ -83,29 +82,32 @@ def choose(
         raise BadInput(f"Priority is {', '.join(get_args(Priority))}, not {priority!r}.")
     if n < 1:
         raise BadInput(f"A choice is for one person or more, got {n}.")
-    values = domain if isinstance(domain, Domain) else Domain(domain)
-    claim, candidates = require_epsilon(epsilon), []
+    values, claim, candidates = Domain.of(domain), require_epsilon(epsilon), list[_Candidate]()
     for name in among:
         oracle_class = frequency_oracle(name)
         with suppress(BadInput):  # not made for so many values
-            candidates.append(_candidate(oracle_class(values, claim), n))
+            oracle = oracle_class(values, claim)
+            deviation = math.sqrt(oracle.variance(n, 1 / len(values)))
+            candidates.append(_Candidate(oracle, deviation, oracle.report_type.bit_width // 8, oracle.operations))
     if not candidates:
         raise BadInput("There is no protocol to choose from.")
     least = min(candidate.deviation for candidate in candidates)
     bound, order = _ORDERS[priority]
     best = min((candidate for candidate in candidates if candidate.deviation <= least * bound), key=order)
     others = sorted((each for each in candidates if each is not best), key=lambda candidate: candidate.deviation)
-    return ProtocolChoice(best.oracle, _reason(best, others, least, n, priority), _table([best, *others]))
+    figures = ("deviation", "bytes", "operations")
+    rows = [{"protocol": one.oracle.name} | {name: getattr(one, name) for name in figures} for one in (best, *others)]
+    return ProtocolChoice(best.oracle, _reason(best, others, least, n, priority), pa.Table.from_pylist(rows))
 
 
 def choose_mean_protocol(grid: NumberGrid, epsilon: Number) -> MeanProtocol:
-    """Choose the protocol for a mean whose error is smallest for the number that it is worst for."""
+    """Choose the mean protocol with the smallest worst-case variance."""
     protocols: list[MeanProtocol] = [entry.kind(grid, epsilon) for entry in MEAN_PROTOCOLS.entries()]
     return min(protocols, key=lambda protocol: float(protocol.variances.max()))
 
 
 def frequency_oracle(name: str) -> type[FrequencyOracle]:
-    """The frequency oracle with a name."""
+    """Look up a frequency oracle by its name."""
     known: dict[str, type[FrequencyOracle]] = {entry.name: entry.kind for entry in FREQUENCY_ORACLES.entries()}
     if name not in known:
         raise NotFound(f"There is no protocol {name!r}.", hint=f"Known are {', '.join(known)}.")
@@ -117,11 +119,6 @@ _ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]]
     "bytes": (_ERROR_FACTOR, lambda candidate: (candidate.bytes, candidate.deviation)),
     "speed": (_ERROR_FACTOR, lambda candidate: (candidate.operations, candidate.deviation)),
 }
-
-
-def _candidate(oracle: FrequencyOracle, n: int) -> _Candidate:
-    deviation = math.sqrt(oracle.variance(n, 1 / len(oracle.domain)))
-    return _Candidate(oracle, deviation, oracle.report_type.bit_width // 8)
 
 
 def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, priority: Priority) -> str:
@@ -143,13 +140,3 @@ def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, pr
 
 def _bytes(candidate: _Candidate) -> str:
     return f"{candidate.bytes:,} byte{'s' * (candidate.bytes != 1)}"
-
-
-def _table(rows: list[_Candidate]) -> pa.Table:
-    columns: dict[str, list[Any]] = {
-        "protocol": [candidate.oracle.name for candidate in rows],
-        "deviation": [candidate.deviation for candidate in rows],
-        "bytes": [candidate.bytes for candidate in rows],
-        "operations": [candidate.operations for candidate in rows],
-    }
-    return pa.table(columns)

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.protocol import E_co, IntegerProtocol
 from discreet.verbs.collect.report_arrays import to_integer_reports
@@ -56,7 +56,6 @@ class QuestionSampling:
 
     @property
     def outcomes(self) -> int:
-        """Number of possible reports."""
         return self._starts[-1]
 
     def report_distribution(self, maps: Sequence[tuple[int, ...]]) -> ReportDistribution:
@@ -94,5 +93,4 @@ class SamplingProtocol(IntegerProtocol[E_co]):
 
     @property
     def outcomes(self) -> int:
-        """Number of possible reports."""
         return self.sampling.outcomes

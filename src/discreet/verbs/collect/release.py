@@ -27,15 +27,12 @@ class CollectedFigures(Method[pa.Table]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the estimate."""
         return self.made.parameters
 
     def promise(self, card: Card) -> Statement:
-        """Statement to the respondents."""
         return self.statement
 
     def make(self, table: Table, bench: Bench) -> Made[pa.Table]:
-        """The estimated figures."""
         return self.made
 
 

@@ -34,9 +34,9 @@ def to_integer_reports(codes: Codes, outcomes: int) -> pa.Array[Any]:
     return pa.array(codes.astype(integer_type(outcomes).to_pandas_dtype()))
 
 
-def in_batches(count: int, draw: Callable[[slice], pa.Array[Any]]) -> pa.Array[Any]:
-    """Draw reports for ``count`` people, a million at a time, so that memory is bounded."""
-    parts = [draw(slice(start, start + _PEOPLE_PER_BATCH)) for start in range(0, max(count, 1), _PEOPLE_PER_BATCH)]
+def in_batches(count: int, draw: Callable[[slice], pa.Array[Any]], step: int = _PEOPLE_PER_BATCH) -> pa.Array[Any]:
+    """Draw reports for ``count`` people, ``step`` at a time, so that memory is bounded."""
+    parts = [draw(slice(start, start + step)) for start in range(0, max(count, 1), step)]
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
@@ -67,10 +67,15 @@ def count_integer_reports(reports: Reports, outcomes: int) -> Counts:
     return counts
 
 
-def require_reports(n: int, confidence: float) -> None:
-    """Refuse to estimate from fewer than two reports, or with a confidence outside 0 to 1."""
+def require_confidence(confidence: float) -> None:
+    """Refuse a confidence that does not lie between 0 and 1."""
     if not 0 < confidence < 1:
         raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+
+
+def require_reports(n: int, confidence: float) -> None:
+    """Refuse to estimate from fewer than two reports, or with a confidence outside 0 to 1."""
+    require_confidence(confidence)
     if n < 2:
         raise BadInput("There are no reports to estimate from.", hint="It takes two at least.")
 
@@ -93,8 +98,8 @@ def rows_to_reports(rows: NDArray[Any]) -> pa.Array[Any]:
 
 def reports_to_rows(reports: pa.Array[Any]) -> NDArray[np.uint8]:
     """Convert reports of a fixed width to rows of bytes, without a copy."""
-    width, held = reports.type.bit_width // 8, reports.buffers()[1]
-    whole = np.frombuffer(memoryview(held) if held is not None else b"", np.uint8).reshape(-1, width)
+    width, buffer = reports.type.bit_width // 8, reports.buffers()[1]
+    whole = np.frombuffer(memoryview(buffer) if buffer is not None else b"", np.uint8).reshape(-1, width)
     return whole[reports.offset : reports.offset + len(reports)]
 
 

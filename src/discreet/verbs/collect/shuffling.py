@@ -36,9 +36,9 @@ from discreet.core.compiled import njit
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate
 from discreet.errors import BadInput
-from discreet.verbs.collect.chernoff import kl_divergence
+from discreet.verbs.collect.confidence_intervals import kl_divergence
 from discreet.verbs.collect.domain import Floats
-from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.report_distribution import require_epsilon
 
 _MAX_PEOPLE = 10**9
 """Largest number of people that is computed with; more hide each other no worse."""

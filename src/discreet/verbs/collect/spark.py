@@ -56,10 +56,10 @@ def tally(oracle: FrequencyOracle, reports: DataFrame, column: str) -> ReportTal
     problems = result.column("problem").drop_null()
     if len(problems):
         raise DataError(problems[0].as_py(), hint="Read them with the survey that they were made by.")
-    kept = np.zeros(oracle.counter_length + 1, dtype=np.int64)
-    kept[result.column("place").to_numpy()] = result.column("number").to_numpy()  # -1 is the last place
+    sums = np.zeros(oracle.counter_length + 1, dtype=np.int64)
+    sums[result.column("place").to_numpy()] = result.column("number").to_numpy()  # -1 is the last place
     counted = oracle.tally()
-    counted.reports, counted.counts = int(kept[_REPORTS_INDEX]), kept[:_REPORTS_INDEX]
+    counted.reports, counted.counts = int(sums[_REPORTS_INDEX]), sums[:_REPORTS_INDEX]
     return counted
 
 
@@ -71,9 +71,11 @@ def _counter(oracle: FrequencyOracle) -> Callable[[Iterator[pa.RecordBatch]], It
         for batch in batches:
             if problem is None:
                 try:
-                    counted.add(_narrowed(batch.column(0), oracle))
+                    counted.add(batch.column(0).cast(oracle.report_type))
                 except DataError as error:
                     problem = error.message
+                except pa.ArrowException as error:
+                    problem = f"A report of {oracle.name} is {oracle.report_type}, and one is not: {error}."
         indices = np.flatnonzero(counted.counts)
         report_codes: list[Any] = [
             np.append(indices, _REPORTS_INDEX),
@@ -83,10 +85,3 @@ def _counter(oracle: FrequencyOracle) -> Callable[[Iterator[pa.RecordBatch]], It
         yield pa.RecordBatch.from_arrays([pa.array(part) for part in report_codes], schema=_COUNTS_SCHEMA)
 
     return count
-
-
-def _narrowed(reports: pa.Array[Any], oracle: FrequencyOracle) -> pa.Array[Any]:
-    try:
-        return reports.cast(oracle.report_type)
-    except pa.ArrowException as error:
-        raise DataError(f"A report of {oracle.name} is {oracle.report_type}, and one is not: {error}.") from None

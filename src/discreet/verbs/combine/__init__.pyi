@@ -1,9 +1,9 @@
+from discreet.verbs.combine.combine import Simulation as Simulation
+from discreet.verbs.combine.combine import simulate as simulate
 from discreet.verbs.combine.participation import LedgerCharge as LedgerCharge
-from discreet.verbs.combine.simulation import Simulation as Simulation
-from discreet.verbs.combine.simulation import simulate as simulate
-from discreet.verbs.combine.symbolic.coalition import leakage as leakage
-from discreet.verbs.combine.symbolic.coalition import leakages as leakages
 from discreet.verbs.combine.symbolic.leakage import Leakage as Leakage
+from discreet.verbs.combine.symbolic.leakage import leakage as leakage
+from discreet.verbs.combine.symbolic.leakage import leakages as leakages
 from discreet.verbs.combine.terms import Terms as Terms
 from discreet.verbs.combine.transcript_check import TranscriptCheck as TranscriptCheck
 from discreet.verbs.combine.transcript_check import verify as verify

@@ -78,13 +78,8 @@ class _Scheduler(Generic[T]):
         return bool(self.playing)
 
     def _ready(self, party: str) -> bool:
-        match self.waits.get(party):
-            case None:
-                return True
-            case Receive(of=of, kind=kind):
-                return (party, of, kind) in self.box
-            case Gather(of=of, kind=kind):
-                return all((party, other, kind) in self.box for other in of)
+        waited = self.waits.get(party)
+        return waited is None or all((party, other, waited.kind) in self.box for other in _senders(waited))
 
     def _go_on(self, party: str) -> None:
         """Deliver what a party waits for; its session ends if a message that must be broadcast was sent to it alone."""
@@ -92,14 +87,13 @@ class _Scheduler(Generic[T]):
         if waited is None:
             self._step(party, None)
             return
-        of = waited.of if isinstance(waited, Gather) else (waited.of,)
-        places = ((party, other, waited.kind) for other in of)
-        found = {place[1]: self.box.pop(place) for place in places if place in self.box}
-        if waited.told and (alone := [other for other, message in found.items() if message.sealed]):
-            said = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
-            self._end(party, Aborted(said, culprits=alone))
+        places = ((party, other, waited.kind) for other in _senders(waited))
+        messages = {place[1]: self.box.pop(place) for place in places if place in self.box}
+        if waited.broadcast and (alone := [other for other, message in messages.items() if message.sealed]):
+            reason = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
+            self._end(party, Aborted(reason, culprits=alone))
             return
-        bodies = {other: message.body for other, message in found.items()}
+        bodies = {other: message.body for other, message in messages.items()}
         self._step(party, bodies if isinstance(waited, Gather) else bodies[waited.of])
 
     def _give_up(self, party: str) -> None:
@@ -112,12 +106,11 @@ class _Scheduler(Generic[T]):
     def _late(self, party: str) -> tuple[str, ...]:
         """Parties that have not yet sent what this party waits for."""
         waited = self.waits[party]
-        of = waited.of if isinstance(waited, Gather) else (waited.of,)
-        return tuple(other for other in of if (party, other, waited.kind) not in self.box)
+        return tuple(other for other in _senders(waited) if (party, other, waited.kind) not in self.box)
 
-    def _step(self, party: str, given: Any) -> None:
+    def _step(self, party: str, received: Any) -> None:
         try:
-            effect = self.playing[party].send(given)
+            effect = self.playing[party].send(received)
         except StopIteration as ended:
             self.results[party] = ended.value
             del self.playing[party]
@@ -145,3 +138,7 @@ class _Scheduler(Generic[T]):
         self.aborted[party] = error
         self.playing.pop(party).close()
         self.waits.pop(party, None)
+
+
+def _senders(waited: Receive | Gather) -> tuple[str, ...]:
+    return waited.of if isinstance(waited, Gather) else (waited.of,)

@@ -3,26 +3,32 @@
 ``NumericCrypto`` works on numbers. ``symbolic/`` has another class with the same methods that works on symbols, so that
 what a coalition learns is computed from the very code that runs.
 
-Why each is safe: see ``noise/stream.py`` for draws and masks; a seed that two parties agree on is X25519 of their
-keys, through HKDF together with the session's digest, so that nobody else can compute it and no other session repeats
-it; shares are Shamir's over a prime above 2**256 (``shamir.py``).
+Why each is safe: see ``noise/stream.py`` for draws and masks; a seed that two parties agree on is X25519 of their keys,
+through HKDF together with the session's digest, so that nobody else can compute it and no other session repeats it;
+shares are Shamir's over a prime above 2**256.
 
-A digest is for comparing what several parties saw, not for hiding it: whoever can guess what it is of can tell
-whether the guess is right. Protocols only tell digests of what its hearers may know.
+A digest is for comparing what several parties saw, not for hiding it: whoever can guess what it is of can tell whether
+the guess is right. Protocols only tell digests of what its hearers may know.
+
+**Shamir secret sharing (1979) of 32 bytes: any ``threshold`` shares give the secret, fewer give nothing.** Why fewer
+give nothing: the secret is a polynomial's value at 0, its other coefficients are uniform modulo a prime; for any
+``threshold - 1`` values elsewhere and any secret there is exactly one polynomial, so every secret is equally likely. A
+share carries the point it belongs to.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from discreet.core.optional import extra
 from discreet.errors import BadInput
+from discreet.noise.entropy import Entropy
 from discreet.noise.stream import Stream
-from discreet.verbs.combine import shamir
 from discreet.verbs.combine.effects import MessagePart
 from discreet.verbs.combine.group import ModularGroup, Vector
 
@@ -34,8 +40,12 @@ Share: TypeAlias = Any
 """A Shamir share of a secret: a threshold of them gives it, fewer give nothing."""
 Digest: TypeAlias = Any
 """A hash by which parties compare what they saw."""
-
 _KEY_BYTES = 32
+SHAMIR_PRIME = 2**256 + 297
+"""The smallest prime above 2**256."""
+_POINT_BYTES, _VALUE_BYTES = 2, 33
+SHARE_BYTES = _POINT_BYTES + _VALUE_BYTES
+"""Size of a share."""
 
 
 class Crypto(Protocol):
@@ -75,7 +85,7 @@ class Crypto(Protocol):
         """Whether a part of another party's message has the form of a share."""
 
 
-class NumericCrypto:
+class NumericCrypto(Crypto):
     """Primitives on numbers. ``secret`` is this party's own for this session, ``session`` the manifest's digest."""
 
     def __init__(self, secret: bytes, session: bytes) -> None:
@@ -87,15 +97,12 @@ class NumericCrypto:
         return Stream(self._secret, (self._session, label.encode()))
 
     def draw(self, label: str, group: ModularGroup, length: int) -> Vector:
-        """A uniform vector that this party alone knows; the same again under the same label."""
         return group.unpack(self.stream(label).bytes(group.size(length)), length)
 
     def secret(self, label: str) -> bytes:
-        """A fresh secret of this party; the same again under the same label."""
         return self.stream(label).bytes(_KEY_BYTES)
 
     def public(self, secret: bytes) -> bytes:
-        """The public key that belongs to a secret."""
         return self._key(secret)[1]
 
     def agree(self, mine: bytes, theirs: bytes) -> bytes:
@@ -111,19 +118,15 @@ class NumericCrypto:
         return Stream(shared, (self._session, *sorted((public, theirs)))).bytes(_KEY_BYTES)
 
     def mask(self, seed: bytes, label: str, group: ModularGroup, length: int) -> Vector:
-        """A uniform vector that whoever knows the seed knows; the same for all of them."""
         return group.unpack(Stream(seed, (self._session, label.encode())).bytes(group.size(length)), length)
 
     def split(self, secret: bytes, label: str, holders: Sequence[str], threshold: int) -> dict[str, bytes]:
-        """A share of the secret for each holder: any ``threshold`` of them give it, fewer give nothing."""
-        return shamir.split(secret, holders, threshold, self.stream(label))
+        return shamir_split(secret, holders, threshold, self.stream(label))
 
     def join(self, shares: Mapping[str, bytes], threshold: int) -> bytes:
-        """The secret that these shares are of."""
-        return shamir.join(shares, threshold)
+        return shamir_join(shares, threshold)
 
     def digest(self, group: ModularGroup, *parts: MessagePart) -> bytes:
-        """Equal for equal parts (vectors of the group, keys, texts) and different for others; it does not hide them."""
         digest = hashlib.sha256(self._session)
         for part in parts:
             match part:
@@ -138,18 +141,15 @@ class NumericCrypto:
         return digest.digest()
 
     def fits(self, part: MessagePart, group: ModularGroup, length: int) -> bool:
-        """Whether a part of another party's message is a vector of ``length`` elements of the group."""
         if not isinstance(part, np.ndarray) or part.shape != (length,) or part.dtype != group.dtype:
             return False
         return group.contains(part)
 
     def is_public(self, part: MessagePart) -> bool:
-        """Whether a part of another party's message has the form of a public key."""
         return isinstance(part, bytes) and len(part) == _KEY_BYTES
 
     def is_share(self, part: MessagePart) -> bool:
-        """Whether a part of another party's message has the form of a share."""
-        return isinstance(part, bytes) and len(part) == shamir.SHARE_BYTES
+        return isinstance(part, bytes) and len(part) == SHARE_BYTES
 
     def _key(self, secret: bytes) -> tuple[Any, bytes]:
         """The private key that a secret is, and its public key; the last is kept, since a party agrees with many."""
@@ -159,3 +159,50 @@ class NumericCrypto:
             key = X25519PrivateKey.from_private_bytes(secret)
             self._last = secret, key, key.public_key().public_bytes_raw()
         return self._last[1:]
+
+
+def shamir_split(secret: bytes, holders: Sequence[str], threshold: int, entropy: Entropy) -> dict[str, bytes]:
+    """Split a secret into a share for each holder; the first holder's point is 1."""
+    if not 1 <= threshold <= len(holders) < 1 << 8 * _POINT_BYTES:
+        raise BadInput(f"A secret is not shared among {len(holders)} so that {threshold} are enough.")
+    polynomial = [int.from_bytes(secret, "big"), *(entropy.below(SHAMIR_PRIME) for _ in range(threshold - 1))]
+    return {
+        holder: point.to_bytes(_POINT_BYTES, "big") + _evaluate(polynomial, point).to_bytes(_VALUE_BYTES, "big")
+        for point, holder in enumerate(holders, 1)
+    }
+
+
+def shamir_join(shares: Mapping[str, bytes], threshold: int) -> bytes:
+    """Reconstruct the secret of these shares; BadInput if they are of none."""
+    points = {}
+    for share in shares.values():
+        if not isinstance(share, bytes) or len(share) != SHARE_BYTES:
+            raise BadInput(f"A share is {SHARE_BYTES} bytes.")
+        points[int.from_bytes(share[:_POINT_BYTES], "big")] = int.from_bytes(share[_POINT_BYTES:], "big")
+    if len(points) < threshold or 0 in points or any(value >= SHAMIR_PRIME for value in points.values()):
+        raise BadInput(f"These shares do not give the secret: {threshold} different ones are needed.")
+    used = sorted(points)[:threshold]
+    secret = sum(points[point] * weight for point, weight in zip(used, _weights(tuple(used)), strict=True))
+    if (secret := secret % SHAMIR_PRIME) >> 256:
+        raise BadInput("These shares are not all of the same secret.")
+    return secret.to_bytes(32, "big")
+
+
+def _evaluate(polynomial: Sequence[int], point: int) -> int:
+    value = 0
+    for coefficient in reversed(polynomial):
+        value = (value * point + coefficient) % SHAMIR_PRIME
+    return value
+
+
+@lru_cache(maxsize=64)
+def _weights(points: tuple[int, ...]) -> tuple[int, ...]:
+    """Lagrange weights: how much the value at each point counts for the value at 0."""
+    weights = []
+    for point in points:
+        above = below = 1
+        for other in points:
+            if other != point:
+                above, below = above * other % SHAMIR_PRIME, below * (other - point) % SHAMIR_PRIME
+        weights.append(above * pow(below, -1, SHAMIR_PRIME) % SHAMIR_PRIME)
+    return tuple(weights)

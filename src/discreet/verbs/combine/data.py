@@ -78,7 +78,7 @@ class Data(ABC):
     def numbers(self, name: str, encoding: FixedPoint) -> tuple[Units, Units]:
         """Values of a column in units, and the number of rows of each."""
         [values], times = self.distinct([name])
-        return encoding.encode(values, _label(name)), times
+        return encoding.encode(values, "The input" if name == VALUE else f"Column {name!r}"), times
 
     def counts(self, names: Sequence[str]) -> Counter[tuple[str, ...]]:
         """Number of rows with each combination of values, as texts."""
@@ -102,11 +102,9 @@ class MemoryData(Data):
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of names and values."""
         return _digest(self._columns)
 
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """Values of some columns, row by row."""
         return [self._columns[_known(name, self._columns)] for name in names]
 
     def distinct(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], Units]:
@@ -135,7 +133,6 @@ class EngineData(Data):
         return self._digest or _digest(dict(zip(self._names, self.columns(self._names), strict=True)))
 
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """Values of some columns, row by row."""
         from discreet.core import sql
 
         return self._fetch(*(sql.column(_known(name, self._names)) for name in names))
@@ -239,10 +236,6 @@ def _known(name: str, names: Iterable[str]) -> str:
         shown = "a column " + repr(name) if name != VALUE else "plain numbers, or a column 'value'"
         raise NotFound(f"The input has no {shown.removeprefix('a ')}.", hint=f"It has {', '.join(names)}.")
     return name
-
-
-def _label(name: str) -> str:
-    return "The input" if name == VALUE else f"Column {name!r}"
 
 
 def _require_row_limit(rows: int) -> None:

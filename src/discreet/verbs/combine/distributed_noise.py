@@ -1,23 +1,23 @@
 """Distributed noise: each party adds a share, and the honest parties' shares alone are the promised noise.
 
-*With delta 0* a party's share is the difference of two negative binomial draws of shape 1/h, where h parties are
-taken to be honest and to stay. Why this is private: h such shares add up to the difference of two geometric draws
-(``noise/polya.py``), which is exactly the discrete Laplace law of scale Δ/ε; Δ is the most that one unit moves the
-figures, summed over them (``noise/laplace.py``). Whatever other parties add, or leave out, is independent of it:
-post-processing. So the loss is ε, exactly, with the worst dropout and the worst coalition that are permitted, and
-less noise is never there.
+*With delta 0* a party's share is the difference of two negative binomial draws of shape 1/h, where h parties are taken
+to be honest and to stay. Why this is private: h such shares add up to the difference of two geometric draws
+(``noise/polya.py``), which is exactly the discrete Laplace distribution of scale Δ/ε; Δ is the most that one unit moves
+the figures, summed over them (``noise/laplace.py``). Whatever other parties add, or leave out, is independent of it:
+post-processing. So the loss is ε, exactly, with the worst dropout and the worst coalition that are permitted, and less
+noise is never there.
 
 *With delta above 0* a share is the difference of two Poisson draws, of a whole rate λ. Why this is private: h shares
-are exactly a Skellam law of variance μ = 2hλ (sums of discrete Gaussians would not be discrete Gaussians; these sums
-are exactly what they should be). Its Rényi divergence of whole order α is at most
+are exactly a Skellam distribution of variance μ = 2hλ (sums of discrete Gaussians would not be discrete Gaussians;
+these sums are exactly what they should be). Its Rényi divergence of whole order α is at most
 
     αΔ₂²/(2μ) + min(((2α - 1)Δ₂² + 6Δ₁)/(4μ²), 3Δ₁/(2μ))
 
 (Agarwal, Kairouz, Liu 2021), that of a Gaussian and a small term; λ is the least that keeps the loss within (ε, δ).
 
-Figures with different sensitivities share the loss evenly, and their losses add up. Totals are taken modulo the
-group after the noise is in, which is post-processing too; the group is wide enough that this changes a figure with a
-chance below 2**-64.
+Figures with different sensitivities share the loss evenly, and their losses add up. Totals are taken modulo the group
+after the noise is in, which is post-processing too; the group is wide enough that this changes a figure with a chance
+below 2**-64.
 """
 
 from __future__ import annotations
@@ -115,13 +115,13 @@ def honest_count(terms: Terms) -> int:
     That one is whoever looks at the result: a party knows its own share and can subtract it.
     """
     least = terms.threshold or len(terms.parties)
-    found = terms.honest or max(least - 1, 1)
-    if not 1 <= found <= least:
+    honest = terms.honest or max(least - 1, 1)
+    if not 1 <= honest <= least:
         raise BadInput(
-            f"{found} parties cannot be counted on when {least} may be all that stay.",
+            f"{honest} parties cannot be counted on when {least} may be all that stay.",
             hint=f"Declare at most {least} honest ones, or a higher threshold.",
         )
-    return found
+    return honest
 
 
 def loss(terms: Terms) -> Loss | None:
@@ -194,9 +194,9 @@ def _rate(epsilon: Fraction, delta: Fraction, l1: int, l2_squared: int, among: i
 
 def _float_epsilon(variance: float, l1: int, l2_squared: int, delta: float) -> float:
     """The epsilon of the same bound, in floats."""
-    found = math.inf
+    epsilon = math.inf
     for order in _RENYI_ORDERS:
         more = min(((2 * order - 1) * l2_squared + 6 * l1) / (4 * variance**2), 1.5 * l1 / variance)
         excess = math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
-        found = min(found, order * l2_squared / (2 * variance) + more + excess)
-    return found
+        epsilon = min(epsilon, order * l2_squared / (2 * variance) + more + excess)
+    return epsilon

@@ -42,7 +42,7 @@ class Receive:
 
     of: str
     kind: str
-    told: bool = False
+    broadcast: bool = False
     """Whether it must have been broadcast: a message to this party alone ends the session."""
 
 
@@ -56,7 +56,7 @@ class Gather:
     of: tuple[str, ...]
     kind: str
     least: int
-    told: bool = False
+    broadcast: bool = False
     """Whether each must have been broadcast, as with ``Receive``."""
 
 

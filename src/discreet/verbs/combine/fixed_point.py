@@ -85,19 +85,19 @@ class FixedPoint:
         """Values in units; DataError if one is missing, has too many decimals, or is outside the bounds."""
         values = np.asarray(numbers)
         if values.dtype.kind in "iub":
-            found = self._whole(values)
+            units = self._whole(values)
         elif values.dtype.kind == "f":
-            found = self._floats(values, what)
+            units = self._floats(values, what)
         else:
-            found = np.array([self._unit(value, what) for value in numbers], dtype=object)
-        outside = np.flatnonzero((found < self.low) | (found > self.high))
+            units = np.array([self._unit(value, what) for value in numbers], dtype=object)
+        outside = np.flatnonzero((units < self.low) | (units > self.high))
         if outside.size:
             raise DataError(
-                f"{what} has {outside.size:,} of {found.size:,} numbers outside the declared bounds "
+                f"{what} has {outside.size:,} of {units.size:,} numbers outside the declared bounds "
                 f"{self.decode(self.low)} to {self.decode(self.high)}, the first in row {outside[0] + 1}.",
                 hint="All parties agreed on the bounds: correct the number, or agree on other bounds.",
             )
-        return found.astype(np.int64)
+        return units.astype(np.int64)
 
     def decode(self, units: int) -> Plain:
         """A number of units as the value people read."""
@@ -127,10 +127,10 @@ class FixedPoint:
             sure = (np.abs(nearest) < _UNAMBIGUOUS_UNITS) & (
                 (nearest / 10.0**self.decimals).astype(values.dtype) == values
             )
-        found = np.where(sure, nearest, 0).astype(np.int64)
+        exact = np.where(sure, nearest, 0).astype(np.int64)
         if sure.all():
-            return found
-        mixed = found.astype(object)
+            return exact
+        mixed = exact.astype(object)
         for place in np.flatnonzero(~sure):
             mixed[place] = self._unit(values[place], what)
         return mixed

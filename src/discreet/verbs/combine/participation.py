@@ -30,7 +30,6 @@ from discreet.verbs.combine import data as inputs
 from discreet.verbs.combine import session as sessions
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.horizontal import Charge
 from discreet.verbs.combine.net.driver import Progress
 from discreet.verbs.combine.net.driver import run as drive
 from discreet.verbs.combine.net.frames import OWN_KINDS
@@ -38,8 +37,8 @@ from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.manifest import Manifest, dump, load
 from discreet.verbs.combine.net.transcript_log import SEEN, read_view
 from discreet.verbs.combine.picture import MessageDiagram, draw_messages
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.session import Charge
+from discreet.verbs.combine.terms import Result, Terms
 from discreet.verbs.combine.transcript import printable
 
 if TYPE_CHECKING:
@@ -49,6 +48,10 @@ if TYPE_CHECKING:
 MANIFEST, RELEASE, CHARGED = "manifest.toml", "release", "charged"
 EACH_ROW = "-"
 """In place of a unit column: each row is another person's."""
+_STEP_MESSAGES = {
+    "settled": "All compare what they heard.",
+    "end": "Staying until the others have what they still need of this party.",
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,6 @@ class Participant:
 
     @property
     def name(self) -> str:
-        """Name of the party."""
         return self.identity.name
 
 
@@ -103,9 +105,9 @@ def find_participant(file: str | Path, name: str | None = None, keys: str | Path
     here = [party for party in manifest.terms.parties if (key_folder / f"{party}.key").is_file()]
     if name is None:
         if len(here) != 1:
-            found = f"are the keys of {', '.join(here)}" if here else "is no party's key"
+            present = f"are the keys of {', '.join(here)}" if here else "is no party's key"
             raise BadInput(
-                f"Which party is this? In {key_folder.resolve()} there {found}.",
+                f"Which party is this? In {key_folder.resolve()} there {present}.",
                 hint="Say --as NAME, and --keys FOLDER if NAME.key is elsewhere.",
             )
         [name] = here
@@ -163,7 +165,7 @@ def take_part(
     def part(crypto: NumericCrypto) -> Any:
         return sessions.play(terms, participant.name, crypto, own_data, charge=charging if charge else None)
 
-    printer = _ProgressPrinter(progress or (lambda _: None), participant.name)
+    printer = _progress_printer(progress or (lambda _: None), participant.name)
     try:
         result: Result = _run_to_end(
             drive(
@@ -213,10 +215,10 @@ def _load_data(terms: Terms, name: str, data: Any, unit_column: str | None) -> D
 
 def _describe_charge(file: Path, receipts: list[Receipt], charge: Charge | None) -> str:
     """Describe what an aborted session has cost this party."""
-    found = receipts[0] if receipts else None
-    if found is None and isinstance(charge, LedgerCharge) and file.is_file():
-        found = charge.ledger.find(file.read_text())
-    return f"What was charged stays charged: {found}." if found is not None else "Nothing was charged."
+    receipt = receipts[0] if receipts else None
+    if receipt is None and isinstance(charge, LedgerCharge) and file.is_file():
+        receipt = charge.ledger.find(file.read_text())
+    return f"What was charged stays charged: {receipt}." if receipt is not None else "Nothing was charged."
 
 
 def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
@@ -239,15 +241,18 @@ def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
     return _draw_folder(folder, name)
 
 
-def _draw_folder(folder: Path, name: str) -> MessageDiagram:
+def _saved_release(folder: Path) -> Release[Any] | None:
+    """The release in a party's folder, if there is one."""
     from discreet.core.release import Release, is_release
 
+    return Release.load(folder / RELEASE) if is_release(folder / RELEASE) else None
+
+
+def _draw_folder(folder: Path, name: str) -> MessageDiagram:
     terms, session = load(folder / MANIFEST).terms, folder.name.removesuffix(f".{name}")
     lines = [replace(one, number=number) for number, one in enumerate(read_view(folder, terms.parties), 1)]
-    caption = "It has no result."
-    if is_release(folder / RELEASE):
-        shown = str(Result(Release.load(folder / RELEASE).payload, ()))
-        caption = shown if "\n" in shown else f"The result is {shown}."
+    release = _saved_release(folder)
+    caption = "It has no result." if release is None else Result(release.payload, ()).caption
     drawn = [one for one in lines if one.kind not in OWN_KINDS]  # how parties meet and part is listed, and not drawn
     diagram = draw_messages(f"What {name} saw of {session}", terms.parties, drawn, me=name, caption=caption)
     return replace(diagram, lines=tuple(lines))
@@ -255,12 +260,10 @@ def _draw_folder(folder: Path, name: str) -> MessageDiagram:
 
 def included_parties(session: str | Path) -> tuple[str, ...]:
     """Parties whose values are in the result of a session that was run here; empty without a result."""
-    from discreet.core.release import Release, is_release
-
     session = Path(session).with_suffix("")
-    for folder in sorted(session.parent.glob(f"{session.name}.*/{RELEASE}")):
-        if is_release(folder):
-            return tuple(Release.load(folder).recipe.parameters["included"])
+    for folder in sorted(session.parent.glob(f"{session.name}.*")):
+        if release := _saved_release(folder):
+            return tuple(release.recipe.parameters["included"])
     return ()
 
 
@@ -273,14 +276,13 @@ def _require_playable(participant: Participant, own_data: Data) -> None:
 
 def _keep_release(participant: Participant, result: Result, receipt: Receipt | None) -> Release[Any]:
     """Release the result in the party's folder, or load it if it was made before, with the party's transcript."""
-    from discreet.core.release import Release, is_release
     from discreet.verbs.combine.release import release_session, transcript_copy
 
-    folder, manifest = participant.folder / RELEASE, participant.manifest
+    manifest = participant.manifest
     entries = read_view(participant.folder, manifest.terms.parties)
     transcript = transcript_copy(entries, lambda: _draw_folder(participant.folder, participant.name))
-    if is_release(folder):
-        return replace(Release.load(folder), holder=transcript)
+    if before := _saved_release(participant.folder):
+        return replace(before, holder=transcript)
     return release_session(
         manifest.terms,
         result,
@@ -289,28 +291,21 @@ def _keep_release(participant: Participant, result: Result, receipt: Receipt | N
         title=f"{manifest.name}: {manifest.terms.function}",
         session=manifest.digest.hex(),
         receipt=receipt,
-        to=folder,
+        to=participant.folder / RELEASE,
     )
 
 
-class _ProgressPrinter:
-    """Prints the progress of a session, once for each step."""
+def _progress_printer(tell: Callable[[str], None], name: str) -> Callable[[Progress], None]:
+    """Print the progress of a session, once for each step."""
+    last = ""
 
-    def __init__(self, tell: Callable[[str], None], name: str) -> None:
-        self._tell, self._name, self._last = tell, name, ""
+    def report(progress: Progress) -> None:
+        nonlocal last
+        message = _STEP_MESSAGES.get(progress.step, f"Step {progress.step}")
+        if progress.step == "parties":
+            message = f"There: {', '.join((name, *progress.there))}. Waiting for {', '.join(progress.waiting)}."
+        if message != last:
+            last = message
+            tell(message)
 
-    def __call__(self, progress: Progress) -> None:
-        waiting = ", ".join(progress.waiting)
-        match progress.step:
-            case "parties":
-                here = ", ".join((self._name, *progress.there))
-                said = f"There: {here}. Waiting for {waiting}."
-            case "settled":
-                said = "All compare what they heard."
-            case "end":
-                said = "Staying until the others have what they still need of this party."
-            case step:
-                said = f"Step {step}"
-        if said != self._last:
-            self._last = said
-            self._tell(said)
+    return report

@@ -69,6 +69,8 @@ _STYLE = (
     ".dcc .n{fill:#12202a}.dcc .v{fill:#a9b6c4}.dcc .s{stroke:#12202a}}"
 )
 _Point: TypeAlias = tuple[float, float]
+_Curve: TypeAlias = tuple[_Point, _Point, _Point]
+"""Start, middle and end of a bent line, so that both directions are two lines."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ class MessageDiagram(Picture):
 
     def _repr_html_(self) -> str:
         """Inline SVG rather than an image, so that pointing at an arrow shows its contents."""
-        told = tag("pre" if "\n" in self.caption else "p", self.caption)
-        return markup(tag("h4", self.title), Markup(self.svg), told, style(_TABLE), entries_table(self.lines))
+        caption = tag("pre" if "\n" in self.caption else "p", self.caption)
+        return markup(tag("h4", self.title), Markup(self.svg), caption, style(_TABLE), entries_table(self.lines))
 
     def __repr__(self) -> str:
         return f"<MessageDiagram: {self.title}, {number(len(self.lines), 'message')}>"
@@ -197,18 +199,18 @@ class _Circle:
         return 10 if len(self.parties) > _LABELLED_PARTIES else 22 + 7.0 * longest
 
     def _message(self, one: TranscriptEntry, *, wordy: bool) -> Markup:
-        told = not one.sealed
+        is_broadcast = not one.sealed
         curves = [self._curve(one.of, other) for other in one.to] if self.arrows(one) else []
-        look, head = ("w t", "b") if told else ("w", "a")
-        lines = (tag("path", class_=look, d=curve.path, marker_end=f"url(#dcc-{head})") for curve in curves)
+        look, head = ("w t", "b") if is_broadcast else ("w", "a")
+        lines = (tag("path", class_=look, d=_path(curve), marker_end=f"url(#dcc-{head})") for curve in curves)
         hover = f"{one.number}. {one.of} to {', '.join(one.to)} ({one.kind}): {one.what}"
         word = one.short if wordy else ""
         if not curves:
             mark = self._beside(one.number, one.of)
         elif len(curves) == 1:
-            at = curves[0].along(0.42)
+            at = _along(curves[0], 0.42)
             if not wordy or abs(at[0] - self.size / 2) <= _MIDDLE_PIXELS:  # where lines cross
-                at = curves[0].along(0.3)
+                at = _along(curves[0], 0.3)
             mark = _mark(one.number, word, at, outward=at[0] - self.size / 2)
         else:
             x, y = self.at(one.of)
@@ -231,7 +233,7 @@ class _Circle:
         dx, dy = end[0] - start[0], end[1] - start[1]
         long = math.hypot(dx, dy) or 1.0
         middle = (start[0] + end[0]) / 2 - dy / long * _BEND_PIXELS, (start[1] + end[1]) / 2 + dx / long * _BEND_PIXELS
-        return _Curve(self._off(of, middle), middle, self._off(to, middle))
+        return self._off(of, middle), middle, self._off(to, middle)
 
     def _off(self, party: str, toward: _Point) -> _Point:
         """Point where a line toward a target leaves a party's box."""
@@ -243,28 +245,16 @@ class _Circle:
         return at[0] + dx / long * reach, at[1] + dy / long * reach
 
 
-@dataclass(frozen=True)
-class _Curve:
-    """A bent line, so that both directions are two lines."""
+def _path(curve: _Curve) -> str:
+    (ax, ay), (bx, by), (cx, cy) = curve
+    return f"M{ax:.1f} {ay:.1f}Q{bx:.1f} {by:.1f} {cx:.1f} {cy:.1f}"
 
-    start: _Point
-    middle: _Point
-    end: _Point
 
-    @property
-    def path(self) -> str:
-        """SVG path."""
-        (ax, ay), (bx, by), (cx, cy) = self.start, self.middle, self.end
-        return f"M{ax:.1f} {ay:.1f}Q{bx:.1f} {by:.1f} {cx:.1f} {cy:.1f}"
-
-    def along(self, share: float) -> _Point:
-        """Point at a share of the line."""
-        weights = (1 - share) ** 2, 2 * share * (1 - share), share**2
-        points = (self.start, self.middle, self.end)
-        return (
-            sum(weight * point[0] for weight, point in zip(weights, points, strict=True)),
-            sum(weight * point[1] for weight, point in zip(weights, points, strict=True)),
-        )
+def _along(curve: _Curve, share: float) -> _Point:
+    """Point at a share of a curve."""
+    weights = (1 - share) ** 2, 2 * share * (1 - share), share**2
+    x, y = (sum(weight * point[axis] for weight, point in zip(weights, curve, strict=True)) for axis in (0, 1))
+    return x, y
 
 
 def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool = False) -> Markup:
@@ -286,10 +276,10 @@ def _describe_kind(kind: str, *, alone: bool) -> str:
     head, slash, word = kind.rpartition("/")
     base, _, ring = word.rpartition(" ")
     if ring.isdecimal() and base in _PLAIN:
-        said = f"{_PLAIN[base]}{f' (ring {ring})' if ring != '1' else ''}"
+        words = f"{_PLAIN[base]}{f' (ring {ring})' if ring != '1' else ''}"
     else:
-        said = _PLAIN.get(word, word)
-    return said if alone or not slash else f"{head}: {said}"
+        words = _PLAIN.get(word, word)
+    return words if alone or not slash else f"{head}: {words}"
 
 
 def _shorten(text: str) -> str:

@@ -17,8 +17,7 @@ from discreet.core.table import Table
 from discreet.releases.method import Bench, Made, Method
 from discreet.releases.pipeline import release
 from discreet.verbs.combine.picture import MessageDiagram
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 from discreet.verbs.combine.transcript import TranscriptEntry
 
 _COLUMN_TYPES: dict[str, pa.DataType] = {
@@ -73,18 +72,14 @@ class _PlayedSession(Method[Any]):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Combine, and the protocol."""
         return f"combine {self.terms.protocol}"
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The session's terms."""
         return {key: value for key, value in self.terms.to_dict().items() if value not in (None, "")}
 
     def promise(self, card: Card) -> Statement:
-        """What the session promises."""
         return self.statement
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
-        """The result."""
         return self.made

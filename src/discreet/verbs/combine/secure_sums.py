@@ -21,7 +21,7 @@ from discreet.verbs.combine.distributed_noise import FigureSensitivity, noise_sh
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.protocols.protocol import Party
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.terms import Result, Terms
 
 _WORD_BITS = 64
 
@@ -80,6 +80,10 @@ class SecureSums:
         total, parties = yield from self._add(group.vector(bits), group)
         return Totals(total.astype(np.int64), parties)
 
+    def result(self, value: Any, revealed: tuple[str, ...] = ()) -> Result:
+        """Result of the session, about the parties that stayed; ``revealed`` is what every party saw besides."""
+        return Result(value, self.parties, revealed)
+
     def _add(self, vector: Vector, group: ModularGroup) -> Play[tuple[Vector, tuple[str, ...]]]:
         self.completed += 1
         me = Party(
@@ -117,8 +121,8 @@ def _signed_totals(total: Vector, group: ModularGroup, reach: int, lows: int | l
     if isinstance(lows, int) and group.bits < _WORD_BITS and abs(lows) * parties < 2 ** (_WORD_BITS - 2):
         return group.reduce(total + np.uint64(reach)).astype(np.int64) + (lows * parties - reach)
     each = [lows] * len(total) if isinstance(lows, int) else lows
-    found = ((int(value) + reach) % group.modulus - reach for value in total.tolist())
-    return np.array([value + parties * low for value, low in zip(found, each, strict=True)], dtype=object)
+    signed = ((int(value) + reach) % group.modulus - reach for value in total.tolist())
+    return np.array([value + parties * low for value, low in zip(signed, each, strict=True)], dtype=object)
 
 
 def _require_possible(total: Vector, group: ModularGroup, reach: int, most: int) -> None:

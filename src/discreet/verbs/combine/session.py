@@ -1,31 +1,44 @@
 """A session of several parties, whether they hold different rows or different columns of the same people.
 
-Parties with different rows add up by a secure-sum protocol (``horizontal.py``); parties with different columns use the
-protocol *join* (``vertical/``).
+Parties with different rows (horizontally partitioned data) add up by a secure-sum protocol; parties with different
+columns (vertically partitioned data) use the protocol *join* (``vertical/``). The same generator runs between hosts and
+in one process. Everything that can be wrong with the terms or with the party's own data shows before its first message;
+so does a budget that does not cover the loss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from discreet.core.exact import Number, exact
 from discreet.core.families import COMBINE_FUNCTIONS, SUM_PROTOCOLS, VERTICAL_FUNCTIONS
-from discreet.core.statement import Statement
+from discreet.core.loss import Loss
+from discreet.core.statement import Evidence, Secrecy, Statement
 from discreet.core.text import meant
 from discreet.errors import BadInput
 from discreet.noise.parameters import signed
-from discreet.verbs.combine import horizontal
+from discreet.verbs.combine import distributed_noise
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.horizontal import Charge
+from discreet.verbs.combine.functions.function import Function
+from discreet.verbs.combine.functions.sums import Parity
+from discreet.verbs.combine.protocols.masks import Dining
+from discreet.verbs.combine.protocols.protocol import SumProtocol
 from discreet.verbs.combine.protocols.rings import Paths
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import TermOptions, Terms, checked_name
+from discreet.verbs.combine.secure_sums import SecureSums
+from discreet.verbs.combine.terms import Result, TermOptions, Terms, checked_name
 from discreet.verbs.combine.vertical import session as vertical
 
+if TYPE_CHECKING:
+    from discreet.core.release import Receipt
+
+Charge: TypeAlias = "Callable[[Loss, str], Receipt]"
+"""Charges a loss on the party's own ledger, once for each key."""
 JOIN = vertical.PROTOCOL
+_MAX_LISTED_COALITIONS = 64
 
 
 def agree_terms(parties: Sequence[str] | str, protocol: str, function: str, **options: Unpack[TermOptions]) -> Terms:
@@ -53,17 +66,20 @@ def play(terms: Terms, name: str, crypto: NumericCrypto, data: Data, *, charge: 
     """Play the part of the party ``name``, who brings ``data``."""
     if joins(terms):
         return vertical.play(terms, name, crypto, data)  # there is no noise in it, so nothing to charge
-    return horizontal.play(terms, name, crypto, data, charge=charge)
+    return _play_sums(terms, name, crypto, data, charge=charge)
 
 
 def statement(terms: Terms) -> Statement:
     """State what a session with these terms promises, and raise an error for whatever is wrong with them."""
-    return vertical.statement(terms) if joins(terms) else horizontal.statement(terms)
+    return vertical.statement(terms) if joins(terms) else _sums_statement(terms)
 
 
 def reveals(terms: Terms) -> tuple[str, ...]:
     """What every party sees besides the result, as full sentences."""
-    return vertical.revealed(terms) if joins(terms) else horizontal.reveals(terms)
+    if joins(terms):
+        return vertical.revealed(terms)
+    function: Function = COMBINE_FUNCTIONS.parse(terms.function)
+    return function.reveals(terms)
 
 
 def require_sums(terms: Terms) -> Terms:
@@ -103,6 +119,91 @@ def known_protocols() -> list[tuple[str, str, bool]]:
     """All protocols: name, how it works, and whether parties may drop out."""
     join = (JOIN, "different columns about the same people: private set intersection, then products", False)
     return [*((one.name, one.kind.title, one.kind.drops) for one in SUM_PROTOCOLS.entries()), join]
+
+
+def _play_sums(terms: Terms, name: str, crypto: NumericCrypto, data: Data, *, charge: Charge | None) -> Play[Result]:
+    """Play a party of secure sums; its loss is charged before its first message."""
+    function: Function = COMBINE_FUNCTIONS.parse(terms.function)
+    _sums_statement(terms)
+    secure_sums = SecureSums(terms, name, crypto)
+    if terms.epsilon is not None and not function.replaces:
+        data.require_one_row_each()
+    playing = function.play(secure_sums, data)
+    effect = next(playing)  # the party's own data are looked at here, and nothing is sent yet
+    loss = distributed_noise.loss(terms)
+    if loss is not None and charge is not None:
+        charge(loss, f"combine {crypto.stream('charge').bytes(16).hex()}")
+    while True:
+        received = yield effect
+        try:
+            effect = playing.send(received)
+        except StopIteration as ended:
+            result: Result = ended.value
+            return result
+
+
+def _sums_statement(terms: Terms) -> Statement:
+    """Statement of secure sums; raises an error for whatever is wrong with the terms."""
+    function: Function = COMBINE_FUNCTIONS.parse(terms.function)
+    protocol: SumProtocol = SUM_PROTOCOLS.parse(terms.protocol)
+    function.check(terms)
+    if (protocol.name == Dining.name) != (function.name == Parity.name):
+        raise BadInput(
+            "The dining cryptographers compute a parity, and nothing else does.", hint="Say dining and parity."
+        )
+    if terms.threshold and terms.threshold < len(terms.parties) and not protocol.drops:
+        raise BadInput(
+            f"With {protocol.name} nobody may leave, so the threshold is all {len(terms.parties)} parties.",
+            hint="Use masks, or leave the threshold out.",
+        )
+    coalitions = tuple(islice(protocol.withstands(terms.parties, terms.threshold), _MAX_LISTED_COALITIONS + 1))
+    caveats = list(reveals(terms))
+    if len(coalitions) > _MAX_LISTED_COALITIONS:
+        coalitions = coalitions[:_MAX_LISTED_COALITIONS]
+        caveats.append(f"There are more coalitions that are withstood; the first {_MAX_LISTED_COALITIONS} are listed.")
+    caveats.append("Nobody is kept from lying about the own value.")
+    assumes = [protocol.adversary()]
+    if function.sums(terms) > 1:
+        assumes.append(
+            f"Every party brings the same data to each of the up to {function.sums(terms)} sums: what is secret is so "
+            "in each sum by itself, and a party that does not follow the protocol can choose, by what it brings to one "
+            "sum, what is asked in the next, and so learn single values of others."
+        )
+    loss = distributed_noise.loss(terms)
+    if loss is not None:
+        honest = distributed_noise.honest_count(terms)
+        assumes += [
+            f"At least {honest} of the parties that stay to the end add their noise and tell it nobody.",
+            "Only coalitions that are named above put together what they saw: in a single value there is little noise.",
+        ]
+        if not function.replaces:
+            assumes.append(f"No {terms.unit} has more than one row in all parties' data together.")
+        caveats += _noise_caveats(terms)
+    return Statement(
+        "party" if function.replaces and terms.unit == "person" else terms.unit,
+        loss,
+        secrecy=Secrecy(terms.parties, coalitions),
+        evidence=Evidence.ARGUED,
+        assumes=tuple(assumes),
+        caveats=tuple(caveats),
+        replaces=function.replaces and loss is not None,
+    )
+
+
+def _noise_caveats(terms: Terms) -> list[str]:
+    least = terms.threshold or len(terms.parties)
+    spare = least - distributed_noise.honest_count(terms)
+    if not spare:
+        return [
+            "The loss is what somebody learns who is no party: a party knows its own noise and can take it away, so "
+            f"that it learns more. Without honest = {least} the loss would hold against every single party too."
+        ]
+    who = (
+        "any one party, who knows its own noise"
+        if spare == 1
+        else f"any {spare} parties together, who know their noise"
+    )
+    return [f"The loss holds also against {who}."]
 
 
 def _bounds(bounds: Any) -> tuple[Number | None, Number | None]:

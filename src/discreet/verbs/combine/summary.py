@@ -33,14 +33,13 @@ def brief(terms: Terms, included: Sequence[str] = ()) -> tuple[str, str]:
     """Who learns what, and how much noise there is; ``included`` are the parties in the result, after a session."""
     statement = session.statement(terms)
     assert statement.secrecy is not None  # noqa: S101  # every session has it
-    said = [f"Who learns what: {_secrecy(statement.secrecy)}"]
-    stay, brought = (
-        len(included),
-        [party for party in terms.parties if not session.brings_nothing(terms, party)],
-    )
+    sentences = [f"Who learns what: {_secrecy(statement.secrecy)}"]
+    stay, brought = (len(included), [party for party in terms.parties if not session.brings_nothing(terms, party)])
     if 0 < stay < len(brought):
-        said.append(f"But some left: to any {stay - 1} of the {stay} in the result it gives the last one's value away.")
-    learns = " ".join((*said, *session.reveals(terms)))
+        sentences.append(
+            f"But some left: to any {stay - 1} of the {stay} in the result it gives the last one's value away."
+        )
+    learns = " ".join((*sentences, *session.reveals(terms)))
     if statement.loss is None:
         return learns, "Noise: none. The result is exact, and may itself tell something about somebody."
     off = expected_error(terms, len(included))
@@ -63,29 +62,30 @@ def expected_error(terms: Terms, staying: int = 0) -> str:
     return f"{'Each number' if several else 'The result'} is off by up to about {shown:,} in 95 of 100 sessions."
 
 
-def describe_leakage(terms: Terms, found: Leakage) -> str:
+def describe_leakage(terms: Terms, leakage: Leakage) -> str:
     """Describe what a coalition learns, in words that fit the function."""
     name = terms.function.split()[0]
     if name == Sum.name:
-        return str(found)
-    said = str(found).replace("the sum itself gives", f"the totals for {name} give")
-    return said.replace("the sum", f"the totals for {name}").replace("'s value", "'s figures")
+        return str(leakage)
+    sentence = str(leakage).replace("the sum itself gives", f"the totals for {name} give")
+    return sentence.replace("the sum", f"the totals for {name}").replace("'s value", "'s figures")
 
 
 def describe_dropout_leakage(terms: Terms, coalition: Sequence[str], gone: Sequence[str] = ()) -> str:
     """Describe what a coalition learns if ``gone`` dropped out, or as many others as may; empty if nobody may."""
-    from discreet.verbs.combine.symbolic.coalition import leakage
-    from discreet.verbs.combine.symbolic.leakage import listed
+    from discreet.verbs.combine.symbolic.leakage import leakage, listed
 
     others = [party for party in terms.parties if party not in coalition]
     spare = len(terms.parties) - (terms.threshold or len(terms.parties))
     left = [party for party in gone if party in others] if gone else others[1:][-spare:] if spare else []
     if not left:
         return ""
-    found = describe_leakage(terms, leakage(terms, terms.parties, coalition, drops=dict.fromkeys(left, _DROPOUT_KIND)))
+    sentence = describe_leakage(
+        terms, leakage(terms, terms.parties, coalition, drops=dict.fromkeys(left, _DROPOUT_KIND))
+    )
     if gone:
-        return f"In the session that was run {listed(left)} left: {found}"
-    return f"At worst, if {listed(left)} left (at least {terms.threshold} must stay): {found}"
+        return f"In the session that was run {listed(left)} left: {sentence}"
+    return f"At worst, if {listed(left)} left (at least {terms.threshold} must stay): {sentence}"
 
 
 def two_party_warning(terms: Terms) -> str:

@@ -1,13 +1,15 @@
-"""The terms of a session: all that parties agree on, except their addresses and keys."""
+"""Terms of a session, all that parties agree on except their addresses and keys; and its result, which all learn."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypedDict
 
 from discreet.core.exact import Number
+from discreet.core.report import Picture, bars
 from discreet.errors import BadInput
 
 MIN_PARTIES, MAX_PARTIES = 2, 1000
@@ -54,7 +56,6 @@ class Terms:
             raise BadInput(f"{self.adder} adds up and is not one of the parties.")
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -76,3 +77,69 @@ def checked_name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise BadInput(f"{name!r} is not a party's name: {NAMES}")
     return name
+
+
+@dataclass(frozen=True)
+class Result:
+    """Result of a session, which all parties learn."""
+
+    value: Any
+    """Plain data that ``core/document.py`` can write."""
+    parties: tuple[str, ...]
+    """Whose data are in it."""
+    revealed: tuple[str, ...] = ()
+    """What every party saw besides, as full sentences."""
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.value))
+
+    @property
+    def caption(self) -> str:
+        """The result as a sentence, or as several lines."""
+        return text if "\n" in (text := str(self)) else f"The result is {text}."
+
+    @property
+    def picture(self) -> Picture | None:
+        """Bar chart of counts; None for other results."""
+        counts = self.value.get("counts") if isinstance(self.value, dict) else None
+        if not counts:
+            return None
+        return bars("Rows", list(counts), list(counts.values()), caption=f"Of {', '.join(self.parties)} together.")
+
+
+def _lines(value: Any, indent: str = "") -> list[str]:
+    """Plain data as lines of text."""
+    if not isinstance(value, dict):
+        return [indent + _shown(value)]
+    lines = []
+    if "columns" in value and "rows" in value and isinstance(value["rows"], list):
+        lines += _table(value["columns"], value["rows"], indent)
+        value = {key: item for key, item in value.items() if key not in ("columns", "rows")}
+    for key, item in value.items():
+        if isinstance(item, dict):
+            lines += [f"{indent}{key}", *_lines(item, indent + "  ")]
+        else:
+            lines.append(f"{indent}{key}: {_shown(item)}")
+    return lines
+
+
+def _table(columns: list[str], rows: list[list[Any]], indent: str) -> list[str]:
+    cells = [columns, *([_shown(item) for item in row] for row in rows)]
+    width = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    return [indent + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, width, strict=True)).rstrip() for row in cells]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, int | Decimal):
+        return f"{value:,}"
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
+    return str(value)

@@ -59,8 +59,8 @@ def describe_body(body: Mapping[str, Any]) -> str:
     """Contents of a message in a few words."""
     parts = []
     for name, part in body.items():
-        found = _part(part)
-        parts.append(found if len(body) == 1 else f"{name}: {found}")
+        words = _part(part)
+        parts.append(words if len(body) == 1 else f"{name}: {words}")
     return "; ".join(parts) or "nothing"
 
 

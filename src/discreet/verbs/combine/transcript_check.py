@@ -91,7 +91,6 @@ class _PartyTranscript:
 
     @property
     def settled(self) -> bool:
-        """Whether it settled."""
         return any(signed.header.kind == SETTLED for signed in self.sent.values())
 
 
@@ -106,26 +105,26 @@ def verify(folders: Iterable[str | Path]) -> TranscriptCheck:
                 raise NotFound(f"{place} has no {name}.", hint="Give the folders that parties kept, such as pay.*/")
     manifest = load(places[0] / MANIFEST)
     problems: list[TranscriptProblem] = []
-    kept: dict[str, _PartyTranscript] = {}
+    transcripts: dict[str, _PartyTranscript] = {}
     for place in places:
         one = _read_party(place, manifest, problems)
         if one is None:
             continue
         problems += _check_kept_evidence(place, one.party, manifest)
-        if one.party in kept:
+        if one.party in transcripts:
             raise BadInput(f"Two of these folders are {one.party}'s.", hint="Give each party's folder once.")
-        kept[one.party] = one
+        transcripts[one.party] = one
     damaged = {problem.party for problem in problems}
-    for one in kept.values():
-        for other in kept.values():
+    for one in transcripts.values():
+        for other in transcripts.values():
             if one is not other:
                 differences = reversed(_compare(manifest, one, other))
-                first = {found.party: found for found in differences if found.party not in damaged}
+                first = {difference.party: difference for difference in differences if difference.party not in damaged}
                 problems += first.values()  # of each party the first difference: the rest often follows from it
-    everything = {(signed.header.of, number) for one in kept.values() for number, signed in one.sent.items()}
-    everything |= {key for one in kept.values() for key in one.got}
-    parties = tuple(party for party in manifest.terms.parties if party in kept)
-    absent = tuple(party for party in manifest.terms.parties if party not in kept)
+    everything = {(signed.header.of, number) for one in transcripts.values() for number, signed in one.sent.items()}
+    everything |= {key for one in transcripts.values() for key in one.got}
+    parties = tuple(party for party in manifest.terms.parties if party in transcripts)
+    absent = tuple(party for party in manifest.terms.parties if party not in transcripts)
     return TranscriptCheck(parties, absent, len(everything), tuple(dict.fromkeys(problems)), manifest.digest.hex())
 
 
@@ -160,15 +159,15 @@ def _read_party(place: Path, manifest: Manifest, problems: list[TranscriptProble
         raise BadInput(f"Whose folder {place} is cannot be told.", hint="Name it as it was: SESSION.NAME")
     if wrong:
         problems.append(TranscriptProblem(mine, wrong))
-    kept = _PartyTranscript(mine, {}, {})
+    transcript = _PartyTranscript(mine, {}, {})
     for line in lines:
         if problem := _check_line(line, mine, manifest):
             problems.append(TranscriptProblem(mine, problem))
         elif line.sent:
-            kept.sent[line.number] = line.signed
+            transcript.sent[line.number] = line.signed
         else:
-            kept.got[line.signed.header.of, line.number] = line.signed
-    return kept
+            transcript.got[line.signed.header.of, line.number] = line.signed
+    return transcript
 
 
 def _check_line(line: TranscriptLine, mine: str, manifest: Manifest) -> str:
@@ -178,51 +177,51 @@ def _check_line(line: TranscriptLine, mine: str, manifest: Manifest) -> str:
         line.signed.check(manifest)
     except BadInput as error:
         return f"kept a {line.kind} that does not hold: {error.message}"
-    said = (header.number, header.kind, header.digest.hex(), header.size)
-    if said != (line.number, line.kind, line.digest, line.size) or (header.of == mine) != line.sent:
+    summary = (header.number, header.kind, header.digest.hex(), header.size)
+    if summary != (line.number, line.kind, line.digest, line.size) or (header.of == mine) != line.sent:
         return f"wrote down of message {line.number} ({line.kind}) something else than was signed."
     return ""
 
 
-def _hellos(name: str, *kept: _PartyTranscript) -> list[Signed]:
+def _hellos(name: str, *transcripts: _PartyTranscript) -> list[Signed]:
     """Hellos of a party, as far as some transcripts have them."""
-    found = [one.sent.get(0) if one.party == name else one.got.get((name, 0)) for one in kept]
-    return [hello for hello in found if hello is not None and hello.header.kind == HELLO]
+    hellos = [one.sent.get(0) if one.party == name else one.got.get((name, 0)) for one in transcripts]
+    return [hello for hello in hellos if hello is not None and hello.header.kind == HELLO]
 
 
 def _compare(manifest: Manifest, one: _PartyTranscript, other: _PartyTranscript) -> list[TranscriptProblem]:
     """Compare what one party says it sent with what the other says it received."""
     twice = {name for name in manifest.terms.parties if len({hello.raw for hello in _hellos(name, one, other)}) > 1}
-    found = [
+    problems = [
         TranscriptProblem(name, f"began the session twice, with other keys: {_BEGAN_TWICE}") for name in sorted(twice)
     ]
     if one.party in twice:
-        return found
+        return problems
     for key, got in other.got.items():
         if key[0] != one.party:
             continue
         sent = one.sent.get(key[1])
         if sent is None:
-            found.append(
+            problems.append(
                 TranscriptProblem(one.party, f"left out message {key[1]} ({got.header.kind}), which {other.party} has.")
             )
         elif sent.raw != got.raw:
-            found.append(
+            problems.append(
                 TranscriptProblem(one.party, f"signed two different messages {key[1]}: {other.party} has the other.")
             )
     everybody = one.settled and other.settled
     for count, sent in one.sent.items():
         header = sent.header
-        told = header.to or tuple(party.name for party in manifest.others(one.party))
+        receivers = header.to or tuple(party.name for party in manifest.others(one.party))
         late = manifest.terms.threshold and header.kind == SETTLED
-        if everybody and other.party in told and not late and (one.party, count) not in other.got:
+        if everybody and other.party in receivers and not late and (one.party, count) not in other.got:
             text = f"left out message {count} ({header.kind}) of {one.party}, with which the session ended."
-            found.append(TranscriptProblem(other.party, text))
+            problems.append(TranscriptProblem(other.party, text))
     for first in one.got.values():
         if first.header.of in twice:
             continue
         second = other.got.get((first.header.of, first.header.number))
         if second is not None and second.raw != first.raw and contradict(manifest, first.header, second.header):
             text = f"signed two different messages {first.header.number}, for {one.party} and for {other.party}."
-            found.append(TranscriptProblem(first.header.of, text))
-    return found
+            problems.append(TranscriptProblem(first.header.of, text))
+    return problems

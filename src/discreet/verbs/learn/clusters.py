@@ -7,7 +7,6 @@ rows fill fewer cells than there are to be clusters, there are as few centres.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,19 +15,27 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.report import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, cells_of, features_of
-from discreet.verbs.learn.learner import FINEST, Tell, on_steps
-from discreet.verbs.learn.serialize import feature_read, feature_written
+from discreet.verbs.learn.frame import (
+    Figures,
+    Frame,
+    NumberFeature,
+    Rows,
+    cells_of,
+    features_of,
+    plain,
+    read_feature,
+)
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, round_to_step
 
 _CELLS = 4
-"""How many cells a column has when the first centres are looked for."""
+"""Cells of a column when the first centres are looked for."""
 _MOST_CELLS = 1 << 16
 _ROUNDS = 10
 
@@ -38,7 +45,7 @@ class Centres:
     """Centres of clusters, as plain data; each has a number from 0 to 1 for every column."""
 
     kind: ClassVar[str] = "clusters"
-    features: tuple[Graded, ...]
+    features: tuple[NumberFeature, ...]
     centres: tuple[tuple[float, ...], ...]
 
     def predict(self, rows: pa.Table) -> pa.Array[Any]:
@@ -48,15 +55,12 @@ class Centres:
         return pa.array(_nearest(np.nan_to_num(figures), np.array(self.centres)), mask=missing)
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
-        features = [feature_written(one) for one in self.features]
-        return {"kind": self.kind, "features": features, "centres": [list(one) for one in self.centres]}
+        return {"kind": self.kind, "features": plain(self.features), "centres": plain(self.centres)}
 
     @classmethod
     def from_dict(cls, data: object) -> Centres:
-        """What ``to_dict`` gave, read back strictly."""
         read = fields(data, "clusters", kind=str, features=list, centres=list)
-        made = tuple(one for one in map(feature_read, read["features"]) if isinstance(one, Graded))
+        made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         centres = tuple(tuple(float(value) for value in one) for one in read["centres"])
         if len(made) < len(read["features"]) or any(len(one) != len(made) for one in centres) or not centres:
             raise BadInput("These are no clusters: columns have bounds, and each centre a number for every column.")
@@ -77,17 +81,15 @@ class Centres:
 
 
 @declare(LEARNERS, "clusters", example="learn clusters count=3 integral=20")
-class Clusters:
+class Clusters(Learner):
     """Learn the centres of ``count`` clusters of the columns with numbers, rounded to ``step``."""
 
     name: ClassVar[str]
     measure: ClassVar[str] = "share of the variance that is between clusters"
+    model = Centres
     count: int = parameter("Number of clusters.", least=2, most=100)
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
     step: float = parameter("Step that figures are rounded to, as a share.", default=0.1, least=FINEST, most=1)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def queries(self) -> int:
@@ -98,48 +100,34 @@ class Clusters:
         """Rows with a missing value are left out."""
         features = features_of(table, self.columns, graded=True)
         made = Frame.of(table, features, [one.name for one in features])
-        if made.people and (full := Mover(self, made).full) < self.count:
+        if made.people and (full := ClusterTrainer(self, made).full) < self.count:
             raise DataError(
                 f"The rows fill {number(full, 'cell')} of the grid, and {self.count} clusters begin in a cell each.",
                 hint=f"Ask for {full} clusters, or learn from other columns." if full > 1 else "Learn from others.",
             )
         return made
 
-    def trainer(self, frame: Frame) -> Mover:
-        """The frame as numbers from 0 to 1."""
-        return Mover(self, frame)
-
-    def parameters(self) -> Mapping[str, Any]:
-        """All but the rows."""
-        return {"count": self.count, "step": self.step} | ({"columns": list(self.columns)} if self.columns else {})
+    def trainer(self, frame: Frame) -> ClusterTrainer:
+        return ClusterTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        """How centres are found."""
         return (
             "Numbers are put from 0 to 1 between the declared bounds; the first centres are full cells of a grid.",
             f"{_ROUNDS} rounds of Lloyd's algorithm; centres are rounded to {self.step:g}, and sorted.",
         )
 
 
-@dataclass(frozen=True)
-class Mover:
+class ClusterTrainer(Trainer):
     """A frame as points."""
-
-    learner: Clusters
-    frame: Frame
 
     @property
     def full(self) -> int:
-        """How many cells have a row."""
+        """Number of cells with a row."""
         return len(np.unique(self._cell))
 
     @cached_property
-    def _graded(self) -> tuple[Graded, ...]:
-        return tuple(one for one in self.frame.features if isinstance(one, Graded))
-
-    @cached_property
     def _points(self) -> Figures:
-        columns = [one.scaled(self.frame.figures[:, place]) for place, one in enumerate(self._graded)]
+        columns = [one.scaled(self.frame.figures[:, place]) for place, one in enumerate(self.graded)]
         return np.stack(columns, axis=1)
 
     @cached_property
@@ -171,9 +159,9 @@ class Mover:
             many = sums[:, :1]
             centres = np.where(many >= 1, np.clip(sums[:, 1:] / np.maximum(many, 1.0), 0, 1), centres)
         rounded = sorted(
-            tuple(min(on_steps(float(one), self.learner.step), 1.0) for one in centre) for centre in centres
+            tuple(min(round_to_step(float(one), self.learner.step), 1.0) for one in centre) for centre in centres
         )
-        return Centres(self._graded, tuple(rounded))
+        return Centres(self.graded, tuple(rounded))
 
     def score(self, model: Centres, rows: Rows) -> float:
         """One less the squared distances to the nearest centres over those to the mean."""

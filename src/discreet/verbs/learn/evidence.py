@@ -1,4 +1,4 @@
-"""What the holder keeps of a model that recurs: the sets of people that give it. And the check that they do.
+"""The holder's evidence of integral privacy: the sets of people that give a model, and the check that they do.
 
 The check trusts nothing of the search: it learns from every set again, compares the sets with each other, and looks for
 somebody who is in all of them. The sets are kept as they are, so that no generator of random numbers has to be run
@@ -20,9 +20,8 @@ from discreet.core.holder_copy import read_holder_copy
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.integral import SEARCHED, learner_of
-from discreet.verbs.learn.learner import exactly
-from discreet.verbs.publish.recode import at_hand
+from discreet.verbs.learn.learner import SEARCHED, exact_sums, learner_of
+from discreet.verbs.publish.recoding import on_recoding_engine
 
 CLAIM = "integral privacy"
 NOTE = "generators"
@@ -40,26 +39,21 @@ class Generators:
     """The digest of the rows."""
     people: int
     least: int
-    """How many sets were asked for."""
+    """Number of sets asked for."""
     sets: NDArray[np.uint8]
     """A row a set, a bit a person: who is in which."""
 
     def __str__(self) -> str:
-        return self.told
-
-    __repr__ = __str__
-
-    @property
-    def told(self) -> str:
-        """How many there are, as a sentence."""
         return (
             f"{len(self.sets):,} different sets of people were found that give this model; everybody is left out by "
             f"{self.left_out:,} of them at least."
         )
 
+    __repr__ = __str__
+
     @property
     def left_out(self) -> int:
-        """Everybody is left out by so many of the sets at least; 0 if somebody is in all of them."""
+        """Fewest sets that leave a person out; 0 if somebody is in all of them."""
         inside = np.zeros(self.people, np.int64)
         for place in range(len(self.sets)):
             inside += self.who(place)
@@ -80,22 +74,14 @@ class Generators:
 
     @classmethod
     def load(cls, place: str | Path) -> Generators:
-        """What was kept in a file."""
+        """The sets in a holder's copy."""
         copy = read_holder_copy(place)
         note = copy.notes.get(NOTE)
         if note is None:
             raise DataError(f"{place} holds no sets of people that give a model.")
         packed: list[Any] = copy.rows.column("people").to_pylist()
-        read = fields(
-            loads(note),
-            "the note",
-            learner=str,
-            parameters=dict,
-            model=dict,
-            frame=str,
-            people=int,
-            least=int,
-        )
+        kinds = {"learner": str, "parameters": dict, "model": dict, "frame": str, "people": int, "least": int}
+        read = fields(loads(note), "the note", **kinds)
         if any(one is None or len(one) != (read["people"] + 7) // 8 for one in packed):
             raise DataError(f"{place} holds sets of other people than it says.")
         return cls(**read, sets=np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1))
@@ -103,14 +89,14 @@ class Generators:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a check of the sets found. For the holder alone."""
+    """Result of checking the sets. For the holder alone."""
 
     generators: int
     """Different sets that give the model."""
     others: int
     """Sets that give another one, or come twice."""
     in_all: int
-    """How many people are in all sets that give the model."""
+    """Number of people in all sets that give the model."""
     least: int
     same_model: bool
     """Whether the release, if one was given, holds that very model."""
@@ -141,7 +127,7 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     """Learn from every set of people that was kept again, and see whether the claim of the release is true."""
     kept = evidence if isinstance(evidence, Generators) else Generators.load(evidence)
     learner = learner_of(kept.learner, kept.parameters)
-    frame = learner.frame(at_hand(table))
+    frame = learner.frame(on_recoding_engine(table))
     if frame.digest != kept.frame or frame.people != kept.people:
         raise BadInput(f"The sets are not of {table.card.name} as it is now.", hint="Give the table as it was.")
     trainer = learner.trainer(frame)
@@ -149,8 +135,8 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     in_all = np.ones(kept.people, np.bool_)
     for place in range(len(kept.sets)):
         who = kept.who(place)
-        rows = np.flatnonzero(who[frame.person])
-        if trainer.train(rows, exactly).to_dict() == kept.model:
+        rows = frame.rows_of(who)
+        if trainer.train(rows, exact_sums).to_dict() == kept.model:
             different.add(frame.contents(rows))
             in_all &= who
     return Verified(

@@ -1,4 +1,4 @@
-"""A table as models are learnt from it: figures in declared bounds, whose row is whose, in an order of its own.
+"""A table as a matrix of features to learn from: figures in declared bounds, and whose row is whose.
 
 Grids and categories come from the card and never from the rows, or the model would tell of the rows through them.
 """
@@ -6,8 +6,9 @@ Grids and categories come from the card and never from the rows, or the model wo
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, TypeAlias, cast
@@ -19,13 +20,14 @@ from numpy.typing import NDArray
 
 from discreet.core import sql
 from discreet.core.card import Column
+from discreet.core.document import fields
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind, Scalar
+from discreet.core.kind import LISTABLE, NUMBERS, Kind, Scalar
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared, NotFound
+from discreet.verbs.publish.mask.masker import require_names
 from discreet.verbs.publish.mask.values import Cells, numbers
-from discreet.verbs.publish.masking import NUMERIC
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.recoding import published_columns
 
 Figures: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.int64]
@@ -34,22 +36,22 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True)
-class Listed:
+class CategoryFeature:
     """A column with declared values: its figure is the place of a value among them."""
 
     name: str
     values: tuple[Scalar, ...]
 
     def figures(self, cells: Cells) -> Figures:
-        """What is no declared value is missing."""
+        """Positions of the declared values; other values are missing."""
         places = {value: float(place) for place, value in enumerate(self.values)}
-        values, at = _coded(cells)
+        values, at = _encode(cells)
         found = np.array([*(places.get(value, np.nan) for value in values.to_pylist()), np.nan])
         return np.asarray(found[at], np.float64)
 
 
 @dataclass(frozen=True)
-class Graded:
+class NumberFeature:
     """A column with declared bounds: its figure is the number, or the days since 1970, moved into the bounds."""
 
     name: str
@@ -58,7 +60,7 @@ class Graded:
     high: float
 
     def figures(self, cells: Cells) -> Figures:
-        """What is no finite number is missing."""
+        """Numbers, moved into the bounds; what is not finite is missing."""
         held = numbers(cells)
         found = np.full(len(held.there), np.nan)
         found[held.there] = np.clip(held.values, self.low, self.high)
@@ -70,15 +72,15 @@ class Graded:
 
     def unscaled(self, share: float) -> float:
         """The figure of a share of the way from bound to bound, as short as it can be written."""
-        return _short(self.low + share * (self.high - self.low))
+        return _drop_digits(self.low + share * (self.high - self.low))
 
     def edges(self, grid: int) -> Figures:
         """The borders between ``grid`` intervals of equal width; between whole numbers they are whole."""
         found = self.low + (self.high - self.low) * np.arange(1, grid) / grid
-        if self.kind in (Kind.INTEGER, Kind.DATE):
+        if self.kind in LISTABLE:
             whole = np.unique(np.ceil(found))
             return np.asarray(whole[(whole > self.low) & (whole <= self.high)], np.float64)
-        return np.array([_short(one) for one in found])
+        return np.array([_drop_digits(one) for one in found])
 
     def shown(self, figure: float) -> int | float | dt.date:
         """A figure as a value of the column."""
@@ -87,7 +89,7 @@ class Graded:
         return int(figure) if self.kind is Kind.INTEGER and figure == int(figure) else float(figure)
 
 
-Feature: TypeAlias = Listed | Graded
+Feature: TypeAlias = CategoryFeature | NumberFeature
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Frame:
     figures: Figures
     """Rows × features; NaN where a value is missing."""
     person: Rows
-    """For each row the number of whom it is about."""
+    """Number of the person of each row."""
     people: int
     apart: bool = False
     """Whether each column is learnt from for itself, and not whole rows."""
@@ -112,7 +114,7 @@ class Frame:
         names = dict.fromkeys([*(one.name for one in features), *([] if unit is None else [unit])])
         rows = table.engine.fetch(table.query(*map(sql.column, names)))
         figures = np.stack([one.figures(rows.column(one.name)) for one in features], axis=1)
-        there = np.logical_not(_unknown(figures))
+        there = np.logical_not(_all_missing(figures))
         for place, one in enumerate(features):
             if one.name in required:
                 there &= ~np.isnan(figures[:, place])
@@ -121,7 +123,7 @@ class Frame:
             order = np.lexsort(keys)
             figures = figures[order[there[order]]]
             return cls(tuple(features), figures, np.arange(len(figures)), len(figures), apart)
-        whose = _numbered(rows.column(unit))
+        whose = _rank_cells(rows.column(unit))
         order = np.lexsort([*keys, whose])
         order = order[there[order]]
         known, person = np.unique(whose[order], return_inverse=True)
@@ -129,7 +131,7 @@ class Frame:
 
     @property
     def digest(self) -> str:
-        """What tells these rows from any others."""
+        """Digest of the rows."""
         made = sha256(repr(self.features).encode())
         made.update(np.ascontiguousarray(self.figures).tobytes())
         made.update(self.person.tobytes())
@@ -140,7 +142,7 @@ class Frame:
         return np.flatnonzero(chosen[self.person])
 
     def contents(self, rows: Rows) -> tuple[bytes, ...]:
-        """What is learnt from with these rows: how often each different row is among them, as a digest.
+        """Digest of the multiset of these rows.
 
         With columns ``apart`` there is one for each column, of the values that are known.
         """
@@ -151,29 +153,26 @@ class Frame:
 
     @cached_property
     def _codes(self) -> tuple[Rows, ...]:
-        """Of whole rows, or of each column, equal ones have an equal number; 0 if nothing is known."""
+        """Codes of whole rows, or of each column: equal ones have an equal code; 0 if all is missing."""
         parts = np.split(self.figures, self.figures.shape[1], axis=1) if self.apart else [self.figures]
-        return tuple(_ranked(part) for part in parts)
+        return tuple(_rank_rows(part) for part in parts)
 
 
 def features_of(table: Table, columns: Sequence[str], *, but: str | None = None, graded: bool = False) -> list[Feature]:
     """The columns to learn from: those named, or all that are released, but the target; ``graded``: numbers alone."""
     card = table.card
     released = {column.name: column for column in published_columns(card)}
-    if isinstance(columns, str):
-        raise BadInput(f"Columns are a list of names, not the text {columns!r}.", hint=f"Write [{columns!r}].")
+    require_names(columns)
     for name in columns:
         if card[name].name not in released:
             raise BadInput(f"{name!r} is not released, so nothing is learnt from it.", hint="Leave it out.")
     if but is not None and but in columns:
         raise BadInput(f"{but!r} is what is to be learnt, and cannot be learnt from.", hint="Leave it out.")
-    if len(set(columns)) < len(columns):
-        raise BadInput(f"A column is named twice: {', '.join(columns)}.")
     chosen = [released[name] for name in columns] if columns else [c for c in released.values() if c.name != but]
     if graded and not columns:
-        chosen = [column for column in chosen if column.kind in NUMERIC and column.bounds is not None]
+        chosen = [column for column in chosen if column.kind in NUMBERS and column.bounds is not None]
     found = [feature_of(column) for column in chosen]
-    if graded and (other := next((one for one in found if isinstance(one, Listed)), None)):
+    if graded and (other := next((one for one in found if isinstance(one, CategoryFeature)), None)):
         raise BadInput(f"{other.name!r} has no numbers to compute with.", hint="Leave it out.")
     if not found:
         raise BadInput(f"{card.name} has no column to learn from.", hint="Declare bounds or categories on its card.")
@@ -185,11 +184,11 @@ def feature_of(column: Column) -> Feature:
     if column.kind is Kind.TIMESTAMP:
         raise BadInput(f"{column.name!r} holds times, which are not learnt from.", hint="Name the other columns: on …")
     if column.categories is not None:
-        return Listed(column.name, column.categories)
+        return CategoryFeature(column.name, column.categories)
     if isinstance(column.hierarchy, Taxonomy) and column.kind is Kind.TEXT:
-        return Listed(column.name, column.hierarchy.leaves)
+        return CategoryFeature(column.name, column.hierarchy.leaves)
     if column.kind is Kind.BOOLEAN:
-        return Listed(column.name, (False, True))
+        return CategoryFeature(column.name, (False, True))
     if column.bounds is None:
         what = "categories" if column.kind is Kind.TEXT else "bounds"
         raise NotDeclared(
@@ -197,7 +196,7 @@ def feature_of(column: Column) -> Feature:
             hint=f"Declare {what}, or leave the column out: name the others (columns=[…], or on COLUMNS).",
         )
     low, high = (figure_of(end) for end in column.bounds)
-    return Graded(column.name, column.kind, low, high)
+    return NumberFeature(column.name, column.kind, low, high)
 
 
 def target_of(table: Table, target: str) -> Feature:
@@ -220,9 +219,9 @@ def figure_of(value: Scalar) -> float:
     return float((value - _EPOCH).days if isinstance(value, dt.date) else cast("float", value))
 
 
-def _numbered(cells: Cells) -> Rows:
+def _rank_cells(cells: Cells) -> Rows:
     """The rank of each cell among all that are different; missing ones are one more."""
-    values, at = _coded(cells)
+    values, at = _encode(cells)
     order = pc.sort_indices(values).to_numpy()
     ranks = np.empty(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))
@@ -230,7 +229,7 @@ def _numbered(cells: Cells) -> Rows:
     return ranks[at]
 
 
-def _ranked(figures: Figures) -> Rows:
+def _rank_rows(figures: Figures) -> Rows:
     """Equal rows have an equal number, from 1 up; 0 where all of a row is missing."""
     order = np.lexsort(figures.T)
     sorted_ = figures[order]
@@ -238,22 +237,47 @@ def _ranked(figures: Figures) -> Rows:
     other[1:] = ~((sorted_[1:] == sorted_[:-1]) | (np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1]))).all(axis=1)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(other)
-    ranks[_unknown(figures)] = 0
+    ranks[_all_missing(figures)] = 0
     return ranks
 
 
-def _unknown(figures: Figures) -> NDArray[np.bool_]:
+def _all_missing(figures: Figures) -> NDArray[np.bool_]:
     """For each row whether all of it is missing."""
     return np.asarray(np.isnan(figures).all(axis=1), np.bool_)
 
 
-def _coded(cells: Cells) -> tuple[Any, Rows]:
+def _encode(cells: Cells) -> tuple[Any, Rows]:
     """The different values, and for each cell which of them it holds; missing ones hold one behind the last."""
     coded: Any = pa.chunked_array(cells).combine_chunks().dictionary_encode()
     at: Any = pc.fill_null(coded.indices, len(coded.dictionary))
     return coded.dictionary, np.asarray(at.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _short(figure: float) -> float:
+def _drop_digits(figure: float) -> float:
     """Without the last digits, which are those of the computation."""
     return float(f"{figure:.{_DIGITS}g}")
+
+
+def plain(value: Any) -> Any:
+    """Fields of a model as plain data: features with their values or bounds, tuples as lists."""
+    if isinstance(value, CategoryFeature):
+        return {"name": value.name, "values": list(value.values)}
+    if isinstance(value, NumberFeature):
+        return {"name": value.name, "kind": value.kind.value, "low": value.low, "high": value.high}
+    return [plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def read_feature(data: object) -> Feature:
+    """A feature that ``plain`` wrote, read back strictly."""
+    if isinstance(data, Mapping) and "values" in data:
+        read = fields(data, "a feature", name=str, values=list)
+        if not all(isinstance(one, bool | int | float | Decimal | str | dt.date) for one in read["values"]):
+            raise BadInput("a feature: values are not what they should be.")
+        return CategoryFeature(read["name"], tuple(read["values"]))
+    read = fields(data, "a feature", name=str, kind=str, low=float, high=float)
+    if not read["low"] < read["high"]:
+        raise BadInput("a feature: the lower bound is not below the upper one.")
+    try:
+        return NumberFeature(read["name"], Kind(read["kind"]), read["low"], read["high"])
+    except ValueError:
+        raise BadInput(f"{read['kind']!r} is no kind of column.") from None

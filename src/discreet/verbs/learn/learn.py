@@ -1,4 +1,4 @@
-"""Learn: give away a model that many different sets of people would also have given (integral privacy).
+"""The verb learn: release a model that many different sets of people would also have given (integral privacy).
 
 What is promised, and what is not (Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Whoever sees the model
 cannot tell which set of people it was learnt from: at least k different ones give it, and nobody is in all of them, so
@@ -19,7 +19,7 @@ from discreet.core.card import Card
 from discreet.core.exact import exact
 from discreet.core.families import LEARNERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import hold_back, require_rows_of_people, said_of_withheld
+from discreet.core.identifiers import said_of_withheld
 from discreet.core.markup import Markup, tag
 from discreet.core.release import Release
 from discreet.core.report import listing, section, styled
@@ -29,12 +29,9 @@ from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
-from discreet.verbs.learn.frame import Frame
-from discreet.verbs.learn.integral import Learn
-from discreet.verbs.learn.learner import Model, Noisily, Trainer, exactly
-from discreet.verbs.learn.models import read_model
+from discreet.verbs.learn.learner import Learn, Learner, Model, NoisySums, Trainer, exact_sums
 from discreet.verbs.learn.search import Found, search
-from discreet.verbs.publish.recode import at_hand, published_columns
+from discreet.verbs.publish.recoding import prepare, require_table
 
 
 def learn(
@@ -51,29 +48,19 @@ def learn(
     The payload is the model as plain data (``dc.read_model`` gives one that predicts). The holder's copy (``holder``, a
     new file) has the sets of people that give it, and how the model compares with others.
     """
-    if not isinstance(table, Table):
-        raise BadInput(
-            f"learn takes a table with its card, not a {type(table).__name__}.",
-            hint="Open it first: dc.read(source, card).",
-        )
-    chosen = LEARNERS.parse(_spelled(method), table.card) if isinstance(method, str) else method
+    require_table(table, "learn")
+    chosen = LEARNERS.parse(method, table.card) if isinstance(method, str) else method
     if not isinstance(chosen, Learn):
         raise BadInput(
             f"{type(chosen).__name__} learns no model.",
             hint='Such as dc.Learn(dc.DecisionTree("income"), integral=20).',
         )
     require_places(to, holder=holder)
-    require_rows_of_people(table)
-    table = at_hand(hold_back(table, set(), quasi=False))
-    published_columns(table.card)
+    table = prepare(table, set(), quasi=False)
     learnt = release(_Learning(chosen, seed), table, to=to, holder=holder, progress=progress)
     if chosen.journal is not None:
         Path(chosen.journal).unlink(missing_ok=True)
     return learnt
-
-
-def _spelled(method: str) -> str:
-    return method if method.split(" ", maxsplit=1)[0] == "learn" else f"learn {method}"
 
 
 @dataclass(frozen=True)
@@ -92,8 +79,27 @@ class _Learning(Method[Any]):
         return self.learn.parameters()
 
     def promise(self, card: Card) -> Statement:
-        """That many sets of people give the model."""
-        return _statement(card, self.learn)
+        """The claim that many sets of people give the model."""
+        k = self.learn.integral
+        claim = Claim(
+            CLAIM,
+            f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody "
+            "is in all of them",
+            {"generators": k},
+        )
+        assumes = (
+            "An intruder knows of nobody that they are among those learnt from.",
+            "The grid and the steps that the model is rounded to follow from what the card declares.",
+            card.whose,
+        )
+        caveats = (
+            "This is not differential privacy: it says that other sets of people give the same model, and not how "
+            "likely each of them is.",
+            f"Which model is released hangs on the rows of all people: it is {_CHOSEN[self.learn.choose].rstrip(',')}.",
+            "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
+            "known, the target may be guessed as well as it tells it.",
+        )
+        return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """The model, and for the holder the sets of people and a comparison with other models."""
@@ -102,8 +108,19 @@ class _Learning(Method[Any]):
         frame = learn.learner.frame(table)
         found = search(learn, frame, self.seed, lambda share, what: bench.progress(0.8 * share, what))
         bench.progress(0.8, "comparing")
-        evidence = _evidence(learn, frame, found)
-        comparison = _compared(learn, learn.learner.trainer(frame), found, table.card)
+        evidence = Generators(
+            learn.learner.name,
+            dict(learn.learner.parameters()),
+            found.model.to_dict(),
+            frame.digest,
+            frame.people,
+            learn.integral,
+            np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
+        )
+        comparison = _compare_models(learn, learn.learner.trainer(frame), found, table.card)
+        used = {one.name for one in frame.features}
+        columns = tuple(column for column in table.card.columns if column.name in used)
+        grid = replace(table.card, columns=columns, unit=None, rows_per_unit=None, groups_per_unit=None)
         tried = f"{learn.tries:,} samples of the people at most, and a model of each"
         return Made(
             evidence.model,
@@ -113,12 +130,12 @@ class _Learning(Method[Any]):
             pictures=(found.model.picture(),),
             layout=tag("pre", str(read_model(evidence.model))),
             seed=found.journal.seed,
-            from_data=_from_data(table.card, frame),
+            from_data=grid.from_data,
             holder=HolderCopy(
                 "generators",
                 evidence.rows(),
-                {NOTE: evidence.note(), "found": evidence.told, "compared": str(comparison)},
-                draw=lambda: _drawn(evidence, comparison),
+                {NOTE: evidence.note(), "found": str(evidence), "compared": str(comparison)},
+                draw=lambda: _comparison_page(evidence, comparison),
                 details=(evidence, comparison),
             ),
             title=f"{table.card.name}, {learn.learner.name}",
@@ -140,16 +157,16 @@ class _Learning(Method[Any]):
 
 @dataclass(frozen=True)
 class Compared:
-    """How well models do on people who were set aside. For the holder alone."""
+    """Scores of models on people who were set aside. For the holder alone."""
 
     measure: str
     people: int
-    """How many were set aside."""
+    """Number of people set aside."""
     scores: tuple[tuple[str, float], ...]
 
     @property
     def heading(self) -> str:
-        """On whom."""
+        """Heading of the comparison."""
         return f"On {self.people:,} people who were set aside"
 
     def __str__(self) -> str:
@@ -157,10 +174,10 @@ class Compared:
         return f"{self.heading}, {self.measure}:\n{said}"
 
 
-def _drawn(evidence: Generators, comparison: Compared) -> Markup:
+def _comparison_page(evidence: Generators, comparison: Compared) -> Markup:
     """The comparison as HTML. It must never leave."""
     rows = [(name, f"{score:.4f}") for name, score in comparison.scores]
-    told = tag("p", evidence.told), tag("p", f"{comparison.heading}:")
+    told = tag("p", str(evidence)), tag("p", f"{comparison.heading}:")
     return styled(
         [section("For the holder alone", told, listing(["model", comparison.measure], ["text", "number"], rows))]
     )
@@ -173,57 +190,29 @@ _CHOSEN = {
 }
 
 
-def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
-    return Generators(
-        learn.learner.name,
-        dict(learn.learner.parameters()),
-        found.model.to_dict(),
-        frame.digest,
-        frame.people,
-        learn.integral,
-        np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
-    )
-
-
-def _statement(card: Card, learn: Learn) -> Statement:
-    k = learn.integral
-    claim = Claim(
-        CLAIM,
-        f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody is "
-        "in all of them",
-        {"generators": k},
-    )
-    assumes = (
-        "An intruder knows of nobody that they are among those learnt from.",
-        "The grid and the steps that the model is rounded to follow from what the card declares.",
-        card.whose,
-    )
-    caveats = (
-        "This is not differential privacy: it says that other sets of people give the same model, and not how likely "
-        "each of them is.",
-        f"Which model is released hangs on the rows of all people: it is {_CHOSEN[learn.choose].rstrip(',')}.",
-        "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
-        "known, the target may be guessed as well as it tells it.",
-    )
-    return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
-
-
-def _from_data(card: Card, frame: Frame) -> tuple[str, ...]:
-    """What of the grid was read off the data."""
-    used = {one.name for one in frame.features}
-    columns = [column for column in card.columns if column.name in used]
-    return replace(card, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None).from_data
-
-
-def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:
-    """The model beside that of all people at once, and one with noise."""
+def _compare_models(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:
+    """The model compared with one learnt from all people, and one with noise."""
     frame, inside = trainer.frame, found.pool.everybody
     rows, aside = frame.rows_of(inside), frame.rows_of(~inside)
-    models: dict[str, Model] = {f"integral, k = {learn.integral}": found.model, "plain": trainer.train(rows, exactly)}
+    models: dict[str, Model] = {
+        f"integral, k = {learn.integral}": found.model,
+        "plain": trainer.train(rows, exact_sums),
+    }
     per_person = 1 if card.unit is None else card.rows_per_unit
     if per_person is not None and np.bincount(frame.person).max() <= per_person:  # or the noise is not enough
         epsilon: Fraction = exact(learn.epsilon, "epsilon")
-        noise = Noisily(epsilon, learn.learner.queries, per_person)
+        noise = NoisySums(epsilon, learn.learner.queries, per_person)
         models[f"differentially private, ε = {float(epsilon):g}"] = trainer.train(rows, noise)
     scores = tuple((name, trainer.score(model, aside)) for name, model in models.items())
     return Compared(learn.learner.measure, int((~inside).sum()), scores)
+
+
+def read_model(payload: object) -> Model:
+    """The model that is the payload of a release: it can predict, be printed and be drawn."""
+    kind = payload.get("kind") if isinstance(payload, Mapping) else None
+    if kind not in LEARNERS.names():
+        raise BadInput(
+            "This is no model that discreet released.", hint="Give the payload of a release: release.payload."
+        )
+    learner: type[Learner] = LEARNERS.entry(str(kind)).kind
+    return learner.model.from_dict(payload)

@@ -1,4 +1,4 @@
-"""Look for models that recur: draw samples of the people, learn from each, and put equal models together.
+"""Search for models that recur: draw samples of the people, learn from each, and put equal models together.
 
 Why it proves what it says. All that is claimed is that some sets exist: k different ones that give the same model, with
 nobody in all of them. A search that finds such sets has shown it. Sets that were not drawn can only add to the number,
@@ -6,11 +6,16 @@ and only take away from what all have in common; so what was found is a lower bo
 
 Sets are different only if what is learnt from them is: sets of other people with the very same rows count once. Where
 each column is learnt from for itself, every one of them must have been different often enough.
+
+The journal says which sample gave which model, so that a search that was stopped goes on. A sample is a number and the
+seed that all of them have in common. Whoever has the journal and the table can draw all of them again: it is for the
+holder alone. It is there until a model is released.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -18,23 +23,22 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._version import __version__
-from discreet.core.document import dumps
-from discreet.errors import BadInput, NoPromise
+from discreet.core.document import dumps, open_private
+from discreet.errors import BadInput, DataError, NoPromise
 from discreet.noise.masking import Draws
+from discreet.releases.method import Progress
 from discreet.verbs.learn.frame import Frame, Rows
-from discreet.verbs.learn.integral import Learn
-from discreet.verbs.learn.journal import Journal
-from discreet.verbs.learn.learner import Learner, Model, Trainer, digest_of, exactly
-from discreet.verbs.publish.recoding import Progress
+from discreet.verbs.learn.learner import Learn, Learner, Model, Trainer, digest_of, exact_sums
 
 _BATCH = 20
-"""So many samples are learnt from at a time."""
+"""Samples learnt from at a time."""
 _TEST = 1
 _SAMPLE = 0
 
@@ -50,13 +54,13 @@ class Pool:
 
     @classmethod
     def of(cls, learn: Learn, people: int, root: int) -> Pool:
-        """By lot: a share of the people is set aside."""
+        """Draw the people who are set aside."""
         order = Draws(root).at(_TEST).permutation(people)
-        inside = np.sort(order[_aside(learn, people) :])
+        inside = np.sort(order[_number_set_aside(learn, people) :])
         return cls(root, people, inside, learn.sizes(len(inside)))
 
     def sample(self, draw: int) -> NDArray[np.bool_]:
-        """Who is in the sample of that number."""
+        """Members of the sample with this number."""
         order = Draws(self.root).at(_SAMPLE, draw).permutation(len(self.inside))
         return self._chosen(self.inside[order[: self.sizes[draw % len(self.sizes)]]])
 
@@ -77,13 +81,13 @@ class Group:
 
     draws: list[int] = field(default_factory=list)
     in_all: NDArray[np.uint8] | None = None
-    """Who is in every one of them, a bit a person."""
+    """People in every one of them, a bit a person."""
     contents: tuple[set[bytes], ...] = ()
-    """What is different in them: see ``Frame.contents``."""
+    """Digests of their rows: see ``Frame.contents``."""
 
     @property
     def many(self) -> int:
-        """How many of them are different, in the column that differs least."""
+        """Number of different samples, in the column that differs least."""
         return min(map(len, self.contents), default=0)
 
     def add(self, draw: int, packed: NDArray[np.uint8], contents: tuple[bytes, ...]) -> None:
@@ -111,14 +115,14 @@ class Found:
 
 def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> Found:
     """The model to release; an error if none recurs."""
-    learn.sizes(max(0, frame.people - _aside(learn, frame.people)))
+    learn.sizes(max(0, frame.people - _number_set_aside(learn, frame.people)))
     journal = Journal.open(learn.journal, _about(learn, frame), seed)
     pool = Pool.of(learn, frame.people, journal.root)
     groups: dict[str, Group] = {}
     seen: set[tuple[bytes, ...]] = set()
     tried = 0
     most = 0
-    with _learnt(learn, frame, pool, journal) as digests:
+    with _learn_samples(learn, frame, pool, journal) as digests:
         for draw, digest in digests:
             tried += 1
             who = pool.sample(draw)
@@ -144,14 +148,14 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     return Found(model, draws, pool, journal)
 
 
-def _aside(learn: Learn, people: int) -> int:
-    """How many are set aside."""
+def _number_set_aside(learn: Learn, people: int) -> int:
+    """Number of people set aside."""
     return max(1, round(learn.test * people))
 
 
 def model_of(trainer: Trainer, who: NDArray[np.bool_]) -> Model:
-    """What is learnt from these people."""
-    return trainer.train(trainer.frame.rows_of(who), exactly)
+    """The model learnt from these people."""
+    return trainer.train(trainer.frame.rows_of(who), exact_sums)
 
 
 def _chosen(
@@ -170,7 +174,7 @@ def _chosen(
 
 
 @contextmanager
-def _learnt(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterator[Iterator[tuple[int, str]]]:
+def _learn_samples(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterator[Iterator[tuple[int, str]]]:
     """The digest of each sample's model, in the order of the samples: those that are known, and then others."""
     left = [draw for draw in range(learn.tries) if draw not in journal.known]
     batches = [left[at : at + _BATCH] for at in range(0, len(left), _BATCH)]
@@ -226,6 +230,61 @@ def _digests(trainer: Trainer, pool: Pool, draws: Sequence[int]) -> list[str]:
 
 
 def _about(learn: Learn, frame: Frame) -> str:
-    """What tells this search from any other: the rows, and all that a sample's model hangs on."""
+    """Digest of a search: of the rows, and all that a sample's model depends on."""
     said = [__version__, np.__version__, frame.digest, learn.learner.name, dict(learn.learner.parameters())]
     return sha256(dumps([*said, list(learn.shares), learn.test]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Samples drawn so far, and the digests of their models."""
+
+    root: int
+    """The seed of all samples."""
+    known: Mapping[int, str]
+    """For the number of a sample the digest of its model."""
+    place: Path | None
+    seed: int | None
+    """The root, if it was given and not drawn: then all samples can be drawn again by whoever knows it."""
+
+    @classmethod
+    def open(cls, place: str | Path | None, about: str, seed: int | None) -> Journal:
+        """The journal at ``place``, or a new one; ``about`` tells this search from any other."""
+        if place is None or not Path(place).exists():
+            root = Draws.of(seed).root
+            if place is not None:
+                with open_private(Path(place)) as file:
+                    file.write(_line({"about": about, "seed": str(root), "given": seed is not None}))
+            return cls(root, {}, None if place is None else Path(place), seed)
+        file_ = Path(place)
+        whole = file_.read_bytes()
+        lines = whole[: whole.rfind(b"\n") + 1].splitlines()  # a last line may have been cut off
+        try:
+            head, *others = [json.loads(line) for line in lines]
+            root, known = int(head["seed"]), {int(one["draw"]): str(one["model"]) for one in others}
+            same, given = head["about"] == about, head["given"] is True or seed is not None
+        except (ValueError, TypeError, KeyError):
+            raise DataError(f"{place} is not the journal of a search.", hint="Name another file.") from None
+        if not same or seed not in (None, root):
+            raise BadInput(
+                f"{place} is the journal of another search: of other rows, or with other parameters.",
+                hint="Name another file, or take it away to begin anew.",
+            )
+        with file_.open("r+b") as file:
+            file.truncate(whole.rfind(b"\n") + 1)
+        return cls(root, known, file_, root if given else None)
+
+    def add(self, draws: Sequence[int], models: Sequence[str]) -> None:
+        """Write down what samples gave."""
+        if self.place is not None:
+            with self.place.open("ab") as file:
+                file.writelines(_line({"draw": one, "model": model}) for one, model in zip(draws, models, strict=True))
+
+    def done(self) -> None:
+        """Take the journal away: the search is over."""
+        if self.place is not None:
+            self.place.unlink(missing_ok=True)
+
+
+def _line(said: Mapping[str, object]) -> bytes:
+    return json.dumps(said).encode() + b"\n"

@@ -5,27 +5,25 @@ A median is the middle of the interval that holds it, of a thousand equal ones f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
 from discreet.core.report import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, features_of
-from discreet.verbs.learn.learner import FINEST, Tell, exactly, on_steps
-from discreet.verbs.learn.serialize import feature_read, feature_written
+from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows, features_of, plain, read_feature
+from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, exact_sums, round_to_step
 
 Of = Literal["mean", "median", "deviation"]
 _BINS = 1000
-"""A median is looked for among so many intervals."""
+"""Intervals among which a median is looked for."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Summary:
 
     kind: ClassVar[str] = "statistics"
     of: str
-    features: tuple[Graded, ...]
+    features: tuple[NumberFeature, ...]
     shares: tuple[float, ...]
 
     @property
@@ -47,15 +45,12 @@ class Summary:
         return pa.array([next(iter(self.figures.values()))] * rows.num_rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
-        features = [feature_written(one) for one in self.features]
-        return {"kind": self.kind, "of": self.of, "features": features, "shares": list(self.shares)}
+        return {"kind": self.kind, "of": self.of, "features": plain(self.features), "shares": plain(self.shares)}
 
     @classmethod
     def from_dict(cls, data: object) -> Summary:
-        """What ``to_dict`` gave, read back strictly."""
         read = fields(data, "statistics", kind=str, of=str, features=list, shares=list)
-        made = tuple(one for one in map(feature_read, read["features"]) if isinstance(one, Graded))
+        made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         if read["of"] not in get_args(Of) or len(made) != len(read["shares"]) or len(made) < len(read["features"]):
             raise BadInput("These are no statistics: each column has bounds, and a figure.")
         return cls(read["of"], made, tuple(float(one) for one in read["shares"]))
@@ -66,20 +61,20 @@ class Summary:
         return bars(f"The {self.of}", names, self.shares, caption="As a share of the way from bound to bound.")
 
     def __str__(self) -> str:
-        return "\n".join(f"{self.of} of {one.name}: {self._shown(one)}" for one in self.features)
+        return "\n".join(f"{self.of} of {one.name}: {self._format_figure(one)}" for one in self.features)
 
-    def _shown(self, one: Graded) -> str:
+    def _format_figure(self, one: NumberFeature) -> str:
         figure = self.figures[one.name]
         if one.kind is not Kind.DATE:
             return f"{figure:,.12g}"
         return f"{figure:,.12g} days" if self.of == "deviation" else str(one.shown(figure))
 
-    def _figure(self, one: Graded, share: float) -> float:
+    def _figure(self, one: NumberFeature, share: float) -> float:
         return one.unscaled(share) - (one.low if self.of == "deviation" else 0.0)
 
 
 @declare(LEARNERS, "statistics", example="learn statistics of=mean integral=20")
-class Statistics:
+class Statistics(Learner):
     """Learn the mean, median or standard deviation of the columns with numbers, rounded to ``step``.
 
     The step is a share of the way from bound to bound; a median is no finer than a thousandth of it. Of a column only
@@ -88,17 +83,10 @@ class Statistics:
 
     name: ClassVar[str]
     measure: ClassVar[str] = "closeness, as a share of the bounds"
+    model = Summary
     of: Of = parameter("Statistic of each column.", default="mean")
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
     step: float = parameter("Step that figures are rounded to, as a share.", default=0.01, least=FINEST, most=1)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    @property
-    def queries(self) -> int:
-        """All sums at once."""
-        return 1
 
     def frame(self, table: Table) -> Frame:
         """The columns with numbers."""
@@ -109,48 +97,34 @@ class Statistics:
                 raise DataError(f"No value of {one.name!r} is known.", hint="Leave it out: name the other columns.")
         return made
 
-    def trainer(self, frame: Frame) -> Summer:
-        """The frame as it is."""
-        return Summer(self, frame)
-
-    def parameters(self) -> Mapping[str, Any]:
-        """All but the rows."""
-        return {"of": self.of, "step": self.step} | ({"columns": list(self.columns)} if self.columns else {})
+    def trainer(self, frame: Frame) -> StatisticsTrainer:
+        return StatisticsTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        """How it is computed."""
         told = f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound."
         return (told, f"It is looked for in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
 
 
-@dataclass(frozen=True)
-class Summer:
+class StatisticsTrainer(Trainer):
     """A frame to be summed up."""
-
-    learner: Statistics
-    frame: Frame
 
     def train(self, rows: Rows, tell: Tell) -> Summary:
         """A column of which no value is known is left out."""
         shares = self._shares(rows, tell)
-        told = [(one, float(share)) for one, share in zip(self._graded, shares, strict=True) if not np.isnan(share)]
-        rounded = tuple(min(on_steps(share, self.learner.step), 1.0) for _, share in told)
+        told = [(one, float(share)) for one, share in zip(self.graded, shares, strict=True) if not np.isnan(share)]
+        rounded = tuple(min(round_to_step(share, self.learner.step), 1.0) for _, share in told)
         return Summary(self.learner.of, tuple(one for one, _ in told), rounded)
 
     def score(self, model: Summary, rows: Rows) -> float:
         """One less the mean distance from what these rows give; who knows nothing of a column guesses the middle."""
-        truth = self._shares(rows, exactly)
+        truth = self._shares(rows, exact_sums)
         known = dict(zip(model.features, model.shares, strict=True))
-        far = np.abs(np.array([known.get(one, 0.5) for one in self._graded]) - truth)
+        far = np.abs(np.array([known.get(one, 0.5) for one in self.graded]) - truth)
         return 1 - float(np.mean(far[~np.isnan(far)])) if not np.isnan(far).all() else 0.0
-
-    @property
-    def _graded(self) -> tuple[Graded, ...]:
-        return tuple(one for one in self.frame.features if isinstance(one, Graded))
 
     def _shares(self, rows: Rows, tell: Tell) -> Figures:
         figures = self.frame.figures[rows]
-        scaled = np.stack([one.scaled(figures[:, place]) for place, one in enumerate(self._graded)], axis=1)
+        scaled = np.stack([one.scaled(figures[:, place]) for place, one in enumerate(self.graded)], axis=1)
         known = ~np.isnan(scaled)
         if self.learner.of == "median":
             at = np.minimum((np.nan_to_num(scaled) * _BINS).astype(np.int64), _BINS - 1)

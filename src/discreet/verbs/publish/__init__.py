@@ -1,1 +1,1 @@
-"""Giving a file away: recoding until privacy models hold, and masking."""
+"""Publish microdata: recoding until privacy models hold, and masking."""

@@ -1,4 +1,4 @@
-"""Before publishing: which columns tell people apart, and would anonymity leave anything of the table?
+"""Advice before publishing: which columns identify people, and what anonymity would cost.
 
 All of it is counted by aggregates on the engine, and is for the holder's eyes: nothing here may leave.
 """
@@ -15,9 +15,9 @@ from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model
+from discreet.releases.method import Progress, silent
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.recode import published_columns
-from discreet.verbs.publish.recoding import Progress
+from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.publish.report import Sizes
 
 _TOO_MUCH = 0.5
@@ -26,25 +26,25 @@ _SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Telling:
-    """How far columns tell people apart."""
+    """Identifying power of columns."""
 
     columns: tuple[str, ...]
     roles: tuple[Role, ...]
     distinction: float
     """Different value combinations as a share of the rows (Motwani and Xu 2008)."""
     separation: float
-    """The share of pairs of people whom they tell apart (Motwani and Xu 2008)."""
+    """Share of pairs of people who differ in them (Motwani and Xu 2008)."""
     unique: float
-    """The share of people who are alone with their values."""
+    """Share of people whose values nobody else has."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the optimum loses when so many quasi-identifiers are kept, the most telling ones first."""
+    """Loss of the optimal recoding when only the most identifying quasi-identifiers are kept."""
 
     columns: tuple[str, ...]
     unique: float
-    """The share of people who are alone with their values in these columns."""
+    """Share of people whose values in these columns nobody else has."""
     loss: float | None
     """The granularity lost, from 0 to 1; ``None``: there is no solution."""
     suppressed: float
@@ -53,7 +53,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a holder should know before publishing."""
+    """Identifying columns and the cost of anonymity, for the holder."""
 
     rows: int
     alone: tuple[Telling, ...]
@@ -63,11 +63,11 @@ class Advice:
     costs: tuple[Cost, ...]
     """One more quasi-identifier at a time."""
     asked: tuple[str, ...] = ("what is asked",)
-    """What the table is to be at these costs, such as "5-anonymous"."""
+    """The models that these costs are for, such as "5-anonymous"."""
 
     @property
     def undeclared(self) -> tuple[str, ...]:
-        """Columns that are said to be nothing special, and tell people apart as well as a quasi-identifier does."""
+        """Columns marked "other" that identify people as well as a quasi-identifier does."""
         quasi = [one.separation for one in self.alone if one.roles == (Role.QUASI,)]
         least = min(quasi, default=0.5)
         return tuple(one.columns[0] for one in self.alone if one.roles == (Role.OTHER,) and 0 < one.separation >= least)
@@ -122,15 +122,15 @@ def advise(
     The costs are those of the optimal full-domain generalisation, with one more quasi-identifier at a time.
     """
     models = (KAnonymity(5),) if require is None else (require,) if isinstance(require, Model) else tuple(require)
-    say = progress or (lambda share, what: None)
+    say = progress or silent
     released = published_columns(table.card)
     columns = [replace(column, role=Role.QUASI) for column in released]
     say(0.0, "looking at columns")
     found = describe(replace(table, card=table.card.without_unit(columns)))
     roles = {column.name: column.role for column in released}
-    alone = [_telling(one, roles, found.rows) for one in found.alone]
+    alone = [_identifying_power(one, roles, found.rows) for one in found.alone]
     whole = {one.columns[0] for one in alone if one.unique == 1}
-    pairs = [_telling(one, roles, found.rows) for one in found.pairs if whole.isdisjoint(one.columns)]
+    pairs = [_identifying_power(one, roles, found.rows) for one in found.pairs if whole.isdisjoint(one.columns)]
     order = [one.columns[0] for one in sorted(alone, key=_rank) if one.roles == (Role.QUASI,)]
     costs = []
     for count in range(1, len(order) + 1):
@@ -141,7 +141,7 @@ def advise(
     return Advice(found.rows, *ranked, tuple(costs), asked)
 
 
-def _telling(found: Identifying, roles: dict[str, Role], rows: int) -> Telling:
+def _identifying_power(found: Identifying, roles: dict[str, Role], rows: int) -> Telling:
     separation = 1 - (found.crowd - 1) / (rows - 1) if rows > 1 else 0.0
     return Telling(
         found.columns,

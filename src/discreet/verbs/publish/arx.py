@@ -1,4 +1,4 @@
-"""Read what somebody set up in ARX: attributes, hierarchies, models and the suppression limit of a project file.
+"""Import of ARX projects: attributes, hierarchies, models and the suppression limit of a project file.
 
 A project (``.deid``) is a ZIP archive. Its ``input/definition.xml`` says what each attribute is, ``input/hierarchies``
 has a CSV file for each hierarchy, ``input/config.xml`` the models and the limit. Its other parts are Java objects,
@@ -38,7 +38,7 @@ _LARGEST = 1 << 28
 
 @dataclass(frozen=True)
 class ArxProject:
-    """What a project says that means something here."""
+    """Card, models and limits of an ARX project."""
 
     card: Card
     models: tuple[str, ...]

@@ -1,11 +1,11 @@
-"""Classes of points that lose little, each with enough rows: the search behind recoding by classes.
+"""Search for equivalence classes of points that lose little, each with enough rows: the core of local recoding.
 
 Points are first gathered into classes with their neighbours. Then classes that lie near each other are taken apart and
 put together anew, many times, and what is better is kept; between, points move to other classes and classes are split
 wherever that pays. At the end every point is tried in every class, until no move and no split pays any more.
 
 Which classes are taken apart, and who begins a new one, is drawn at random: of the many groupings that are about as
-good, nobody can tell from the data which one comes out.
+good, nobody can tell from the data which one comes out. Import this where it is needed only: compiling takes a moment.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.publish.clustering_cost import Points
-from discreet.verbs.publish.recoding import Progress
+from discreet.releases.method import Progress, silent
+from discreet.verbs.publish import regroup, ruin_recreate
+from discreet.verbs.publish.partition import BLOCK, GONE, Points, nearest, partition
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -33,38 +34,27 @@ _CHUNK = 1 << 18
 _MANY = 50
 """Classes of more rows than that are found by splitting the whole, not by gathering neighbours."""
 _USUAL, _ROOM = 64, 256
-"""So many points are taken out of their classes at once, usually and at most; with more there are fewer tries."""
+"""Points taken out of their classes at once, usually and at most; with more there are fewer tries."""
 _PAIRS = 4 * 10**9
-"""Trying every point in every class is left out above so many pairs."""
+"""Point–class pairs above which not every point is tried in every class."""
 _ROUNDS = 12
-"""So often at most points are moved and classes split before other classes are taken apart."""
+"""Rounds of moving points and splitting classes before other classes are taken apart."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a search has to keep to."""
+    """Constraints and effort of a search."""
 
     smallest: int
     """The least number of rows in a class."""
     limit: int
-    """How many rows may be suppressed."""
+    """Number of rows that may be suppressed."""
     check: Check | None = None
-    """What else must hold; ``None``: nothing."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long a search tries to do better."""
-
-    tries: int
-    """How often, for each class, a few classes near each other are put together anew."""
+    """Which classes break a model; ``None``: none does."""
+    tries: int = 16
+    """Times that a few classes near each other are put together anew, for each class."""
     until: float | None = None
     """The time (of ``time.monotonic``) to stop at; what has been found by then counts."""
-
-    @classmethod
-    def within(cls, tries: int, seconds: float | None) -> Effort:
-        """So many tries, from now on and for so many seconds at most."""
-        return cls(tries, None if seconds is None else time.monotonic() + seconds)
 
     def over(self) -> bool:
         """Whether it is time to stop."""
@@ -79,25 +69,23 @@ class Found:
     settled: bool
     """Whether no move of one point, no suppression of one and no split of a class pays: every one was tried."""
     bound: int | None
-    """What all rows together lose at least, however they are grouped; ``None``: not known."""
+    """Lower bound on the loss of all rows, however they are grouped; ``None``: not known."""
 
 
 class Search:
     """One search for classes."""
 
-    def __init__(self, points: Points, terms: Terms, effort: Effort, entropy: Entropy) -> None:
-        self._points, self._terms, self._effort, self._entropy = points, terms, effort, entropy
+    def __init__(self, points: Points, terms: Terms, entropy: Entropy) -> None:
+        self._points, self._terms, self._entropy = points, terms, entropy
 
     def run(self, progress: Progress | None = None) -> Found | None:
-        """The best classes found; ``None`` if not even all rows together will do."""
-        from discreet.verbs.publish import nearest_neighbours
-
-        say = progress or (lambda share, what: None)
+        """The best classes found; ``None`` if not even all rows as one class are allowed."""
+        say = progress or silent
         points, smallest = self._points, self._terms.smallest
         if int(points.weights.sum()) < smallest:
             return None
         say(0.0, "looking for neighbours")
-        self._near, costs = nearest_neighbours.nearest(points, min(_NEIGHBOURS, max(len(points.weights) - 1, 1)))
+        self._near, costs = nearest(points, min(_NEIGHBOURS, max(len(points.weights) - 1, 1)))
         reach = _reach(points.weights, self._near, costs, smallest)
         say(0.1, "gathering classes")
         if not (smallest > _MANY and self._descend()):
@@ -108,30 +96,25 @@ class Search:
         say(0.9, "trying every point in every class")
         settled = self._settle()
         bound = None
-        if len(points.weights) <= nearest_neighbours.BLOCK:
+        if len(points.weights) <= BLOCK:
             bound = int((points.weights * np.minimum(reach, points.full)).sum())
         return Found(self._parts.of.astype(np.int64), settled, bound)
 
     def _gather(self, reach: Integers) -> None:
-        from discreet.verbs.publish import regroup
-        from discreet.verbs.publish.partition import partition
-
         order = np.lexsort((self._entropy.words(len(reach)), reach))
-        of = regroup.gather(self._points, self._near, order, self._terms.smallest)
+        of = regroup.gather_classes(self._points, self._near, order, self._terms.smallest)
         if of.max(initial=-1) < 0:
             of[:] = 1
         self._parts = partition(self._points, of)
-        regroup.place(self._parts, self._near, self._terms.limit)
+        regroup.place_points(self._parts, self._near, self._terms.limit)
 
     def _descend(self) -> bool:
-        """Split the whole table again and again; whether the whole itself will do."""
-        from discreet.verbs.publish.partition import partition
-
+        """Split the whole table again and again; whether the table as one class is allowed."""
         self._parts = partition(self._points, np.ones(len(self._points.weights), dtype=np.int32))
         if self._terms.check is not None and self._terms.check(self._parts.of).any():
             return False
         splits = _Splits.of(self._points)
-        while self._halve(splits) and not self._effort.over():
+        while self._halve(splits) and not self._terms.over():
             pass
         return True
 
@@ -141,8 +124,6 @@ class Search:
         Those that do not are merged with others next to them until all do. Where that takes large classes, or leads
         nowhere, splitting the whole table may come out better.
         """
-        from discreet.verbs.publish import regroup
-
         while (broken := np.flatnonzero(check(self._parts.of))).size:
             if not regroup.merge(self._parts, broken, self._terms.limit):
                 return self._descend()
@@ -158,14 +139,12 @@ class Search:
 
         That makes classes of hardly more rows than they must have: where models ask for far larger ones, it is no use.
         """
-        from discreet.verbs.publish import ruin_recreate
-
         classes = len(np.unique(self._parts.of))
         count = len(self._points.weights)
         room = min(count, 24 + 8 * -(-count // classes), _ROOM)
         chunk = _CHUNK if self._terms.check is None else 8 * classes
         crowded = self._points.weights.sum() > 4 * classes * self._terms.smallest
-        most = 0 if crowded else self._effort.tries * classes * _USUAL // max(room, _USUAL)
+        most = 0 if crowded else self._terms.tries * classes * _USUAL // max(room, _USUAL)
         left = most
 
         def anew(mark: Integers) -> int:
@@ -173,28 +152,24 @@ class Search:
             return ruin_recreate.regroup(self._parts, self._near, (self._terms.smallest, room), words, mark)[0]
 
         self._step()
-        while left > 0 and not self._effort.over():
+        while left > 0 and not self._terms.over():
             left -= self._try(anew)[0]
             self._step()
             say(0.9 - 0.8 * max(left, 0) / most, "putting classes together anew")
 
     def _step(self) -> None:
         """Move points to classes of their neighbours and split classes, as long as that pays."""
-        from discreet.verbs.publish import regroup
-
         bounds = regroup.Bounds(self._terms.smallest, self._terms.limit)
         fixed, splits = np.zeros(len(self._points.weights), dtype=np.bool_), _Splits.of(self._points)
         for _ in range(_ROUNDS):
             moved, undone = self._try(lambda mark: regroup.move(self._parts, self._near, bounds, mark, fixed))
             fixed[undone] = True
             splits.barred[:] &= self._terms.check is not None
-            if not self._halve(splits) + moved or self._effort.over():
+            if not self._halve(splits) + moved or self._terms.over():
                 return
 
     def _halve(self, splits: _Splits) -> int:
         """Split classes where that pays; how often that was tried."""
-        from discreet.verbs.publish import regroup
-
         barred, by = splits
         done, undone = self._try(lambda mark: regroup.split(self._parts, self._terms.smallest, mark, barred, by))
         back = np.unique(self._parts.of[undone])
@@ -206,8 +181,6 @@ class Search:
 
     def _settle(self) -> bool:
         """Move and split until nothing pays; whether everything was tried."""
-        from discreet.verbs.publish import regroup
-
         points = self._points
         classes = len(np.unique(self._parts.of))
         if self._terms.check is not None or len(points.weights) * classes > _PAIRS:
@@ -216,7 +189,7 @@ class Search:
         starts = np.searchsorted(points.buckets[order], np.arange(len(points.keys) + 1))
         bounds, nothing = regroup.Bounds(self._terms.smallest, self._terms.limit), np.zeros(0, dtype=np.int64)
         before = np.full(len(order), -1, dtype=np.int32)
-        while not self._effort.over():
+        while not self._terms.over():
             fused = self._fuse()
             steps = regroup.split(self._parts, bounds.smallest, nothing, *_Splits.of(points))
             of, changed = self._parts.of, np.zeros(len(order) + 1, dtype=np.bool_)
@@ -230,8 +203,6 @@ class Search:
 
     def _fuse(self) -> bool:
         """Make one class of those with the same labels, since they are one in what is released; whether any were."""
-        from discreet.verbs.publish.partition import GONE, partition
-
         points, parts = self._points, self._parts
         numbers = np.unique(parts.of)
         numbers = numbers[numbers != GONE]
@@ -254,8 +225,6 @@ class Search:
         No class is touched by two steps, so one can be undone without another. If what is left still breaks a model,
         which looks at all classes together then, everything is undone.
         """
-        from discreet.verbs.publish.partition import partition
-
         check, before = self._terms.check, self._parts.of.copy()
         mark = np.full(0 if check is None else len(before) + 1, -1, dtype=np.int64)
         done = step(mark)
@@ -275,7 +244,7 @@ class Search:
 
 
 class _Splits(NamedTuple):
-    """What is known of splits."""
+    """Splits that were tried."""
 
     barred: Flags
     """Shape (classes, columns): a split by that column breaks a model, or does not pay."""
@@ -289,7 +258,7 @@ class _Splits(NamedTuple):
 
 
 def _reach(weights: Integers, near: Integers, costs: Integers, smallest: int) -> Integers:
-    """What a row of each point loses at least: so far away are enough neighbours for a class."""
+    """Lower bound on what a row of each point loses: the cost of enough neighbours for a class."""
     have, reach = weights.copy(), np.zeros(len(weights), dtype=np.int64)
     for place in range(near.shape[1]):
         short = (have < smallest) & (near[:, place] >= 0)

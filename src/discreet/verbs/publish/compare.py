@@ -3,17 +3,20 @@
 Duncan, Keller-McNulty and Stokes (2001). Risk is DR (Domingo-Ferrer and Torra 2001): half of it interval disclosure, a
 quarter each distance and probabilistic linkage, by an intruder who knows the quasi-identifiers of everybody. Loss is a
 measure of ``discreet.utility``. A map tells about the original table: it is for the table's holder, and no release.
+The methods to compare can be listed in a TOML file, the menu.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,21 +31,19 @@ from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
-from discreet.errors import BadInput, DiscreetError
+from discreet.errors import BadInput, DataError, DiscreetError, NotFound
+from discreet.releases.method import Progress, silent
 from discreet.utility.measure import METRICS, Entry
 from discreet.utility.measure import loss as lost
 from discreet.verbs.attack.risk import disclosure_risk
-from discreet.verbs.publish.compare_file import menu
-from discreet.verbs.publish.masking import Masked, Masker
+from discreet.verbs.publish.mask.masker import Masked, Masker
 from discreet.verbs.publish.publish import publish
 from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
-
-Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
 class _Original:
-    """The table as it is: the map's other end."""
+    """The table as it is: no masking, the other end of the map."""
 
     name: ClassVar[str] = ORIGINAL
 
@@ -58,7 +59,6 @@ class _Job:
     method: str | Masker
     seed: int
     loss: str
-    key: str = field(default="", compare=False)
 
 
 def compare(
@@ -93,15 +93,15 @@ def compare(
             MASKING.parse(job.method, table.card)  # a mistake is told before hours are spent
     if len({job.label for job in chosen}) < len(chosen):
         raise BadInput("A method is named twice.")
-    say = progress or (lambda share, what: None)
+    say = progress or silent
     rows = table.fetch()
     table = read(rows, table.card)
-    shelf = _Shelf(Path(keep) if keep is not None else None, _print_of(table, rows))
-    jobs = [shelf.keyed(job) for job in (_Job(ORIGINAL, _Original(), seed, loss), *chosen)]
+    shelf = _Shelf(Path(keep) if keep is not None else None, _digest_of(table, rows))
+    jobs = [_Job(ORIGINAL, _Original(), seed, loss), *chosen]
     found = {job.label: point for job in jobs if (point := shelf.get(job)) is not None}
     left = [job for job in jobs if job.label not in found]
     say(len(found) / len(jobs), f"{len(found)} of {len(jobs)} known already" if found else "masking")
-    with _measuring(table, rows, left, processes or os.cpu_count() or 1) as measured:
+    with _measure_all(table, rows, left, processes or os.cpu_count() or 1) as measured:
         for job, point in measured:
             shelf.put(job, point)
             found[job.label] = point
@@ -111,13 +111,13 @@ def compare(
 
 
 @contextmanager
-def _measuring(
+def _measure_all(
     table: Table, rows: pa.Table, jobs: Sequence[_Job], processes: int
 ) -> Iterator[Iterator[tuple[_Job, Point]]]:
     """Points as they come."""
     processes = min(processes, len(jobs))
     if processes <= 1:
-        yield ((job, _measured(table, job)) for job in jobs)
+        yield ((job, _measure(table, job)) for job in jobs)
         return
     with TemporaryDirectory(prefix="discreet-") as folder:
         pq.write_table(rows, Path(folder) / "rows.parquet")
@@ -133,10 +133,10 @@ def _measuring(
 def _elsewhere(folder: str, job: _Job) -> Point:
     """In a process of its own."""
     place = Path(folder)
-    return _measured(read(place / "rows.parquet", load_card(place / "card.toml")), job)
+    return _measure(read(place / "rows.parquet", load_card(place / "card.toml")), job)
 
 
-def _measured(table: Table, job: _Job) -> Point:
+def _measure(table: Table, job: _Job) -> Point:
     try:
         masker = MASKING.parse(job.method, table.card) if isinstance(job.method, str) else job.method
         rehearsal = replace(table, registers=())  # it never leaves, so nobody need know of it
@@ -161,8 +161,8 @@ def _label(method: str | Masker) -> str:
     return repr(method)
 
 
-def _print_of(table: Table, rows: pa.Table) -> str:
-    """What tells this table from any other: its card and every value."""
+def _digest_of(table: Table, rows: pa.Table) -> str:
+    """Digest of a table: of its card and every value."""
     digest = sha256(dump_cards([table.card]).encode())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -173,21 +173,21 @@ def _print_of(table: Table, rows: pa.Table) -> str:
 
 @dataclass(frozen=True)
 class _Shelf:
-    """Where points are kept: a file a point, named by all that it hangs on."""
+    """Folder of measured points: a file a point, named by the digest of all that it depends on."""
 
     folder: Path | None
     data: str
 
-    def keyed(self, job: _Job) -> _Job:
+    def _key(self, job: _Job) -> str:
         said = json.dumps([__version__, self.data, job.label, job.seed, job.loss])
-        return _Job(job.label, job.method, job.seed, job.loss, sha256(said.encode()).hexdigest()[:32])
+        return sha256(said.encode()).hexdigest()[:32]
 
     def get(self, job: _Job) -> Point | None:
-        """What was kept; nothing if it cannot be read, in which case it is measured again."""
+        """The stored point; ``None`` if it cannot be read, in which case it is measured again."""
         if self.folder is None:
             return None
         try:
-            return Point(**json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8")))
+            return Point(**json.loads((self.folder / f"{self._key(job)}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
@@ -196,6 +196,88 @@ class _Shelf:
         if self.folder is None or point.why:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        made = self.folder / f".{job.key}.{os.getpid()}"
+        made = self.folder / f".{self._key(job)}.{os.getpid()}"
         made.write_text(json.dumps(asdict(point)), encoding="utf-8")
-        made.replace(self.folder / f"{job.key}.json")
+        made.replace(self.folder / f"{self._key(job)}.json")
+
+
+EXAMPLE = """\
+# The masking methods that `discreet compare` puts on the map. Each is written as for `discreet publish --method`;
+# columns that are not named ("... on age, income") are all quasi-identifiers a method can mask.
+
+methods = [
+  "resample samples=3",
+  "shuffle",
+]
+
+# A method with values to try for what stands in braces; with several names in braces, all combinations.
+[[vary]]
+method = "noise alpha={alpha}"
+alpha = [0.03, 0.1, 0.3, 1]
+
+[[vary]]
+method = "multiply alpha={alpha}"
+alpha = [0.05, 0.1, 0.5]
+
+[[vary]]
+method = "rank-swap p={p}"
+p = [2, 5, 10, 25]
+
+[[vary]]
+method = "microaggregate k={k}"
+k = [3, 5, 10, 25]
+"""
+"""The menu that is taken when none is given."""
+
+
+def read_menu(path: str | Path) -> tuple[str, ...]:
+    """The methods of a menu file."""
+    place = Path(path)
+    if not place.is_file():
+        raise NotFound(
+            f"There is no menu {path}.", hint="Write one to start from: discreet compare --example menu.toml"
+        )
+    try:
+        return menu(place.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not a text in UTF-8.") from None
+
+
+def menu(text: str = EXAMPLE, source: str = "the menu") -> tuple[str, ...]:
+    """The methods that ``text`` names, each once, in its order."""
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise DataError(f"{source} is not TOML: {problem}.") from None
+    unknown = [name for name in said if name not in ("methods", "vary")]
+    if unknown:
+        raise BadInput(f"{source}: {unknown[0]!r} means nothing.", hint="A menu has methods and [[vary]].")
+    plain, varied = said.get("methods", []), said.get("vary", [])
+    if not isinstance(plain, list) or not all(isinstance(one, str) for one in plain):
+        raise BadInput(f"{source}: methods is a list of texts.", hint='Such as methods = ["noise alpha=0.1"].')
+    if not isinstance(varied, list) or not all(isinstance(one, dict) for one in varied):
+        raise BadInput(f"{source}: vary is written as [[vary]].", hint='Below it: method = "noise alpha={alpha}".')
+    found = [*plain, *(text for one in varied for text in _combinations(one, source))]
+    if not found:
+        raise BadInput(f"{source} names no method.", hint='Such as methods = ["noise alpha=0.1"].')
+    return tuple(dict.fromkeys(found))
+
+
+def _combinations(said: Mapping[str, Any], source: str) -> list[str]:
+    """All combinations of the values to try."""
+    values = {name: value if isinstance(value, list) else [value] for name, value in said.items() if name != "method"}
+    method = said.get("method")
+    if not isinstance(method, str):
+        raise BadInput(f"{source}: a [[vary]] has no method.", hint='Such as method = "noise alpha={alpha}".')
+    for name in values:
+        if f"{{{name}}}" not in method:
+            raise BadInput(f"{source}: {method!r} has no place for {name}.", hint=f"Write {{{name}}} where it belongs.")
+    found = []
+    for chosen in product(*values.values()):
+        text = method
+        for name, value in zip(values, chosen, strict=True):
+            text = text.replace(f"{{{name}}}", str(value))
+        if "{" in text:
+            raise BadInput(f"{source}: nothing is given for the braces in {text!r}.", hint="Give a list of values.")
+        found.append(text)
+    return found

@@ -1,4 +1,4 @@
-"""Adding dummy rows: nothing is generalised further, and classes that are too small get company."""
+"""Dummy rows: classes that break a model are filled up with made-up rows instead of being generalised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Role
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.exact import Number, exact
 from discreet.core.families import RECODERS
 from discreet.core.table import Table
@@ -19,16 +19,15 @@ from discreet.errors import NoPromise
 from discreet.models.classes import Classes, Integers, Spread
 from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.releases.method import Progress
 from discreet.utility.quality import figures
-from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recode import published_columns
-from discreet.verbs.publish.recoding import Progress, Recoding, require_levels, require_quasi
-from discreet.verbs.publish.tuple_recoding import breaking, local_models
-from discreet.verbs.publish.tuples import Tuples, merged, tuples_of
+from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.recoding import Recoding, published_columns, require_levels, require_quasi
+from discreet.verbs.publish.tuples import Tuples, breaking, local_models, merge_spread, tuples_of
 
 
 @declare(RECODERS, "dummies", rank=4)
-class AddDummies:
+class AddDummies(Checked):
     """Add dummy rows to classes that break a model until none does, with columns at chosen ``levels`` (0, if not said).
 
     A dummy has the labels of its class; all other columns it has from a row of the table drawn at random, so that
@@ -48,9 +47,6 @@ class AddDummies:
     most: Number = parameter("Most dummies for each row.", default=1, least=0)
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The dummies with which all models hold; an error if that takes too many."""
         models = local_models(require, table.quasi())
@@ -59,17 +55,14 @@ class AddDummies:
         groups = tuples.groups(levels)
         kept = np.ones(int(groups.max(initial=-1)) + 1, dtype=np.bool_)
         rest = _Rest(table, self.entropy)
-        places = self._filled(tuples.classes(groups), rest, models)
+        places = self._fill_classes(tuples.classes(groups), rest, models)
         first = np.unique(groups, return_index=True)[1]
         labels = tuples.labels(first[places], levels)
-        added = _added(table, labels, rest.drawn)
+        added = _dummy_rows(table, labels, rest.drawn)
         small = len(np.unique(places))
         share = added.num_rows / max(tuples.rows + added.num_rows, 1)
         return Recoding(
             levels=dict(zip(tuples.names, levels, strict=True)),
-            dropped=None,
-            mapping=None,
-            suppressed=0,
             loss=share,
             quality={"dummies": float(added.num_rows), **figures(tuples, np.asarray(levels), groups, kept)},
             parameters={"most": exact(self.most, "most")},
@@ -81,8 +74,6 @@ class AddDummies:
                 "Counts are too large by the dummies: in all by their number, in a class that had too few rows by "
                 "those that it lacked. What is estimated for small classes is drawn towards the whole table.",
             ),
-            optimal=False,
-            gap=None,
             added=added,
             caveats=(
                 f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are about nobody, and a class may have a "
@@ -99,11 +90,11 @@ class AddDummies:
             require_levels(name, level, range(level, level + 1) if one else None, heights[name])
         return [self.levels.get(name, 0) for name in tuples.names]
 
-    def _filled(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
-        """The class of each dummy: first as many as every class needs to be large
-        enough, then one at a time for those that still break a model."""
+    def _fill_classes(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
+        """The class of each dummy: as many as every class needs to be large enough, then one at a time for those that
+        still break a model."""
         most = int(exact(self.most, "most") * classes.rows)
-        lack = np.maximum(Rules(models, 0).smallest - classes.sizes, 0)
+        lack = np.maximum(PruningRules(models, 0).smallest - classes.sizes, 0)
         places = np.repeat(np.arange(len(lack)), lack)
         found = np.zeros(0, dtype=np.int64)
         while True:
@@ -120,7 +111,7 @@ class AddDummies:
 
 
 class _Rest:
-    """Columns that are released beside the quasi-identifiers, and draws from their joint distribution."""
+    """The released columns that are no quasi-identifiers, and draws from their joint distribution."""
 
     def __init__(self, table: Table, entropy: Entropy) -> None:
         names = [c.name for c in published_columns(table.card) if c.role is not Role.QUASI]
@@ -154,10 +145,10 @@ def _with(spread: Spread, places: Integers, rows: pa.Table, count: int) -> Sprea
         np.concatenate([spread.codes, codes.to_numpy(zero_copy_only=False).astype(np.int64)]),
         np.concatenate([spread.counts, np.ones(len(places), dtype=np.int64)]),
     )
-    return merged(more, np.arange(count), count)
+    return merge_spread(more, np.arange(count), count)
 
 
-def _added(table: Table, labels: pa.Table, rest: pa.Table) -> pa.Table:
+def _dummy_rows(table: Table, labels: pa.Table, rest: pa.Table) -> pa.Table:
     """The dummies, with all columns that are released, in their order."""
     columns: dict[str, Any] = {name: labels.column(name) for name in labels.column_names}
     columns |= {name: rest.column(name) for name in rest.column_names}

@@ -1,4 +1,4 @@
-"""What several releases of the same people reveal together.
+"""Earlier releases: what several releases of the same people reveal together, and a release as a table.
 
 Privacy models do not compose: two tables, each 2-anonymous, can single somebody out between them. An intruder who can
 tell which rows of two releases are the same person's (by a sensitive value, say) sees the labels of both; a row that is
@@ -18,14 +18,15 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Column, Role
+from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release, with_rows
+from discreet.core.sql import kind_of
 from discreet.core.table import Table, count_name
+from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all
-from discreet.verbs.publish.recode import Labelled, at_hand, recoded
-from discreet.verbs.publish.recoding import Names, Recoding
+from discreet.verbs.publish.recoding import Labelled, Names, Recoding, on_recoding_engine, recode_rows
 from discreet.verbs.publish.report import Sizes
 from discreet.verbs.publish.tuples import keys_of
 
@@ -35,12 +36,12 @@ Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]
 
 @dataclass(frozen=True)
 class Joint:
-    """What is known of people from several releases together."""
+    """Verdicts on what several releases show together."""
 
     releases: tuple[str, ...]
     """The titles of those that were given."""
     verdicts: tuple[Verdict, ...]
-    """Of each model, on the classes of all labels at once."""
+    """Verdict of each model, on the classes by the labels of all releases."""
     sizes: Sizes
 
     @property
@@ -59,13 +60,14 @@ class Joint:
             for one in broken
         )
         raise NoPromise(
-            f"Together with {_listed(self.releases)} this would reveal too much: {said}. {self._figures}",
+            f"Together with {_quoted_titles(self.releases)} this would reveal too much: {said}. {self._figures}",
             hint="Publish it at the levels of the earlier release, or coarser; or do not publish it.",
         )
 
     def __str__(self) -> str:
         claims = " and ".join(verdict.claim.text for verdict in self.verdicts)
-        return f"Checked together with {_listed(self.releases)}: what they show at once is {claims}. {self._figures}"
+        titles = _quoted_titles(self.releases)
+        return f"Checked together with {titles}: what they show at once is {claims}. {self._figures}"
 
     @property
     def _figures(self) -> str:
@@ -76,20 +78,20 @@ class Joint:
         )
 
 
-def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
-    """What the ``given`` releases of ``table`` and a new one, recoded like this, show together."""
+def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
+    """Verdicts on the ``given`` releases of ``table`` together with a new one, recoded like this."""
     if any(model.reference is not None for model in require):
         raise BadInput(
             "A model that compares with a population cannot be checked over several releases.",
             hint="Leave it out of what is required, or leave the earlier releases out.",
         )
-    table = at_hand(table)
+    table = on_recoding_engine(table)
     names = table.quasi()
     everything, labels, present = table, list[Column](), list[str]()
     for place, one in enumerate([*(_recoding_of(table, release) for release in given), recoding]):
         labelled = Labelled.of(everything, one, f"discreet_{place}_")
         new = [labelled.labels[name] for name in names]
-        everything = _beside(everything, labelled, new)
+        everything = _with_labels(everything, labelled, new)
         labels += new
         present.append(labelled.kept)
     newest = dict(zip(names, labels[-len(names) :], strict=True))
@@ -106,8 +108,8 @@ def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: S
     return Joint(titles, tuple(check_all(seen, require)), Sizes.of(seen))
 
 
-def _beside(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
-    """The table with the labels a release shows beside its own columns; a row that is not in it has none."""
+def _with_labels(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
+    """The table with the labels of a release in additional columns; rows not released have none."""
     kept = sql.column(labelled.kept)
     masked = [sql.named(exp.case().when(kept.copy(), sql.column(label.name)), label.name) for label in labels]
     held = map(sql.column, table.columns)
@@ -117,24 +119,27 @@ def _beside(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table
 
 
 def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
-    """What an earlier release did to the table: its levels, or the mapping that was kept."""
+    """The recoding of an earlier release: its levels, or the mapping in its holder's copy."""
     release, key = earlier if isinstance(earlier, tuple) else (earlier, None)
     names = table.quasi()
-    released = _sizes(_rows(release), names, release.title)
+    payload = with_rows(release).payload
+    if not isinstance(payload, pa.Table):
+        raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
+    class_sizes = _sizes(payload, names, release.title)
     _require_same_quasi(release, names)
     levels = release.recipe.parameters.get("levels")
     if key is not None:
-        found = _plain(mapping=_mapping(key, names))
+        found = Recoding(mapping=_read_mapping(key, names))
     elif isinstance(levels, dict) and set(levels) == set(names):
         counted = table.histogram(levels=levels)
-        gone = pa.array([key not in released for key in keys_of(counted, names)], pa.bool_())
-        found = _plain(levels=levels, dropped=counted.filter(gone).select(list(names)))
+        gone = pa.array([key not in class_sizes for key in keys_of(counted, names)], pa.bool_())
+        found = Recoding(levels=levels, dropped=counted.filter(gone).select(list(names)))
     else:
-        raise _untold(release)
-    again = recoded(table, found).histogram()
+        raise _unknown_recoding(release)
+    again = recode_rows(table, found).histogram()
     there = _counts(again, names, count_name(names))
     dummies = bool(release.recipe.parameters.get("dummies"))
-    if there != released and not (dummies and all(released.get(key, 0) >= size for key, size in there.items())):
+    if there != class_sizes and not (dummies and all(class_sizes.get(key, 0) >= size for key, size in there.items())):
         raise BadInput(
             f"{release.title!r} was not made of {table.card.name} as it is now: its classes are others.",
             hint="Give the table that it was made of.",
@@ -142,19 +147,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     return found
 
 
-def _plain(**said: Any) -> Recoding:
-    plain: dict[str, Any] = {
-        "levels": None,
-        "dropped": None,
-        "mapping": None,
-        "suppressed": 0,
-        "loss": 0.0,
-        "quality": {},
-    }
-    return Recoding(**(plain | said), parameters={}, steps=(), optimal=False, gap=None)
-
-
-def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
+def _read_mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
     if not Path(key).is_file():
         raise NotFound(f"There is no file {key}.")
     try:
@@ -171,7 +164,7 @@ def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
     return found
 
 
-def _untold(release: Release[Any]) -> BadInput:
+def _unknown_recoding(release: Release[Any]) -> BadInput:
     return BadInput(
         f"What {release.title!r} did to the table cannot be told from it.",
         hint="If each class got labels of its own, give what was kept of it too: (release, key).",
@@ -182,24 +175,14 @@ def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
     """An error if the release shows what is no quasi-identifier now: what it tells would not be counted."""
     said = release.recipe.parameters.get("quasi_identifiers")
     if not isinstance(said, list | tuple):
-        raise _untold(release)
+        raise _unknown_recoding(release)
+    hint = "Only releases with the same quasi-identifiers can be given: give that column the role it had."
     if gone := set(said) - set(names):
-        raise BadInput(
-            f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now.",
-            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
-        )
+        wrong = f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now."
+        raise BadInput(wrong, hint=hint)
     if fresh := set(names) - set(said):
-        raise BadInput(
-            f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published.",
-            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
-        )
-
-
-def _rows(release: Release[Any]) -> pa.Table:
-    payload = with_rows(release).payload
-    if not isinstance(payload, pa.Table):
-        raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
-    return payload
+        wrong = f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published."
+        raise BadInput(wrong, hint=hint)
 
 
 def _sizes(rows: pa.Table, names: Sequence[str], title: str) -> dict[tuple[Any, ...], int]:
@@ -217,5 +200,28 @@ def _counts(rows: pa.Table, names: Sequence[str], count: str) -> dict[tuple[Any,
     return dict(zip(keys_of(rows, names), sizes, strict=True))
 
 
-def _listed(titles: Sequence[str]) -> str:
+def _quoted_titles(titles: Sequence[str]) -> str:
     return " and ".join(f"“{title}”" for title in titles)
+
+
+def read_release(folder: str | Path, card: Card) -> Table:
+    """The rows of a published release, every file checked against its hash, with the roles that ``card`` gives them.
+
+    Quasi-identifiers are what the release shows of them: labels, of whatever kind.
+    """
+    release = Release.load(folder)
+    place = Path(folder) / "payload.parquet"
+    if not place.is_file():
+        raise BadInput(f"{release.title!r} is not a published table.", hint="Look at it with `discreet show`.")
+    if card.unit is not None and card.rows_per_unit != 1:
+        raise BadInput(
+            f"A {card.unit} has several rows, and {release.title!r} does not say which: nobody can count people in it.",
+            hint="What holds for it was checked when it was made: see its statement with `discreet show`.",
+        )
+    kinds = {field.name: kind_of(field.type) for field in pq.read_schema(place)}
+    columns = [
+        Column(one.name, kinds[one.name] or one.kind, Role.QUASI) if one.role is Role.QUASI else one
+        for one in card.columns
+        if one.name in kinds
+    ]
+    return read(place, card.without_unit(columns))

@@ -1,37 +1,46 @@
-"""Full-domain generalisation: every value of a column at one level of its hierarchy, some rows suppressed, at the
-least loss there is.
+"""Full-domain generalisation: every value of a column at one level of its hierarchy, at the least loss there is.
+
+The best node of the lattice of levels is found by branch and bound over boxes. A box is all nodes between a finer one
+(``low``) and a coarser one (``high``). Rows whose class breaks an absorbing model at ``high`` break it at every node of
+the box, since their class is nowhere larger; so they are set aside once, and the box is bounded by what they lose
+together with what all others lose at ``low``. Boxes are taken up in the order of their bounds. Its ends are tried;
+levels that alone would cost too much are cut off the coarser end, or else the box is cut in two where its ends differ
+most. When the least bound is no less than the best node found, that node is the optimum. Classes of a coarser node are
+put together from those of a finer one, not from the tuples again. Nothing is ever computed for the lattice as a whole,
+so it may be as large as it likes.
 """
 
 from __future__ import annotations
 
+import heapq
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
-from typing import ClassVar, TypeAlias
+from math import inf, isfinite
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.exact import Number, exact
 from discreet.core.families import QUALITIES, RECODERS
 from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.model import Model, parts_of, population_of
+from discreet.releases.method import Progress
 from discreet.utility.quality import Granularity, Quality, figures
-from discreet.verbs.publish.lattice import Found, Search
-from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recoding import Progress, Recoding, allowed, require_levels, require_quasi
-from discreet.verbs.publish.score import Score, score_of
-from discreet.verbs.publish.space import Space
-from discreet.verbs.publish.tuple_recoding import refusal, require_beside
-from discreet.verbs.publish.tuples import Tuples, tuples_of
+from discreet.verbs.publish.lattice import Lattice, Node, NodeClasses, Score, Suppressed, score_of
+from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_levels, require_quasi
+from discreet.verbs.publish.tuples import Tuples, refusal, require_beside, tuples_of
 
 Levels: TypeAlias = int | range | tuple[int, int]
-"""One level, or from one to another: ``range(1, 4)`` and ``(1, 3)`` are the same three."""
+"""One level, or the finest and the coarsest: ``range(1, 4)`` and ``(1, 3)`` are the same three."""
 
 
 @declare(RECODERS, "generalize", rank=0, paper="Samarati 2001")
-class Generalize:
+class Generalize(Checked):
     """Generalise whole columns and suppress whole rows, so that all models hold and least is lost.
 
     Of all combinations of levels the best is found, and that is proved, for any models: not only for those that a
@@ -49,9 +58,6 @@ class Generalize:
     levels: Mapping[str, Levels] = parameter("Levels a column may have, such as age:1..3.", default_factory=dict)
     time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The levels at which all models hold and least is lost; an error if there are none."""
         require_beside(parts_of(require), table.quasi())
@@ -59,16 +65,16 @@ class Generalize:
         return self.search(tuples_of(table, sorted(sensitive), population_of(require)), require, progress)
 
     def search(self, tuples: Tuples, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
-        """The same for the tuples of a table: rows are not needed."""
-        space = Space(tuples, self._limits(tuples))
-        limit = min(allowed(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
-        rules = Rules(require, limit, self.quality.sensitive)
-        score = score_of(space, self.quality, rules.smallest)
-        search = Search(space, rules, score, limit)
+        """The best levels for the tuples of a table; no rows are needed."""
+        lattice = Lattice(tuples, self._limits(tuples))
+        limit = min(allowed_suppressions(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
+        rules = PruningRules(require, limit, self.quality.sensitive)
+        score = score_of(lattice, self.quality, rules.smallest)
+        search = Search(lattice, rules, score, limit)
         found = search.run(self.time_limit, progress)
         if found is None:
             raise self._refusal(tuples, require, late=isfinite(search.bound))
-        return self._result(space, rules, score, found, search.tried)
+        return self._result(lattice, rules, score, found, search.tried)
 
     def _limits(self, tuples: Tuples) -> dict[str, range]:
         require_quasi(self.levels, tuples.names)
@@ -78,26 +84,35 @@ class Generalize:
             found[name] = require_levels(name, given, _span(given), heights[name])
         return found
 
-    def _result(self, space: Space, rules: Rules, score: Score, found: Found, tried: int) -> Recoding:
-        tuples, levels = space.tuples, space.levels(found.node)
-        lump, groups = space.coarsen(space.whole(rules.sensitive), found.node)
+    def _result(self, lattice: Lattice, rules: PruningRules, score: Score, found: Found, tried: int) -> Recoding:
+        tuples, levels = lattice.tuples, lattice.levels(found.node)
+        lump, groups = lattice.coarsen(lattice.whole(rules.sensitive), found.node)
         sizes = lump.classes.sizes
         kept = rules.settled(lump.classes)
         gone = ~kept & (sizes > 0)
         suppressed = int(sizes[gone].sum())
         chosen = dict(zip(tuples.names, levels, strict=True))
         loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
+        ending = "all others ruled out: at no other is less lost."
+        if not found.optimal:
+            ending = (
+                f"and it was stopped before others were ruled out; one of them may lose up to {loss - bound:.4g} less."
+            )
         return Recoding(
             levels=chosen,
             dropped=tuples.labels(lump.members[gone], levels) if gone.any() else None,
-            mapping=None,
             suppressed=suppressed,
             loss=loss,
             quality=figures(tuples, np.asarray(levels), groups.astype(np.int64), kept),
-            parameters=self._parameters(tuples),
+            parameters={
+                "suppress": exact(self.suppress, "suppress"),
+                "measure": str(self.quality),
+                "limits": {name: [limit[0], limit[-1]] for name, limit in self._limits(tuples).items()},
+                "time_limit": self.time_limit,
+            },
             steps=(
-                f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
-                f"{tried:,} were tried, {_ending(found, loss - bound)}",
+                f"Of {lattice.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
+                f"{tried:,} were tried, {ending}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
                 f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model."
                 if suppressed
@@ -107,17 +122,8 @@ class Generalize:
             gap=loss - bound,
         )
 
-    def _parameters(self, tuples: Tuples) -> dict[str, object]:
-        limits = {name: [levels[0], levels[-1]] for name, levels in self._limits(tuples).items()}
-        return {
-            "suppress": exact(self.suppress, "suppress"),
-            "measure": str(self.quality),
-            "limits": limits,
-            "time_limit": self.time_limit,
-        }
-
     def _refusal(self, tuples: Tuples, require: Sequence[Model], *, late: bool) -> NoPromise:
-        """Why there is no recoding, and what would help."""
+        """The error that says why there is no recoding, and what would help."""
         wanted = " and ".join(model.claim.text for model in require)
         if late:
             return NoPromise(f"No levels were found in time at which the table is {wanted}.", hint="Allow more time.")
@@ -136,7 +142,7 @@ class Generalize:
 
 
 def _span(given: object) -> range | None:
-    """The levels from the finest to the coarsest; ``None`` if it is not said which."""
+    """The levels from the finest to the coarsest; ``None`` if they are not given as levels."""
     if isinstance(given, range):
         return given if given.step == 1 else None
     ends = given if isinstance(given, tuple) else (given, given)
@@ -145,7 +151,225 @@ def _span(given: object) -> range | None:
     return range(ends[0], ends[1] + 1)
 
 
-def _ending(found: Found, gap: float) -> str:
-    if found.optimal:
-        return "all others ruled out: at no other is less lost."
-    return f"and it was stopped before others were ruled out; one of them may lose up to {gap:.4g} less."
+_LARGE_LATTICE_NODES = 10**7
+"""Lattices of more nodes are not searched to the end, if that takes long."""
+_LARGE_LATTICE_BOXES = 50_000
+"""Boxes opened in a large lattice without a time limit."""
+_REFORM_LOG_RATIO = 3.0
+"""Log of the ratio of labels from which on the classes of a coarser node are formed."""
+_SET_ASIDE_ONE_IN = 8
+"""Suppressed classes are set aside when they are more than this fraction's share of all."""
+_HELD_CLASSES = 30_000_000
+"""Classes that waiting boxes may hold; those of other boxes are formed again when they are needed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node, its score, and the least score any other node may have."""
+
+    node: Node
+    score: float
+    bound: float
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no node can be better."""
+        return self.bound >= self.score
+
+
+class _Rows(NamedTuple):
+    """Rows as classes, and those that were set aside as suppressed."""
+
+    lump: NodeClasses
+    gone: Suppressed
+
+
+class _Box(NamedTuple):
+    """All nodes between ``low`` and ``high``, waiting to be searched."""
+
+    low: Node
+    high: Node
+    gone: Suppressed
+    """Rows that are suppressed at every node."""
+    rows: _Rows | None
+    """All rows, of which some that are gone were set aside; ``None``: to be formed again."""
+    formed: Node
+    """The node whose classes these are: ``low``, or a finer one."""
+    tried: bool
+    """Whether ``low`` was tried; then these are its classes."""
+
+
+class Search:
+    """A branch-and-bound search for the best node."""
+
+    def __init__(self, lattice: Lattice, rules: PruningRules, score: Score, limit: int) -> None:
+        """``limit``: number of rows that may be suppressed."""
+        self._lattice, self._rules, self._score, self._limit = lattice, rules, score, limit
+        self._tuples = lattice.whole(rules.watched)
+        self._judged = lattice.whole(rules.sensitive) if rules.others and limit else None
+        self._best: float = inf
+        self._node: Node | None = None
+        self._queue: list[tuple[float, int, _Box]] = []
+        self._pushed = self._held = 0
+        self.tried = 0
+        """Number of nodes tried."""
+        self.bound: float = inf
+        """The least score a node may have that was not tried; infinite if there is none better."""
+
+    def run(self, time_limit: float | None = None, progress: Progress | None = None) -> Found | None:
+        """The best node; ``None`` if no node that is allowed was found."""
+        began, large = time.monotonic(), self._lattice.nodes > _LARGE_LATTICE_NODES
+        most = _LARGE_LATTICE_BOXES if large and time_limit is None else inf
+        if self._rules.others:
+            self._value(self._lattice.top)
+        rows = _Rows(self._tuples, self._score.nothing)
+        bottom, top = self._lattice.bottom, self._lattice.top
+        self._narrow(-inf, _Box(bottom, top, self._score.nothing, rows, bottom, tried=False), rows)
+        if large and self._queue:
+            self._descend()
+        first, opened = -inf, 0
+        while self._queue:
+            self.bound, _, box = heapq.heappop(self._queue)
+            if self.bound >= self._best:
+                break
+            if opened >= most or (time_limit is not None and time.monotonic() - began >= time_limit):
+                break
+            first = self.bound if opened == 0 else first
+            if progress is not None and opened % 64 == 0:
+                progress(_progress_share(first, self.bound, self._best), f"{self.tried:,} combinations of levels tried")
+            opened += 1
+            self._open_box(self.bound, box)
+        else:
+            self.bound = inf
+        return None if self._node is None else Found(self._node, self._best, self.bound)
+
+    def _open_box(self, bound: float, box: _Box) -> None:
+        """Try the finer end of a box, and cut in two what is left."""
+        if box.rows is None:
+            coarse, numbers = self._lattice.coarsen(self._tuples, box.high)
+            lump = self._lattice.part(self._tuples, numbers, self._rules.absorbed(coarse.classes))
+            rows = _Rows(self._lattice.coarsen(lump, box.formed)[0], box.gone)
+        else:
+            rows = box.rows
+            self._held -= len(rows.lump.members)
+        if not box.tried and self._worthwhile(box):
+            rows = _Rows(self._lattice.coarsen(rows.lump, box.low)[0], rows.gone)
+            bound = max(bound, self._score.between(box.high, rows.gone, rows.lump))
+            if bound >= self._best or self._try(box.low, rows) <= bound:
+                return
+            box = _Box(box.low, box.high, box.gone, rows, box.low, tried=True)
+            bound = max(bound, self._score.beyond(box.low, box.high, box.gone))
+            if self._queue and bound > self._queue[0][0]:
+                self._push(bound, box)
+                return
+        if box.low != box.high:
+            self._cut_box(bound, box, rows)
+
+    def _worthwhile(self, box: _Box) -> bool:
+        """Whether to form the classes of the finer end: they may be far fewer, or are all that is left to try."""
+        return box.low == box.high or self._score.exact or self._lattice.apart(box.formed, box.low) >= _REFORM_LOG_RATIO
+
+    def _cut_box(self, bound: float, box: _Box, rows: _Rows) -> None:
+        low, high, gone, _, formed, tried = box
+        clipped = self._score.clip(low, high, gone, self._best)
+        if clipped != high:  # what is left may well have a better bound
+            self._narrow(bound, _Box(low, clipped, gone, rows, formed, tried), rows)
+            return
+        column = self._score.widest(low, high, gone)
+        middle = (low[column] + high[column]) // 2
+        self._narrow(bound, _Box(low, _with(high, column, middle), gone, rows, formed, tried), rows)
+        self._push(bound, _Box(_with(low, column, middle + 1), high, gone, rows, formed, tried=False))
+
+    def _push(self, bound: float, box: _Box) -> None:
+        if box.tried:
+            bound = max(bound, self._score.beyond(box.low, box.high, box.gone))
+        else:
+            bound = max(bound, self._score.floor(box.low, box.gone))
+        if bound >= self._best:
+            return
+        held = 0 if box.rows is None else len(box.rows.lump.members)
+        if self._held + held > _HELD_CLASSES:
+            box = box._replace(rows=None)
+        else:
+            self._held += held
+        self._pushed += 1
+        heapq.heappush(self._queue, (bound, self._pushed, box))
+
+    def _narrow(self, bound: float, box: _Box, rows: _Rows) -> None:
+        """Find out what the coarser end of a box suppresses, and let the box wait; it is dropped if nothing in it will
+        do. The coarser end is tried in passing."""
+        merged, numbers = self._lattice.coarsen(rows.lump, box.high)
+        kept = self._rules.absorbed(merged.classes)
+        gone = rows.gone
+        if not kept.all():
+            out = self._lattice.lost(merged.classes, kept)
+            if gone.rows + out > self._limit or self._score.least(box.low, gone, out) >= self._best:
+                return
+            tally, members = self._lattice.tally(rows.lump, numbers, kept)
+            gone = self._score.more(gone, tally, out)
+            if self._score.exact or members * _SET_ASIDE_ONE_IN > len(numbers):
+                rows = _Rows(self._lattice.part(rows.lump, numbers, kept), gone)
+        if self._rules.hopeless(merged.classes, kept):
+            return
+        if not self._rules.others:
+            self.tried += 1
+            self._record(box.high, self._score.worth(box.high, gone, merged.classes, kept))
+            if box.low == box.high:
+                return
+        bound = max(bound, self._score.between(box.high, rows.gone, rows.lump))
+        self._push(bound, _Box(box.low, box.high, gone, rows, box.formed, box.tried))
+
+    def _try(self, node: Node, rows: _Rows) -> float:
+        """Score of a node whose classes are given; infinite if it is not allowed."""
+        self.tried += 1
+        lump, gone = rows
+        kept = self._rules.absorbed(lump.classes)
+        out = self._lattice.lost(lump.classes, kept)
+        if gone.rows + out > self._limit or self._score.least(node, gone, out) >= self._best:
+            return inf
+        if out:
+            gone = self._score.more(gone, self._lattice.tally(lump, None, kept)[0], out)
+        worth = self._score.worth(node, gone, lump.classes, kept)
+        if self._rules.others and worth < self._best:
+            worth = self._settle(node, lump)
+        return self._record(node, worth)
+
+    def _settle(self, node: Node, lump: NodeClasses) -> float:
+        """Score of a node when models that do not absorb are judged too, which may depend on all rows."""
+        if self._judged is not None:
+            lump = self._lattice.coarsen(self._judged, node)[0]
+        kept = self._rules.settled(lump.classes)
+        out = self._lattice.lost(lump.classes, kept)
+        if out > self._limit:
+            return inf
+        gone = self._score.more(self._score.nothing, self._lattice.tally(lump, None, kept)[0], out)
+        return self._score.worth(node, gone, lump.classes, kept)
+
+    def _record(self, node: Node, worth: float) -> float:
+        if worth < self._best:
+            self._best, self._node = worth, node
+        return worth
+
+    def _value(self, node: Node) -> float:
+        """Score of a node, computed from the tuples."""
+        return self._try(node, _Rows(self._lattice.coarsen(self._tuples, node)[0], self._score.nothing))
+
+    def _descend(self) -> None:
+        """Go down greedily from the top as long as that pays, to begin with a good node."""
+        here = self._lattice.top
+        while self._node == here:  # else not even the top will do
+            for column, place in enumerate(here):
+                if place:
+                    self._value(_with(here, column, place - 1))
+            if self._node == here:
+                return
+            here = self._node
+
+
+def _with(node: Node, column: int, place: int) -> Node:
+    return (*node[:column], place, *node[column + 1 :])
+
+
+def _progress_share(first: float, bound: float, best: float) -> float:
+    """Share of the way from the first bound to the best node that is done."""
+    return 0.0 if not isfinite(best - first) or best <= first else min((bound - first) / (best - first), 1.0)

@@ -1,15 +1,16 @@
-"""Local recoding: every class has labels of its own."""
+"""Local recoding: every class has labels of its own; and cell suppression, its case without hierarchies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
 from discreet.core.families import QUALITIES, RECODERS
 from discreet.core.table import Table
@@ -18,13 +19,21 @@ from discreet.models.classes import Flags, Integers
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.releases.method import Progress
 from discreet.utility.quality import Floats, Granularity, Precision, figures
-from discreet.verbs.publish import tuple_recoding
-from discreet.verbs.publish.clustering_cost import by_hierarchy
-from discreet.verbs.publish.clusters import Effort, Found, Search, Terms
-from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recoding import Progress, Recoding, allowed
-from discreet.verbs.publish.tuples import Tuples, tuples_of
+from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_quasi
+from discreet.verbs.publish.tuples import (
+    GONE,
+    Labels,
+    Levels,
+    Tuples,
+    check_of,
+    local_models,
+    mapping,
+    refusal,
+    tuples_of,
+)
 
 WARNING = (
     "Classes were formed so as to lose little, which is a hint at what is in them: a label no finer than it had to be "
@@ -67,44 +76,85 @@ class LocalRecode:
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best classes found for which all models hold; an error if there are none."""
-        effort = Effort.within(self.effort, self.time_limit)
-        models = tuple_recoding.local_models(require, table.quasi())
-        tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
-        limit = min(allowed(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
-        cells = [self.quality.cells(tuples, column) for column in range(len(tuples.names))]
-        found = group(tuples, cells, models, limit, effort=effort, entropy=self.entropy, progress=progress)
-        loss = self.quality.loss(tuples, found.levels, found.groups, found.kept)
-        return Recoding(
-            levels=None,
-            dropped=None,
-            mapping=found.mapping,
-            suppressed=found.suppressed,
-            loss=loss,
-            quality=figures(tuples, found.levels, found.groups, found.kept),
-            parameters={
-                "suppress": exact(self.suppress, "suppress"),
-                "measure": str(self.quality),
-                "effort": self.effort,
-                "time_limit": self.time_limit,
-                "locally_optimal": found.settled,
-            },
-            steps=(
-                f"{len(tuples.counts):,} distinct combinations of values were grouped into {found.classes:,} classes "
-                f"that lose little by {self.quality}; each class got the finest labels that all its members share.",
-                found.ending,
-                f"{found.suppressed:,} of {tuples.rows:,} rows were suppressed.",
-                WARNING,
+
+        def losses(tuples: Tuples) -> list[Floats]:
+            return [self.quality.cells(tuples, column) for column in range(len(tuples.names))]
+
+        tuples, found = _group_tuples(self, table, require, losses, progress)
+        return found.recoding(
+            self,
+            tuples,
+            self.quality.loss(tuples, found.levels, found.groups, found.kept),
+            {"measure": str(self.quality)},
+            (
+                f"{len(tuples.counts):,} distinct combinations of values were grouped into {int(found.kept.sum()):,} "
+                f"classes that lose little by {self.quality}; each class got the finest labels that all its members "
+                "share.",
             ),
-            optimal=False,
-            gap=None if found.bound is None else max(loss - found.bound, 0.0),
         )
+
+
+@declare(RECODERS, "suppress-cells", rank=3)
+class SuppressCells(Checked):
+    """Suppress as few cells as can be found, so that all models hold. No hierarchies are used.
+
+    A suppressed cell is ``*``, and that is a value of its own: it is like other suppressed cells, and like nothing
+    else. So every class that can be seen in the release satisfies the models. Other tools let a missing value match
+    anything, and suppress fewer cells; who takes such a table at its word finds classes that are too small.
+
+    Rows with equal values stay together, so a rare value may take a frequent one along; allowing some rows to be
+    suppressed as a whole helps against that.
+
+    ``weights`` says how much a cell of a column counts (1, if nothing is said): cells of a column with a large weight
+    are kept before others. At most a share ``suppress`` of the rows is left out as a whole. ``effort`` and
+    ``time_limit`` are those of ``LocalRecode``, of which this is the case of hierarchies without inner levels; and
+    so is what is locally optimal.
+
+    Why this is private: as its models are; nothing else is promised.
+    """
+
+    own_labels: ClassVar[bool] = True
+    weights: Mapping[str, Number] = parameter("How much a cell of a column counts.", default_factory=dict, above=0)
+    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
+    effort: int = parameter("Times that a few classes are put together anew, for each class.", default=16, least=0)
+    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
+    entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
+
+    def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
+        """The cells to suppress so that all models hold; an error if that cannot be."""
+        quasi = table.quasi()
+        require_quasi(self.weights, quasi)
+        columns = tuple(replace(c, hierarchy=None) if c.name in quasi else c for c in table.card.columns)
+        weights = {name: exact(self.weights.get(name, 1), f"The weight of {name}") for name in quasi}
+        total = sum(weights.values())
+
+        def losses(tuples: Tuples) -> list[Floats]:
+            shares = [float(weights[name]) * len(weights) / float(total) for name in tuples.names]
+            return [np.outer([0.0, share], np.ones(len(own))) for share, own in zip(shares, tuples.values, strict=True)]
+
+        plain = replace(table, card=replace(table.card, columns=columns))
+        tuples, found = _group_tuples(self, plain, require, losses, progress)
+        starred = dict(zip(tuples.names, map(int, found.levels @ tuples.counts), strict=True))
+        counted = sum(weight * (starred[name] + found.suppressed) for name, weight in weights.items())
+        cells, listed = sum(starred.values()), ", ".join(f"{name} {count:,}" for name, count in starred.items())
+        made = found.recoding(
+            self,
+            tuples,
+            float(counted / (total * max(tuples.rows, 1))),
+            {"weights": weights, "suppressed_cells": starred},
+            (
+                f"{cells:,} of {tuples.rows * len(tuples.names):,} cells became *: {listed}.",
+                "A suppressed cell is a value of its own, like other suppressed cells and like nothing else.",
+            ),
+        )
+        return replace(made, quality={"suppressed cells": float(cells), **made.quality})
 
 
 @dataclass(frozen=True)
 class Grouped:
     """Tuples in classes, with their labels."""
 
-    levels: tuple_recoding.Levels
+    levels: Levels
     groups: Integers
     """The class of each tuple, as far as labels tell."""
     kept: Flags
@@ -112,60 +162,78 @@ class Grouped:
     mapping: pa.Table
     suppressed: int
     settled: bool
+    """Whether the grouping is locally optimal."""
     bound: float | None
-    """What is lost at least, as a share of all; ``None``: not known."""
-    hurried: bool
-    """Whether there was a time limit."""
+    """Lower bound on the loss, as a share of all; ``None``: not known."""
 
-    @property
-    def classes(self) -> int:
-        """How many classes are kept."""
-        return int(self.kept.sum())
+    def recoding(
+        self,
+        method: LocalRecode | SuppressCells,
+        tuples: Tuples,
+        loss: float,
+        parameters: Mapping[str, Any],
+        steps: tuple[str, ...],
+    ) -> Recoding:
+        """The classes as a recoding, with what both methods say of them."""
+        ending = (
+            "The grouping is locally optimal: every combination was tried in every class, and every class was split "
+            "by every finer label, and nothing lost less."
+        )
+        if not self.settled:
+            hurried = method.time_limit is not None
+            until = "as long as time and models allowed" if hurried else "by many tries, not by every one there is"
+            ending = f"Classes were bettered {until}; a single step may still better them."
+        return Recoding(
+            mapping=self.mapping,
+            suppressed=self.suppressed,
+            loss=loss,
+            quality=figures(tuples, self.levels, self.groups, self.kept),
+            parameters={
+                "suppress": exact(method.suppress, "suppress"),
+                "effort": method.effort,
+                "time_limit": method.time_limit,
+                "locally_optimal": self.settled,
+                **parameters,
+            },
+            steps=(*steps, ending, f"{self.suppressed:,} of {tuples.rows:,} rows were suppressed as a whole.", WARNING),
+            gap=None if self.bound is None else max(loss - self.bound, 0.0),
+        )
 
-    @property
-    def ending(self) -> str:
-        """How far the search got, for the recipe."""
-        if self.settled:
-            return (
-                "The grouping is locally optimal: every combination was tried in every class, and every class was "
-                "split by every finer label, and nothing lost less."
-            )
-        until = "as long as time and models allowed" if self.hurried else "by many tries, not by every one there is"
-        return f"Classes were bettered {until}; a single step may still better them."
 
-
-def group(
-    tuples: Tuples,
-    cells: Sequence[Floats],
-    models: Sequence[Model],
-    limit: int,
-    *,
-    effort: Effort,
-    entropy: Entropy,
+def _group_tuples(
+    method: LocalRecode | SuppressCells,
+    table: Table,
+    require: Sequence[Model],
+    losses: Callable[[Tuples], Sequence[Floats]],
     progress: Progress | None,
-) -> Grouped:
-    """Classes of tuples that lose little by ``cells`` (what a label loses in each column, (levels, values))."""
-    labels = tuple_recoding.Labels(tuples)
-    check = tuple_recoding.check_of(tuples, models, lambda of: labels.alike(of, labels.levels(of)))
+) -> tuple[Tuples, Grouped]:
+    """Tuples in classes that lose little by ``losses`` (what a label loses in each column, (levels, values))."""
+    from discreet.verbs.publish.clusters import Found, Search, Terms  # compiled, which takes a moment
+    from discreet.verbs.publish.partition import by_hierarchy
+
+    until = None if method.time_limit is None else time.monotonic() + method.time_limit
+    models = local_models(require, table.quasi())
+    tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
+    labels, limit = Labels(tuples), min(allowed_suppressions(method.suppress, tuples.rows), max(tuples.rows - 1, 0))
+    check = check_of(tuples, models, lambda of: labels.alike(of, labels.levels(of)))
     plain = all(isinstance(model, KAnonymity) for model in models)
-    terms = Terms(Rules(models, limit).smallest, limit, None if plain else check)
-    layout = by_hierarchy(tuples, cells)
+    terms = Terms(PruningRules(models, limit).smallest, limit, None if plain else check, method.effort, until)
+    layout = by_hierarchy(tuples, losses(tuples))
     found: Found | None = Found(np.zeros(0, dtype=np.int64), settled=True, bound=0)
     if tuples.rows:
-        found = Search(layout.points, terms, effort, entropy).run(progress)
+        found = Search(layout.points, terms, method.entropy).run(progress)
     if found is None or check(found.of).any():
-        raise tuple_recoding.refusal(tuples, models)
+        raise refusal(tuples, models)
     of, levels = found.of, labels.levels(found.of)
     groups = labels.alike(of, levels)
     kept = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.bool_)
-    kept[groups[of != tuple_recoding.GONE]] = True
-    return Grouped(
+    kept[groups[of != GONE]] = True
+    return tuples, Grouped(
         levels,
         groups,
         kept,
-        tuple_recoding.mapping(tuples, labels.cells(of, levels), of != tuple_recoding.GONE),
-        int(tuples.counts[of == tuple_recoding.GONE].sum()),
+        mapping(tuples, labels.cells(of, levels), of != GONE),
+        int(tuples.counts[of == GONE].sum()),
         found.settled,
         None if found.bound is None else found.bound / layout.scale / max(tuples.rows, 1),
-        effort.until is not None,
     )

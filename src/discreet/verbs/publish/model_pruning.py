@@ -1,4 +1,4 @@
-"""Privacy models as a search uses them: which classes stay, and what can be said before trying.
+"""Privacy models as a lattice search uses them: which classes they suppress, and which nodes they rule out untried.
 
 A model *absorbs* if a class that satisfies it still does when any rows are added to it. What such a model suppresses
 at some levels it suppresses at all finer ones, where classes are parts of those. Being monotone is less: merging
@@ -23,7 +23,7 @@ from discreet.models.risk import JournalistRisk, ProsecutorRisk
 Booleans = npt.NDArray[np.bool_]
 
 
-class Rules:
+class PruningRules:
     """The models that must hold, sorted by how a search can use them."""
 
     def __init__(self, models: Iterable[Model], limit: int, quality: Sequence[str] = ()) -> None:

@@ -1,24 +1,38 @@
-"""Mondrian: the table is cut in two, and the parts again, as long as all parts satisfy the models."""
+"""Mondrian multidimensional partitioning: cut the table at medians as long as all parts satisfy the models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from discreet.core.card import Card, Column
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import RECODERS
+from discreet.core.hierarchy.hierarchy import TOP
+from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.kind import ORDERED
 from discreet.core.table import Table
-from discreet.models.classes import Integers
+from discreet.models.classes import Integers, domain_of
 from discreet.models.model import Model
+from discreet.releases.method import Progress, silent
 from discreet.utility.quality import ClassSize, Discernibility
-from discreet.verbs.publish import tuple_recoding
-from discreet.verbs.publish.axes import Axis, axes_of
-from discreet.verbs.publish.model_pruning import Rules
-from discreet.verbs.publish.recoding import Progress, Recoding
-from discreet.verbs.publish.tuples import Tuples, tuples_of
+from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.recoding import Recoding
+from discreet.verbs.publish.tuples import (
+    Labels,
+    Tuples,
+    breaking,
+    local_models,
+    mapping,
+    refusal,
+    text_labels,
+    tuples_of,
+)
 
 Flags = npt.NDArray[np.bool_]
 
@@ -46,54 +60,41 @@ class Mondrian:
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The parts of the table for which all models hold; an error if they do not even hold for the whole."""
-        models = tuple_recoding.local_models(require, table.quasi())
+        models = local_models(require, table.quasi())
         tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
         axes = axes_of(table.card, tuples)
         parts = _Parts(tuples, axes, models, strict=self.strict)
         if tuples.rows and parts.broken().any():
-            raise tuple_recoding.refusal(tuples, models)
-        parts.cut(progress or (lambda share, what: None))
+            raise refusal(tuples, models)
+        parts.cut(progress or silent)
         return self._result(tuples, axes, parts.of, models)
 
     def _result(self, tuples: Tuples, axes: Sequence[Axis], of: Integers, models: Sequence[Model]) -> Recoding:
         shown = [axis.labels(of) for axis in axes]
         groups = np.zeros(len(of), dtype=np.int64)
         for cells, _ in shown:
-            encoded = tuple_recoding.as_text(cells).dictionary_encode(null_encoding="encode")
+            encoded = text_labels(cells).dictionary_encode(null_encoding="encode")
             codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
             groups = np.unique(groups * max(len(encoded.dictionary), 1) + codes, return_inverse=True)[1]
         classes = tuples.classes(groups.astype(np.int64))
-        if tuple_recoding.breaking(
-            classes, models
-        ).any():  # classes that look alike are one, and no model must mind that
-            raise tuple_recoding.refusal(tuples, models)
+        if breaking(classes, models).any():  # classes that look alike are one, and may break a model
+            raise refusal(tuples, models)
         rows = max(tuples.rows, 1)
         lost = {name: float(share @ tuples.counts) / rows for name, (_, share) in zip(tuples.names, shown, strict=True)}
         loss = sum(lost.values()) / max(len(lost), 1)
-        kept = np.ones(len(classes.sizes), dtype=np.bool_)
+        same, kept = np.zeros(len(tuples.names), dtype=np.int64), np.ones(len(classes.sizes), dtype=np.bool_)
+        sizes = {one.name: one.loss(tuples, same, groups, kept) for one in (Discernibility(), ClassSize())}
         return Recoding(
-            levels=None,
-            dropped=None,
-            mapping=tuple_recoding.mapping(tuples, [cells for cells, _ in shown], np.ones(len(of), dtype=np.bool_)),
-            suppressed=0,
+            mapping=mapping(tuples, [cells for cells, _ in shown], np.ones(len(of), dtype=np.bool_)),
             loss=loss,
-            quality=_figures(tuples, groups, kept, loss, lost),
+            quality={"granularity": loss, **sizes, **{f"loss of {name}": share for name, share in lost.items()}},
             parameters={"strict": self.strict},
             steps=(
                 f"The table was cut into {len(classes.sizes):,} classes, in the widest column first and at the median.",
                 "Each class shows the range, the set or the common label of its members; ranges end where a value is.",
             ),
-            optimal=False,
-            gap=None,
             caveats=("Ranges end at values that people have: the lowest and the highest of each class are shown.",),
         )
-
-
-def _figures(tuples: Tuples, groups: Integers, kept: Flags, loss: float, lost: Mapping[str, float]) -> dict[str, float]:
-    levels = np.zeros(len(tuples.names), dtype=np.int64)
-    measures = (Discernibility(), ClassSize())
-    found = {"granularity": loss} | {one.name: one.loss(tuples, levels, groups, kept) for one in measures}
-    return found | {f"loss of {name}": share for name, share in lost.items()}
 
 
 class _Parts:
@@ -101,14 +102,14 @@ class _Parts:
 
     def __init__(self, tuples: Tuples, axes: Sequence[Axis], models: Sequence[Model], *, strict: bool) -> None:
         self._tuples, self._axes, self._models, self._strict = tuples, axes, models, strict
-        self._smallest = Rules(models, 0).smallest
+        self._smallest = PruningRules(models, 0).smallest
         self.of = np.ones(len(tuples.counts), dtype=np.int64)
 
     def broken(self) -> Flags:
         """Which parts, by number, break a model."""
         numbers, groups = np.unique(self.of, return_inverse=True)
         found = np.zeros(int(self.of.max(initial=0)) + 1, dtype=np.bool_)
-        found[numbers] = tuple_recoding.breaking(self._tuples.classes(groups.astype(np.int64)), self._models)
+        found[numbers] = breaking(self._tuples.classes(groups.astype(np.int64)), self._models)
         return found
 
     def cut(self, say: Progress) -> None:
@@ -129,9 +130,9 @@ class _Parts:
                 for piece in pieces:
                     number += 1
                     self.of[piece] = number
-            waiting = self._judged(tried, before)
+            waiting = self._undo_breaking_cuts(tried, before)
 
-    def _judged(
+    def _undo_breaking_cuts(
         self, tried: list[tuple[Integers, list[int], list[Integers]]], before: Integers
     ) -> list[tuple[Integers, list[int]]]:
         """Undo cuts that break a model; what is to be cut next, and in which columns."""
@@ -158,3 +159,120 @@ class _Parts:
         pieces = self._axes[column].cut(members, self._tuples.counts[members], strict=self._strict)
         enough = all(int(self._tuples.counts[piece].sum()) >= self._smallest for piece in pieces)
         return pieces if enough and len(pieces) > 1 else []
+
+
+Floats = npt.NDArray[np.float64]
+
+
+class Axis(Protocol):
+    """One column of the tuples: where a part can be cut, how wide it is, and which label it shows."""
+
+    def width(self, members: Integers) -> float:
+        """Share of the column's domain that the members cover; 0 if they are all the same."""
+
+    def cut(self, members: Integers, rows: Integers, *, strict: bool) -> list[Integers]:
+        """The members in two parts or more, as even as they can be; ``rows``: how many rows each member has."""
+
+    def labels(self, of: Integers) -> tuple[pa.Array[Any], Floats]:
+        """Label of each tuple, given the class of each, and the share of the domain that it covers."""
+
+
+def axes_of(card: Card, tuples: Tuples) -> list[Axis]:
+    """An axis for each column of the tuples."""
+    labels = Labels(tuples)
+    found: list[Axis] = []
+    for place, name in enumerate(tuples.names):
+        column = card[name]
+        tree = column.hierarchy is not None and column.kind not in ORDERED and not isinstance(column.hierarchy, Ordered)
+        found.append(Tree(tuples, labels, place) if tree else Line(tuples, column, place))
+    return found
+
+
+class Line:
+    """Values in their order; NULL, which is like no value, last.
+
+    Members with and without a value are cut apart before anything else. Where that cannot be, the class shows nothing:
+    a range "or missing" would tell those with a value from those without, to whoever knows who has none.
+    """
+
+    def __init__(self, tuples: Tuples, column: Column, place: int) -> None:
+        values, codes = tuples.values[place], tuples.codes[place]
+        self._values = domain_of(column, values)
+        ranks = pc.index_in(values, self._values).to_numpy(zero_copy_only=False).astype(np.int64)
+        self._ranks = ranks[codes]
+        self._missing = len(self._values) - 1 if values.null_count else len(self._values)
+        self._ranged = column.kind in ORDERED or isinstance(column.hierarchy, Ordered)
+        self._widest = max(len(values) - 1, 1)
+
+    def width(self, members: Integers) -> float:
+        low, high = self._ranks[members].min(), self._ranks[members].max()
+        return 1.0 if low < self._missing <= high else float(high - low) / self._widest
+
+    def cut(self, members: Integers, rows: Integers, *, strict: bool) -> list[Integers]:
+        order = np.argsort(self._ranks[members], kind="stable")
+        ranks, below = self._ranks[members][order], np.cumsum(rows[order])
+        known = int(np.searchsorted(ranks, self._missing))
+        ends = np.flatnonzero(ranks[1:] != ranks[:-1]) if strict else np.arange(len(ranks) - 1)
+        if 0 < known < len(ranks):
+            ends = np.array([known - 1])
+        if not len(ends):
+            return [members]
+        end = ends[np.argmin(np.abs(2 * below[ends] - below[-1]))] + 1
+        return [np.sort(members[order[:end]]), np.sort(members[order[end:]])]
+
+    def labels(self, of: Integers) -> tuple[pa.Array[Any], Floats]:
+        order = np.lexsort((self._ranks, of))
+        numbers, starts, sizes = np.unique(of[order], return_index=True, return_counts=True)
+        low, high = self._ranks[order[starts]], self._ranks[order[starts + sizes - 1]]
+        mixed = (low < self._missing) & (high >= self._missing)
+        place, shares = np.searchsorted(numbers, of), np.where(mixed, 1.0, (high - low) / self._widest)
+        if (low == high).all():
+            return self._values.take(pa.array(self._ranks)), shares[place]
+        texts = text_labels(self._values).to_pylist()
+        met = (np.unique(self._ranks[order[start : start + size]]) for start, size in zip(starts, sizes, strict=True))
+        shown = [self._class_label([texts[rank] for rank in ranks]) for ranks in met]
+        return pa.array([shown[at] for at in place], pa.string()), shares[place]
+
+    def _class_label(self, texts: list[str | None]) -> str | None:
+        """Label of a class with these values, in their order."""
+        known = [text for text in texts if text is not None]
+        if not known:
+            return None
+        if len(known) < len(texts):
+            return TOP
+        if len(known) == 1:
+            return known[0]
+        if self._ranged:
+            plain = not any("-" in text or not text[:1].isdigit() for text in known)  # then a dash is clear
+            return f"[{known[0]}-{known[-1]}]" if plain else f"[{known[0]} to {known[-1]}]"
+        return "{" + ", ".join(known) + "}"
+
+
+class Tree:
+    """Values by their hierarchy."""
+
+    def __init__(self, tuples: Tuples, labels: Labels, place: int) -> None:
+        self._labels, self._place = labels, place
+        self._levels = tuples.levels[place].codes[:, tuples.codes[place]]
+        """Shape (levels, tuples): the label of each."""
+        self._shares = tuples.shares[place][:, tuples.codes[place]]
+
+    def width(self, members: Integers) -> float:
+        return float(self._shares[self._common_level(members), members[0]])
+
+    def cut(self, members: Integers, rows: Integers, *, strict: bool) -> list[Integers]:
+        level = self._common_level(members)
+        if level == 0:
+            return [members]
+        branches = self._levels[level - 1, members]
+        return [members[branches == branch] for branch in np.unique(branches)]
+
+    def labels(self, of: Integers) -> tuple[pa.Array[Any], Floats]:
+        levels = self._labels.levels(of)
+        cells = self._labels.cells(of, levels)[self._place]
+        return cells, self._shares[levels[self._place], np.arange(len(of))]
+
+    def _common_level(self, members: Integers) -> int:
+        """The finest level at which all members have the same label."""
+        labels = self._levels[:, members]
+        return int(np.argmax((labels == labels[:, :1]).all(axis=1)))

@@ -1,4 +1,4 @@
-"""Publish a table: recode it, check what came out, and let it go with what it promises.
+"""The verb publish: recode or mask a table, check the models on what was written, and release it.
 
 Why this is private. The models are checked on the very rows that leave, after they were written, by the same
 aggregates anybody can repeat: nothing a search believed about them counts. If one does not hold, nothing leaves.
@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from discreet.core.card import Card, Role
+from discreet.core.families import MASKING, RECODERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import hold_back, require_rows_of_people, said_of_withheld
+from discreet.core.identifiers import said_of_withheld
 from discreet.core.release import Release, Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
 from discreet.models.catalogue import parse_all
@@ -27,14 +29,24 @@ from discreet.models.model import Model, check_all, checked_alone, evidence_of, 
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
-from discreet.verbs.publish.earlier_releases import Earlier, joint
+from discreet.verbs.publish.earlier_releases import Earlier, check_together
 from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.method import Masking
-from discreet.verbs.publish.masking import Masker
-from discreet.verbs.publish.methods import parse_method
-from discreet.verbs.publish.recode import at_hand, published_columns, recoded
-from discreet.verbs.publish.recoding import Recoder, Recoding
+from discreet.verbs.publish.recoding import (
+    Recoder,
+    Recoding,
+    prepare,
+    published_columns,
+    recode_rows,
+    require_table,
+)
 from discreet.verbs.publish.report import Sizes, pictures
+
+if TYPE_CHECKING:
+    from discreet.core.card import Card
+    from discreet.verbs.publish.mask.masker import Masker
+    from discreet.verbs.publish.recoding import prepare, require_table
 
 _LOST = "loss of "
 
@@ -65,21 +77,21 @@ def publish(
     what became of whom, for ``earlier=[(release, file)]``; of a masked release, which released row is whose. A masked
     release needs no model. With a ``seed`` the masking can be repeated, by anybody.
     """
-    _require_table(table)
-    chosen, models = _chosen(table.card, method, require)
+    require_table(table, "publish")
+    chosen, models = _method_and_models(table.card, method, require)
     require_places(to, csv=csv, holder=holder)
     require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
-    require_rows_of_people(table)
-    table = at_hand(hold_back(table, _named(chosen, models), quasi=not isinstance(chosen, Masker)))
-    published_columns(table.card)
-    way: Method[Any] = Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
-    return release(way, table, to=to, csv=csv, holder=holder, progress=progress)
+    table = prepare(table, _named_columns(chosen, models), quasi=not isinstance(chosen, Masker))
+    maker: Method[Any] = (
+        Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
+    )
+    return release(maker, table, to=to, csv=csv, holder=holder, progress=progress)
 
 
 def require_usable(
     method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None, holder: str | Path | None
 ) -> None:
-    """An error before any work is done, if what was said means nothing to the method."""
+    """An error before any work is done, if an option means nothing to the method."""
     if earlier and isinstance(method, Masker):
         raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
     if seed is not None and not isinstance(method, Masker):
@@ -92,23 +104,15 @@ def require_usable(
         )
 
 
-def _require_table(table: object) -> None:
-    if not isinstance(table, Table):
-        raise BadInput(
-            f"publish takes a table with its card, not a {type(table).__name__}.",
-            hint="Open it first: dc.read(source, card).",
-        )
-
-
-def _chosen(
+def _method_and_models(
     card: Card,
     method: str | Recoder | Masker | Model | Sequence[Model],
     require: str | Model | Sequence[str | Model],
 ) -> tuple[Recoder | Masker, tuple[Model, ...]]:
     """The method and the models; where models stand in the method's place, they are reached by generalisation."""
     if isinstance(method, Model | list | tuple) or (isinstance(method, str) and "=" in method.split(" ")[0]):
-        require, method = [*_listed(method), *_listed(require)], Generalize()
-    models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _listed(require))
+        require, method = [*_as_list(method), *_as_list(require)], Generalize()
+    models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _as_list(require))
     if isinstance(method, str):
         refuse_other_verbs(method)
     chosen: Any = parse_method(method, card) if isinstance(method, str) else method
@@ -132,12 +136,12 @@ def refuse_other_verbs(method: str) -> None:
         )
 
 
-def _listed(models: Any) -> list[Any]:
+def _as_list(models: Any) -> list[Any]:
     return list(models) if isinstance(models, list | tuple) else [models]
 
 
-def _named(method: object, models: Sequence[Model]) -> set[str]:
-    """The columns that somebody asked for by name."""
+def _named_columns(method: object, models: Sequence[Model]) -> set[str]:
+    """The columns that the method and the models name."""
     named = [*getattr(method, "columns", ()), *getattr(method, "given", ()), *(n for m in models for n in m.sensitive)]
     return {name for name in named if isinstance(name, str)}
 
@@ -157,14 +161,14 @@ class Recode(Method[Any]):
         return {"recoder": type(self.recoder).__name__, "models": [model.claim.text for model in self.models]}
 
     def promise(self, card: Card) -> Statement:
-        """That the models hold."""
+        """The claims of the models."""
         claims = tuple(model.claim for model in self.models)
         return Statement(card.unit or "person", None, claims, None, evidence_of(self.models))
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """Search on the histogram of quasi-identifiers; the rows are recoded when they are written."""
         found = self.recoder.recode(table, self.models, bench.progress)
-        together = joint(table, found, self.earlier, self.models) if self.earlier else None
+        together = check_together(table, found, self.earlier, self.models) if self.earlier else None
         if together is not None:
             together.require()
         before = Sizes.of(table)
@@ -180,12 +184,12 @@ class Recode(Method[Any]):
             **({"dummies": found.added.num_rows} if found.added is not None else {}),
             **({"gap": found.gap} if found.gap is not None else {}),
             "quality": {name: value for name, value in found.quality.items() if not name.startswith(_LOST)},
-            "lost": _lost(found),
+            "lost": _column_losses(found),
         }
         holder = None
         if self.recoder.own_labels and found.mapping is not None:
             holder = HolderCopy("recoding", found.mapping)
-        out = recoded(table, found)
+        out = recode_rows(table, found)
         return Made(
             out,
             parameters,
@@ -214,7 +218,7 @@ class Recode(Method[Any]):
         counted = {"released": after.rows, "classes": after.count, "smallest_class": after.smallest}
         first, *rest = made.caveats
         caveats = (first, *(caveat for verdict in verdicts for caveat in verdict.caveats), *rest)
-        drawn = pictures(before, after, _lost(found))
+        drawn = pictures(before, after, _column_losses(found))
         return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
 
 
@@ -224,12 +228,16 @@ def _assumes(table: Table, models: Sequence[Model]) -> tuple[str, ...]:
     assumes = [f"An intruder knows nothing of a person but the quasi-identifiers: {', '.join(table.quasi())}."]
     if others:
         assumes.append(f"Columns marked “other” cannot identify anyone: {', '.join(others)}.")
-    assumes += _of_populations(models)
+    for model in parts_of(models):
+        if model.reference is not None:
+            assumes.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
+        if isinstance(model, PopulationUniqueness):
+            assumes.append(f"The rows are a random sample of {model.people:,} people.")
     assumes += [
         card.whose,
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
     ]
-    return tuple(assumes)
+    return tuple(dict.fromkeys(assumes))
 
 
 def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together: str | None) -> tuple[str, ...]:
@@ -244,17 +252,29 @@ def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together
     return (*caveats, *([together] if together else ()))
 
 
-def _of_populations(models: Sequence[Model]) -> list[str]:
-    """What models that speak of a population take for granted."""
-    found = []
-    for model in parts_of(models):
-        if model.reference is not None:
-            found.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
-        if isinstance(model, PopulationUniqueness):
-            found.append(f"The rows are a random sample of {model.people:,} people.")
-    return list(dict.fromkeys(found))
-
-
-def _lost(recoding: Recoding) -> Mapping[str, float]:
-    """What each column lost, as the recoder measured it."""
+def _column_losses(recoding: Recoding) -> Mapping[str, float]:
+    """Loss of each column, as the recoder measured it."""
     return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
+
+
+_FLAGS = {"levels": "level", "weights": "weight", "time_limit": "time-limit"}
+
+
+def parse_method(
+    text: str, card: Card, options: Mapping[str, Any] | None = None, *, dashes: str = ""
+) -> Recoder | Masker:
+    """The method that ``text`` names, with additional ``options``; ``dashes`` are the prefix of options where
+    an error will be read."""
+    family = MASKING if MASKING.has(text) else RECODERS
+    if not family.has(text):
+        known = (*(one.name for one in RECODERS.entries()), *MASKING.names(), "synthesize", "learn")
+        near = meant(text.lower().partition(" ")[0], known)
+        raise BadInput(f"There is no method {text!r}{near}.", hint=f"Known are {', '.join(known)}.")
+    entry, rest = family.find(text)
+    takes = {one.name for one in entry.parameters}
+    for name in options or ():
+        if name not in takes:
+            flag = f"{dashes}{_FLAGS.get(name, name)}"
+            raise BadInput(f"{flag} means nothing to {dashes}method {entry.name}.", hint="Leave it out.")
+    made: Recoder | Masker = entry.parse(rest, card, options=options)
+    return made

@@ -1,4 +1,4 @@
-"""How classes are formed and bettered, compiled. Import this where it is needed only.
+"""Numba kernels that form and improve classes: gather, move, split and merge. Import this where it is needed only.
 
 Every step keeps enough rows in a class. A step that is not yet known to be allowed is marked: ``mark`` has, for each
 class, the number of the step that touched it (-1: none), and no class is touched twice; so each step can be undone
@@ -12,22 +12,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core.compiled import njit
-from discreet.verbs.publish.clustering_cost import Points
-from discreet.verbs.publish.nearest_neighbours import FAR, Array, Whole
-from discreet.verbs.publish.partition import GONE, Partition, add, fresh, joined, remove, widen, without
+from discreet.verbs.publish.partition import (
+    FAR,
+    GONE,
+    Array,
+    Partition,
+    Points,
+    Whole,
+    add,
+    cost_with,
+    level_without,
+    new_class,
+    remove,
+    widen,
+)
 
 
 class Bounds(NamedTuple):
-    """What steps keep to."""
+    """Constraints of every step."""
 
     smallest: int
     """The least number of rows in a class."""
     limit: int
-    """How many rows may be suppressed."""
+    """Number of rows that may be suppressed."""
 
 
 @njit(cache=True)
-def gather(points: Points, near: Array, order: Array, smallest: int) -> Array:
+def gather_classes(points: Points, near: Array, order: Array, smallest: int) -> Array:
     """A first grouping: from each point in ``order`` that is still free, a class grows among the neighbours of its
     members, by who costs least. The class of each point, from 1; -1: it found no company."""
     of = np.full(len(order), -1, np.int32)
@@ -47,7 +58,7 @@ def gather(points: Points, near: Array, order: Array, smallest: int) -> Array:
                         break
                     if of[other] < 0:
                         crowd = max(rows + points.weights[other], smallest)
-                        price = joined(points, (levels, 0, seed), other, best // crowd + 1) * crowd
+                        price = cost_with(points, (levels, 0, seed), other, best // crowd + 1) * crowd
                         if price < best:
                             best, chosen = price, other
             if chosen < 0:
@@ -64,30 +75,30 @@ def gather(points: Points, near: Array, order: Array, smallest: int) -> Array:
 
 
 @njit(cache=True)
-def place(parts: Partition, near: Array, limit: int) -> None:
+def place_points(parts: Partition, near: Array, limit: int) -> None:
     """Put every point without a class into the one of its neighbours' classes where that costs least, or of all if
     its neighbours have none; ``limit``: how many rows may be suppressed."""
     classes = np.flatnonzero(parts.first[1:] >= 0) + 1
     for point in range(len(parts.of)):
         if parts.of[point] >= 0:
             continue
-        best, chosen = _outside(parts, point, limit, FAR)
+        best, chosen = _suppression_cost(parts, point, limit, FAR)
         for other in near[point]:
             if other >= 0 and parts.of[other] > GONE:
-                cost = _extra(parts, parts.of[other], point, best)
+                cost = _joining_cost(parts, parts.of[other], point, best)
                 if cost < best:
                     best, chosen = cost, parts.of[other]
         if chosen < 0:
             for number in classes:
-                cost = _extra(parts, number, point, best)
+                cost = _joining_cost(parts, number, point, best)
                 if cost < best:
                     best, chosen = cost, number
         add(parts, chosen, point)
 
 
 @njit(cache=True, inline="always")
-def _outside(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tuple[Whole, Whole]:
-    """What it costs to suppress a point, and the class of what is suppressed; ``bound`` and -1, if it is not below
+def _suppression_cost(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tuple[Whole, Whole]:
+    """Cost of suppressing a point, and the class of what is suppressed; ``bound`` and -1, if it is not below
     that or there is no room."""
     weight = parts.points.weights[point]
     cost = weight * parts.cost[GONE]
@@ -97,17 +108,17 @@ def _outside(parts: Partition, point: Whole, limit: Whole, bound: Whole) -> tupl
 
 
 @njit(cache=True, inline="always")
-def _extra(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole:
-    """What all rows of a class lose more when a point joins, its own loss included; ``FAR`` if not below ``bound``."""
+def _joining_cost(parts: Partition, number: Whole, point: Whole, bound: Whole) -> Whole:
+    """Additional loss of a class when a point joins, its own loss included; ``FAR`` if not below ``bound``."""
     rows, now = parts.rows[number] + parts.points.weights[point], parts.rows[number] * parts.cost[number]
     most = (bound + now) // rows + 1
-    cost = joined(parts.points, (parts.level, number, parts.first[number]), point, most)
+    cost = cost_with(parts.points, (parts.level, number, parts.first[number]), point, most)
     return rows * cost - now if cost < most else FAR
 
 
 @njit(cache=True)
-def _spared(parts: Partition, point: Whole, smallest: Whole) -> Whole:
-    """What is not lost any more when a point leaves its class, its own loss included; -1 if it cannot leave."""
+def _spared_loss(parts: Partition, point: Whole, smallest: Whole) -> Whole:
+    """Loss spared when a point leaves its class, its own included; -1 if it cannot leave."""
     number, weight = parts.of[point], parts.points.weights[point]
     if number == GONE:
         return weight * parts.cost[GONE]
@@ -116,7 +127,7 @@ def _spared(parts: Partition, point: Whole, smallest: Whole) -> Whole:
         return np.int64(-1)
     cost = np.int64(0)
     for column in range(parts.points.codes.shape[1]):
-        cost += without(parts, number, point, column)[1]
+        cost += level_without(parts, number, point, column)[1]
     return parts.rows[number] * parts.cost[number] - left * cost
 
 
@@ -136,17 +147,17 @@ def move(parts: Partition, near: Array, bounds: Bounds, mark: Array, barred: Arr
         own = parts.of[point]
         if barred[point] or not _free(mark, own):
             continue
-        best, chosen = _spared(parts, point, bounds.smallest), np.int64(-1)
+        best, chosen = _spared_loss(parts, point, bounds.smallest), np.int64(-1)
         if best <= 0:
             continue
         if _free(mark, GONE):
-            best, chosen = _outside(parts, point, bounds.limit, best)
+            best, chosen = _suppression_cost(parts, point, bounds.limit, best)
         for other in near[point]:
             if other < 0:
                 break
             number = parts.of[other]
             if number > GONE and number != own and _free(mark, number):
-                cost = _extra(parts, number, point, best)
+                cost = _joining_cost(parts, number, point, best)
                 if cost < best:
                     best, chosen = cost, np.int64(number)
         if chosen >= 0:
@@ -173,20 +184,20 @@ def move_all(parts: Partition, order: Array, starts: Array, bounds: Bounds, chan
     for bucket in range(len(starts) - 1):
         most = np.int64(0)
         for at in range(starts[bucket], starts[bucket + 1]):
-            spared[at] = _spared(parts, order[at], bounds.smallest)
+            spared[at] = _spared_loss(parts, order[at], bounds.smallest)
             most = max(most, spared[at])
         if most <= 0:
             continue
-        worth = _worth(parts, classes, bucket, most)
+        worth = _worthwhile_classes(parts, classes, bucket, most)
         for at in range(starts[bucket], starts[bucket + 1]):
             point = order[at]
             own = parts.of[point]
             if spared[at] <= 0:
                 continue
-            best, chosen = _outside(parts, point, bounds.limit, _spared(parts, point, bounds.smallest))
+            best, chosen = _suppression_cost(parts, point, bounds.limit, _spared_loss(parts, point, bounds.smallest))
             for number in worth:
                 if number != own and (changed[own] or changed[number]):
-                    cost = _extra(parts, number, point, best)
+                    cost = _joining_cost(parts, number, point, best)
                     if cost < best:
                         best, chosen = cost, number
             if chosen >= 0:
@@ -197,7 +208,7 @@ def move_all(parts: Partition, order: Array, starts: Array, bounds: Bounds, chan
 
 
 @njit(cache=True)
-def _worth(parts: Partition, classes: Array, bucket: Whole, most: Whole) -> Array:
+def _worthwhile_classes(parts: Partition, classes: Array, bucket: Whole, most: Whole) -> Array:
     """The classes that a point of a bucket may join without their rows losing as much as ``most`` more."""
     points = parts.points
     found, count = np.empty(len(classes), np.int64), 0
@@ -228,7 +239,7 @@ def split(parts: Partition, smallest: int, mark: Array, barred: Array, by: Array
         if member < 0 or barred[number].all() or not _free(mark, number):
             continue
         column, like = _best_split(parts, number, smallest, barred[number])
-        new = fresh(parts) if column >= 0 else -1
+        new = new_class(parts) if column >= 0 else -1
         if new < 0:
             barred[number, :] = True
             continue
@@ -272,7 +283,7 @@ def _best_split(parts: Partition, number: Whole, smallest: Whole, barred: Array)
 
 @njit(cache=True)
 def _halves(parts: Partition, number: Whole, column: Whole, label: Whole, levels: Array) -> tuple[Whole, Whole]:
-    """How many rows of a class have a label one level finer in a column, and what all lose when they leave."""
+    """Rows of a class with a label one level finer in a column, and the loss of all when they leave."""
     points, finer = parts.points, parts.level[number, column] - 1
     levels[:] = 0
     one: Whole = -1
@@ -310,7 +321,7 @@ def merge(parts: Partition, broken: Array, limit: int) -> int:
         for other in range(1, len(parts.first)):
             if parts.first[other] >= 0 and other != number:
                 whole, now = rows + parts.rows[other], parts.rows[other] * parts.cost[other]
-                cost = whole * _both(parts, number, other, (best + now) // whole + 1) - now
+                cost = whole * _merged_cost(parts, number, other, (best + now) // whole + 1) - now
                 if cost < best:
                     best, chosen = cost, other
         if chosen < 0:
@@ -327,8 +338,8 @@ def merge(parts: Partition, broken: Array, limit: int) -> int:
 
 
 @njit(cache=True, inline="always")
-def _both(parts: Partition, one: Whole, two: Whole, bound: Whole) -> Whole:
-    """What a row loses by the labels that two classes share; at least ``bound``, if it is not less."""
+def _merged_cost(parts: Partition, one: Whole, two: Whole, bound: Whole) -> Whole:
+    """Loss of a row by the labels that two classes share; at least ``bound``, if it is not less."""
     points = parts.points
     cost = np.int64(0)
     for column in range(points.codes.shape[1]):

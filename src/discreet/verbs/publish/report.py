@@ -1,4 +1,4 @@
-"""What a published table looks like beside the one it was made of: class sizes, risk, and what each column lost."""
+"""Class sizes, re-identification risk and loss by column of a published table, beside those of the original."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.models.check import by_size
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the classes of a table are: how many classes there are of each size."""
+    """Number of equivalence classes of each size."""
 
     classes: Mapping[int, int]
 
@@ -31,12 +31,12 @@ class Sizes:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(size * count for size, count in self.classes.items())
 
     @property
     def count(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return sum(self.classes.values())
 
     @property
@@ -46,17 +46,17 @@ class Sizes:
 
     @property
     def unique(self) -> float:
-        """The share of rows that are alone in their class."""
+        """Share of rows that are alone in their class."""
         return self.classes.get(1, 0) / self.rows if self.rows else 0.0
 
     @property
     def highest_risk(self) -> float:
-        """The chance to pick the right row of a class, in the smallest one."""
+        """Probability of picking the right row of the smallest class."""
         return 1 / self.smallest if self.smallest else 0.0
 
     @property
     def average_risk(self) -> float:
-        """The same, over all rows."""
+        """Mean of that probability over all rows."""
         return self.count / self.rows if self.rows else 0.0
 
 
@@ -64,7 +64,8 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
     """The drawings of a report, made of sizes and losses alone."""
     found = []
     if after.rows:
-        found.append(_sizes(after))
+        caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
+        found.append(by_size("Rows by the size of their class", after.classes, caption))
         found.append(_risk(before, after))
     if lost:
         caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
@@ -73,14 +74,8 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
     return tuple(found)
 
 
-def _sizes(after: Sizes) -> Picture:
-    """Rows by the size of their class."""
-    caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
-    return by_size("Rows by the size of their class", after.classes, caption)
-
-
 def _risk(before: Sizes, after: Sizes) -> Picture:
-    """What an intruder who knows a person's quasi-identifiers can do, in per cent."""
+    """Re-identification risk from the quasi-identifiers before and after, in per cent."""
     measured = {
         "unique": (before.unique, after.unique),
         "highest risk": (before.highest_risk, after.highest_risk),

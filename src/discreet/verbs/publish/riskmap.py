@@ -1,4 +1,4 @@
-"""A risk–utility map: its points, the efficient frontier, a picture, a page, and what there is to choose between."""
+"""A risk–utility map: its points, the efficient frontier, a picture, a page, and a recommendation in words."""
 
 from __future__ import annotations
 
@@ -7,22 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from discreet.core.markup import listed, markup, page, table, tag
-from discreet.core.report import Picture
+from discreet.core.markup import Markup, drawing, listed, markup, tag
+from discreet.core.report import Picture, heading, listing, page, section, shortened, styled
 from discreet.errors import BadInput
-from discreet.verbs.publish.scatter import Dot, scatter
 
 ORIGINAL = "original"
 _LIMITS = (0.05, 0.1, 0.2, 0.4)
 _NOTHING = 1e-9
 """A loss below this is none: what is left of it is rounding."""
-_PAGE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#243040}"
-    "table{border-collapse:collapse;width:100%}"
-    "th,td{padding:.3rem .6rem;border-bottom:1px solid #d5dbe2;text-align:left}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}img{max-width:100%}tr.best th{font-weight:700}"
-    "@media(prefers-color-scheme:dark){body{background:#141a21;color:#dde4ec}th,td{border-color:#3a4653}}"
-)
 
 
 @dataclass(frozen=True)
@@ -33,7 +25,7 @@ class Point:
     risk: float | None = None
     """DR, from 0 (best) to 1."""
     loss: float | None = None
-    """What is lost by the map's measure; less is better."""
+    """Loss by the map's measure; less is better."""
     interval: float | None = None
     distance: float | None = None
     probabilistic: float | None = None
@@ -49,7 +41,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class RiskMap:
-    """What ``compare`` found. For the holder of the table: it tells about the original, and is no release."""
+    """Risk and loss of several maskings. For the table's holder: it tells about the original, and is no release."""
 
     table: str
     measure: str
@@ -86,7 +78,7 @@ class RiskMap:
 
     @property
     def recommend(self) -> str:
-        """What there is to choose between, in plain words. It does not choose: how much risk is right is not in the
+        """The maskings to choose between, in plain words. It does not choose: how much risk is right is not in the
         data."""
         best = [p for p in self.frontier if p.method != ORIGINAL]
         masked = [p for p in self.placed if p.method != ORIGINAL and p not in self.unseen]
@@ -126,7 +118,7 @@ class RiskMap:
 
     @property
     def _blind(self) -> str:
-        """What to do about maskings that the measure cannot see; empty if it sees all of them."""
+        """Advice on maskings that the measure cannot see; empty if it sees all of them."""
         if not self.unseen:
             return ""
         other = "il1" if self.measure != "il1" else "propensity"
@@ -141,20 +133,17 @@ class RiskMap:
     @property
     def picture(self) -> Picture:
         """Risk to the right, loss upwards: the best place is the corner at the lower left."""
-        front = {p.method for p in self.frontier}
-        dots = [Dot(p.method, *p.place, p.method in front, p.method == ORIGINAL) for p in self.placed]
         caption = (
             "Each dot is a masking; less is better on both sides. The line is the efficient frontier: no masking tried "
             "lies below it and to its left."
         )
         if self.unseen:
             caption += f" Maskings at the bottom lose nothing that {self.measure} sees, and are not on it."
-        axes = "disclosure risk (DR)", f"information loss ({self.measure})"
-        return scatter(f"Risk and loss of {self.table}", axes, dots, [p.place for p in self.frontier], caption)
+        return _scatter(self, caption)
 
     def html(self, path: str | Path | None = None) -> str:
         """The map as one page that opens offline and runs nothing; with ``path``, written there too."""
-        whole = page(f"Risk and loss of {self.table}", self._repr_html_(), sheet=_PAGE)
+        whole = page(f"Risk and loss of {self.table}", self._repr_html_())
         if path is not None:
             Path(path).write_text(whole, encoding="utf-8")
         return whole
@@ -189,33 +178,33 @@ class RiskMap:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> Markup:
         front = {p.method for p in self.frontier}
-        rows = (
-            tag(
-                "tr",
-                tag("th", p.method, scope="row"),
-                (tag("td", text, class_="n") for text in _figures(p)),
-                tag("td", "yes" if p.method in front else None),
-                class_="best" if p.method in front else None,
-            )
-            for p in self.placed
-        )
         heads = ("method", "risk", self.measure, "intervals", "by distance", "by likelihood", "on the frontier")
+        rows = [
+            [
+                p.method,
+                _percent(p.risk),
+                f"{p.place[1]:.4f}",
+                *map(_percent, (p.interval, p.distance, p.probabilistic)),
+                "yes" if p.method in front else "",
+            ]
+            for p in self.placed
+        ]
         said = (
             f"{self.measure}: {self.meaning} Less is better on both sides. Seed {self.seed}; {self.rows:,} rows. "
             "This page tells about the original table: it is for its holder."
         )
+        figures = listing(heads, ["text", *["number"] * 5, "text"], rows)
         failed = listed(f"{p.method}: {p.why}" for p in self.failed)
-        return markup(
-            tag("h1", f"Risk and loss of {self.table}"),
-            self.picture.figure if self.placed else None,
-            tag("h2", "What there is to choose between"),
-            tag("p", self.recommend),
-            tag("h2", "All figures"),
-            table(heads, rows),
-            tag("p", said),
-            (tag("h2", "Not measured"), failed) if failed else None,
+        return styled(
+            [
+                heading(f"Risk and loss of {self.table}"),
+                self.picture.figure if self.placed else None,
+                section("What there is to choose between", tag("p", self.recommend)),
+                section("All figures", figures, tag("p", said)),
+                section("Not measured", failed) if failed else None,
+            ]
         )
 
 
@@ -228,6 +217,76 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-def _figures(point: Point) -> list[str]:
-    shares = [_percent(share) for share in (point.risk, point.interval, point.distance, point.probabilistic)]
-    return [shares[0], f"{point.place[1]:.4f}", *shares[1:]]
+_WIDTH, _HEIGHT = 760, 520
+_LEFT, _TOP, _ACROSS, _UP = 70, 30, 660, 420
+_LINE = 14
+_LETTER = 7.4
+_DOT = 5
+_STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#243040;stroke:#fff;stroke-width:3px;paint-order:stroke}"
+    ".grid{stroke:#8a97a6;stroke-opacity:.3}"
+    ".front{fill:none;stroke:#2f6f8f;stroke-width:2}.dot{fill:#8a97a6}.best{fill:#2f6f8f}.first{fill:#a8501c}"
+    ".lead{stroke:#8a97a6;stroke-opacity:.6}"
+    "@media(prefers-color-scheme:dark){text{fill:#dde4ec;stroke:#141a21}.front{stroke:#6fb3d2}.best{fill:#6fb3d2}.first{fill:#e9a06f}}"
+)
+
+
+def _scatter(shown: RiskMap, caption: str) -> Picture:
+    """The points from 0 to the next tenth beyond the last, each with its label where no other one and no dot is."""
+    points, front = shown.placed, {p.method for p in shown.frontier}
+    wide, high = (max(-(-max((p.place[axis] for p in points), default=0.0) * 10 // 1), 1.0) / 10 for axis in (0, 1))
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return _LEFT + x / wide * _ACROSS, _TOP + (1 - y / high) * _UP
+
+    drawn = []
+    for step in range(6):
+        x, y = at(wide * step / 5, high * step / 5)
+        drawn.append(tag("line", class_="grid", x1=x, x2=x, y1=_TOP, y2=_TOP + _UP))
+        drawn.append(tag("line", class_="grid", x1=_LEFT, x2=_LEFT + _ACROSS, y1=y, y2=y))
+        drawn.append(tag("text", f"{wide * step / 5:.3g}", x=x, y=_TOP + _UP + 18, text_anchor="middle"))
+        drawn.append(tag("text", f"{high * step / 5:.3g}", x=_LEFT - 8, y=y + 4, text_anchor="end"))
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*p.place) for p in shown.frontier))
+    drawn.append(tag("polyline", class_="front", points=path))
+    taken = [_Box(x - _DOT, x + _DOT, y - _DOT, y + _DOT) for x, y in (at(*p.place) for p in points)]
+    for point in sorted(points, key=lambda p: p.method not in front):
+        x, y = at(*point.place)
+        kind = "first" if point.method == ORIGINAL else "best" if point.method in front else "dot"
+        drawn.append(tag("circle", class_=kind, cx=x, cy=y, r=4 if kind == "dot" else 5))
+        drawn.append(_label(point.method, x, y, taken))
+    drawn.append(tag("text", "disclosure risk (DR)", x=_LEFT + _ACROSS / 2, y=_HEIGHT - 22, text_anchor="middle"))
+    drawn.append(tag("text", f"information loss ({shown.measure})", x=4, y=16))
+    said = "; ".join(f"{p.method}: {p.place[0]:.3g}, {p.place[1]:.3g}" for p in points)
+    title = f"Risk and loss of {shown.table}"
+    return Picture(title, caption, drawing(_WIDTH, _HEIGHT, title, drawn, said=said, sheet=_STYLE))
+
+
+@dataclass(frozen=True)
+class _Box:
+    """A place on the picture that something is on."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+def _label(text: str, x: float, y: float, taken: list[_Box]) -> Markup:
+    """A label next to its dot, or as near as there is room, with a line to it; none if there is no room."""
+    short = shortened(text, 40)
+    width = len(short) * _LETTER
+    for step in range(2 * _UP // _LINE + 2):
+        base = y + 4 + (step + 1) // 2 * _LINE * (1 if step % 2 else -1)
+        for left, end in ((x + 9, x + 9), (x - 9 - width, x - 9)):
+            box = _Box(left, left + width, base - 10, base + 4)
+            inside = left >= _LEFT and box.right <= _WIDTH and _TOP < base < _TOP + _UP + 8
+            if inside and not any(box.meets(other) for other in taken):
+                taken.append(box)
+                lead = tag("line", class_="lead", x1=x, y1=y, x2=end, y2=base - 4)
+                return markup(lead if step else None, tag("text", short, x=left, y=base))
+    return Markup()

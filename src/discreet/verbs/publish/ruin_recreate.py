@@ -1,6 +1,6 @@
-"""Take a few classes near each other apart and put their points together anew, compiled; better ones are kept.
+"""Ruin-and-recreate local search over equivalence classes (Numba): take a few apart, form them anew, keep better ones.
 
-Ruin and recreate (Schrimpf and others 2000). Import this where it is needed only.
+Schrimpf and others 2000. Import this where it is needed only.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.core.compiled import njit
-from discreet.verbs.publish.nearest_neighbours import FAR, Array, Whole
-from discreet.verbs.publish.partition import GONE, Partition, add, fresh, joined, widen
+from discreet.verbs.publish.partition import FAR, GONE, Array, Partition, Whole, add, cost_with, new_class, widen
 
 CLASSES = 4
-"""So many classes are taken apart at most."""
+"""Largest number of classes taken apart at a time."""
 
 
 class _Pool(NamedTuple):
@@ -31,12 +30,12 @@ class _Pool(NamedTuple):
     """A member of each new class."""
     rows: Array
     costs: Array
-    """What each row of a new class loses."""
+    """Loss of each row of a new class."""
 
 
 @njit(cache=True)
 def words_needed(room: int) -> int:
-    """How many random words a try takes at most, when ``room`` points may be taken at once."""
+    """Largest number of random words of a try, when ``room`` points may be taken at once."""
     return 1 + 3 * CLASSES + room
 
 
@@ -58,14 +57,14 @@ def regroup(parts: Partition, near: Array, bounds: tuple[int, int], words: Array
         at += 1
         if parts.cost[number] == 0:
             continue
-        taken, size, at = _taken(parts, near, pool, (number, at), (words, mark))
+        taken, size, at = _take_classes(parts, near, pool, (number, at), (words, mark))
         worth, rows = np.int64(0), np.int64(0)
         for one in pool.old[:taken]:
             worth += parts.rows[one] * parts.cost[one]
             rows += parts.rows[one]
         if taken == 0:
             continue
-        new, cost, at = _formed(parts, pool, (smallest, size, rows, worth), words, at)
+        new, cost, at = _form_classes(parts, pool, (smallest, size, rows, worth), words, at)
         if cost > worth or (len(mark) and cost == worth) or new > taken + parts.spare[-1]:
             continue
         _put(parts, pool, (taken, new, size), mark, steps)
@@ -74,14 +73,14 @@ def regroup(parts: Partition, near: Array, bounds: tuple[int, int], words: Array
 
 
 @njit(cache=True)
-def _taken(
+def _take_classes(
     parts: Partition, near: Array, pool: _Pool, begin: tuple[Whole, Whole], given: tuple[Array, Array]
 ) -> tuple[Whole, Whole, Whole]:
     """Put a class and a few that are near into the pool: how many classes, how many points, and the next word."""
     (number, at), (words, mark) = begin, given
     taken, size = 0, 0
     for _ in range(3 * CLASSES):
-        if number != GONE and (len(mark) == 0 or mark[number] < 0) and not _among(pool.old[:taken], number):
+        if number != GONE and (len(mark) == 0 or mark[number] < 0) and not _contains(pool.old[:taken], number):
             end, point = size, parts.first[number]
             while point >= 0 and end < len(pool.members):
                 pool.members[end] = point
@@ -94,13 +93,15 @@ def _taken(
             break
         word = words[at]
         at += 1
-        near_by = near[pool.members[np.int64(word % np.uint64(size))], _skewed(word >> np.uint64(24), near.shape[1])]
+        near_by = near[
+            pool.members[np.int64(word % np.uint64(size))], _skewed_position(word >> np.uint64(24), near.shape[1])
+        ]
         number = parts.of[near_by] if near_by >= 0 else GONE
     return taken, size, at
 
 
 @njit(cache=True)
-def _formed(
+def _form_classes(
     parts: Partition, pool: _Pool, given: tuple[Whole, Whole, Whole, Whole], words: Array, at: Whole
 ) -> tuple[Whole, Whole, Whole]:
     """Form new classes of the pool as long as that is not worse than before: how many, what they lose, the next word.
@@ -129,7 +130,7 @@ def _formed(
             best, bound, chosen = FAR, FAR, -1
             for other in range(free):
                 crowd = max(pool.rows[new] + weights[pool.members[other]], smallest)
-                price = joined(parts.points, (pool.levels, new, seed), pool.members[other], bound) * crowd
+                price = cost_with(parts.points, (pool.levels, new, seed), pool.members[other], bound) * crowd
                 if price < best:
                     best, bound, chosen = price, price // smallest + 1, other
         cost += pool.rows[new] * pool.costs[new]
@@ -141,7 +142,7 @@ def _formed(
         best, chosen = FAR, -1
         for one in range(new):
             rows = pool.rows[one] + weights[point]
-            loss = joined(parts.points, (pool.levels, one, pool.seeds[one]), point, FAR)
+            loss = cost_with(parts.points, (pool.levels, one, pool.seeds[one]), point, FAR)
             if rows * loss - pool.rows[one] * pool.costs[one] < best:
                 best, chosen = rows * loss - pool.rows[one] * pool.costs[one], one
         pool.into[free] = chosen
@@ -157,7 +158,7 @@ def _put(parts: Partition, pool: _Pool, counts: tuple[Whole, Whole, Whole], mark
     taken, new, size = counts
     numbers = np.empty(new, np.int64)
     for one in range(new):
-        numbers[one] = pool.old[one] if one < taken else fresh(parts)
+        numbers[one] = pool.old[one] if one < taken else new_class(parts)
     for one in pool.old[:taken]:
         parts.first[one], parts.rows[one], parts.cost[one] = -1, 0, 0
     if len(mark):
@@ -168,12 +169,12 @@ def _put(parts: Partition, pool: _Pool, counts: tuple[Whole, Whole, Whole], mark
 
 
 @njit(cache=True)
-def _among(numbers: Array, number: Whole) -> bool:
+def _contains(numbers: Array, number: Whole) -> bool:
     return bool((numbers == number).any())
 
 
 @njit(cache=True, inline="always")
-def _skewed(word: Whole, count: Whole) -> Whole:
+def _skewed_position(word: Whole, count: Whole) -> Whole:
     """A place below ``count``, the first ones most likely: near neighbours matter most."""
     one, two = word % np.uint64(count), (word >> np.uint64(20)) % np.uint64(count)
     return np.int64(one * two) // count

@@ -106,7 +106,7 @@ class SafePub(Method[pa.Table]):
 
     @property
     def people(self) -> int:
-        """How many people must share a combination of values for it to come through about every other time."""
+        """Number of people who must share a combination for it to be released about every other time."""
         return math.ceil(self.k / self.sample)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class SafePub(Method[pa.Table]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the result hangs on."""
+        """All parameters that determine the result, except rows, noise and loss."""
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
@@ -132,7 +132,7 @@ class SafePub(Method[pa.Table]):
         }
 
     def steps(self, card: Card) -> tuple[str, ...]:
-        """What is done, in words."""
+        """The steps, in words."""
         return (
             f"every row was kept with probability {float(self.sample):.6f}",
             "the columns were generalised by levels fixed beforehand; other columns were left out",
@@ -288,7 +288,7 @@ def _rate(share: Fraction) -> Fraction:
 
 
 def _heads(p: Fraction, coins: int, entropy: Entropy) -> int:
-    """How many of so many coins show heads, each flipped for itself."""
+    """Number of heads of independent coins."""
     return sum(int(entropy.flips(p, min(_BLOCK, coins - done)).sum()) for done in range(0, coins, _BLOCK))
 
 

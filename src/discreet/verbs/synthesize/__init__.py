@@ -1,1 +1,1 @@
-"""Synthetic data: rows of a population that never existed."""
+"""Synthetic data: rows drawn from a model, with differential privacy or without a promise."""

@@ -1,4 +1,4 @@
-"""A column as codes from 0 up, and back: what models of the table are made of.
+"""Attributes: columns as codes from 0 up, and back to values.
 
 Which codes there are follows from the card alone. The last code stands for a missing value, where one can be missing.
 """
@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Column
-from discreet.core.kind import Kind, Scalar
+from discreet.core.kind import MOMENTS, Kind, Scalar
 from discreet.core.sql import arrow_type
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
@@ -32,42 +32,41 @@ NOWHERE = -1
 """The code of a row that no code is for: it is counted nowhere."""
 _CENTS = 2
 _DIGITS = 5
-"""So many digits a real number has within its interval."""
+"""Digits of a real number within its interval."""
 _FINEST = 15
 _EPOCH = dt.date(1970, 1, 1)
 _LARGEST = 2**62
 
 
 class Attribute(Protocol):
-    """A column whose values are codes."""
+    """Interface of a column whose values are codes."""
 
-    @property
-    def column(self) -> Column:
-        """The column."""
+    column: Column
 
     @property
     def size(self) -> int:
-        """How many codes there are, that for a missing value among them."""
+        """Number of codes, that for a missing value among them."""
 
     @property
     def type(self) -> pa.DataType:
-        """What values are decoded to."""
+        """Arrow type that codes are decoded to."""
 
     def key(self) -> exp.Expr:
-        """What the engine groups rows by."""
+        """Expression that the engine groups rows by."""
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The codes of keys that the engine found; ``NOWHERE`` for what has none."""
 
     def refined(self, codes: Codes, rng: Generator) -> Codes:
         """The codes as they were before any were merged: of those that became one, one at random."""
+        return codes
 
     def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """A value for each code. Where a code stands for several values, one of them at random."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class Listed(Attribute):
     """A column with declared values, a code each."""
 
     column: Column
@@ -80,7 +79,6 @@ class Listed:
 
     @property
     def type(self) -> pa.DataType:
-        """The column's own."""
         scale = max((sql.scale_of(one) for one in self.values if isinstance(one, Decimal)), default=0)
         return arrow_type(self.column.kind, scale=scale, zoned=_zone(self.values[0]) is not None)
 
@@ -89,17 +87,13 @@ class Listed:
         return sql.column(self.column.name)
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
-        """What is no declared value is missing; the bounded twin has none."""
+        """Codes of the declared values; others, which a bounded table has not, count as missing."""
         other = NOWHERE if self.column.required else len(self.values)
         found = keys.combine_chunks().dictionary_encode()
         values: list[Any] = found.dictionary.to_pylist()
         places = np.array([*(self._places.get(value, other) for value in values), other], np.int64)
         at = found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
         return np.asarray(places[at], np.int64)
-
-    def refined(self, codes: Codes, rng: Generator) -> Codes:
-        """They are as fine as they get."""
-        return codes
 
     def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """The value of each code."""
@@ -112,7 +106,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Binned:
+class Binned(Attribute):
     """A column with bounds: a code for each of some intervals.
 
     Both bounds are intervals of their own, and so is zero: what lies beyond a bound was moved to it, and many columns
@@ -133,7 +127,7 @@ class Binned:
         if max(abs(low), abs(high)) > _LARGEST:
             raise BadInput(f"The bounds of {column.name} are too far apart to draw values between them.")
         cells: Sequence[tuple[float, float]]
-        ends = [low, high] if column.kind in (Kind.DATE, Kind.TIMESTAMP) or not low < 0 < high else [low, 0, high]
+        ends = [low, high] if column.kind in MOMENTS or not low < 0 < high else [low, 0, high]
         if column.kind is Kind.REAL:
             edges = [low + (high - low) * place / bins for place in range(bins)] + [high]
             cells = _carved_real(edges, ends)
@@ -164,17 +158,13 @@ class Binned:
         """Which group of intervals a value is in, by halving: comparisons are exact on every engine, arithmetic not."""
         value = sql.column(self.column.name)
         borders = [(place, group) for place, (before, group) in enumerate(pairwise(groups), 1) if group != before]
-        placed = self._placed(value, borders, groups[0])
+        placed = self._interval_search(value, borders, groups[0])
         other: exp.Expr = exp.null() if self.column.required else sql.literal(missing)
-        return _either(value.copy().is_(exp.null()), other, placed)
+        return _case_when(value.copy().is_(exp.null()), other, placed)
 
     def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The engine has found them."""
         return np.asarray(keys.combine_chunks().fill_null(NOWHERE).to_numpy(zero_copy_only=False), np.int64)
-
-    def refined(self, codes: Codes, rng: Generator) -> Codes:
-        """They are as fine as they get."""
-        return codes
 
     def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """Uniform within the interval."""
@@ -188,7 +178,7 @@ class Binned:
             values: pa.Array[Any] = pa.array(np.where((low <= short) & (short <= high), short, drawn))
         else:
             first, last = np.array(self.firsts, np.int64)[at], np.array(self.lasts, np.int64)[at]
-            values = _typed(rng.integers(first, last, endpoint=True), self.type)
+            values = _arrow_values(rng.integers(first, last, endpoint=True), self.type)
         if not missing.any():
             return values
         return cast("pa.Array[Any]", pc.if_else(pa.array(missing), pa.scalar(None, values.type), values))
@@ -214,14 +204,14 @@ class Binned:
         widest = max(last - first for first, last in zip(self.firsts, self.lasts, strict=True))
         return min(_DIGITS - floor(log10(widest)), _FINEST) if widest > 0 else 0
 
-    def _placed(self, value: exp.Expr, borders: Sequence[tuple[int, int]], before: int) -> exp.Expr:
+    def _interval_search(self, value: exp.Expr, borders: Sequence[tuple[int, int]], before: int) -> exp.Expr:
         if not borders:
             return sql.literal(before)
         middle = len(borders) // 2
         border, group = borders[middle]
-        lower = self._placed(value, borders[:middle], before)
-        upper = self._placed(value, borders[middle + 1 :], group)
-        return _either(self._below(value, border), lower, upper)
+        lower = self._interval_search(value, borders[:middle], before)
+        upper = self._interval_search(value, borders[middle + 1 :], group)
+        return _case_when(self._below(value, border), lower, upper)
 
     def _below(self, value: exp.Expr, border: int) -> exp.Expr:
         """Whether a value lies before an interval. Behind a single real number the next one begins at once."""
@@ -235,8 +225,8 @@ class Binned:
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
-    """A column some of whose codes are one code in the model, and are told apart again when rows are drawn.
+class Merged(Attribute):
+    """A column some of whose codes are merged in the model, and drawn apart again.
 
     Which are merged, and how often each of them is drawn, was worked out from counts that had their noise already.
     """
@@ -245,25 +235,22 @@ class Merged:
     groups: tuple[int, ...]
     """For each code of ``fine`` the code that it has here: of intervals only neighbours are one."""
     weights: tuple[float, ...]
-    """How often each code of ``fine`` is drawn among those of its group; none is below zero."""
+    """Weight of each code of ``fine`` when one of its group is drawn; none is below zero."""
 
     @property
-    def column(self) -> Column:
-        """The column."""
+    def column(self) -> Column:  # type: ignore[override]
         return self.fine.column
 
     @property
     def size(self) -> int:
-        """How many codes are left."""
+        """Number of codes after merging."""
         return max(self.groups) + 1
 
     @property
     def type(self) -> pa.DataType:
-        """What values are decoded to."""
         return self.fine.type
 
     def key(self) -> exp.Expr:
-        """What the engine groups rows by."""
         if isinstance(self.fine, Binned):
             return self.fine.key_of(self.groups[: len(self.fine.firsts)], self.groups[-1])
         return self.fine.key()
@@ -293,7 +280,7 @@ class Merged:
         return self.fine.decoded(self.refined(codes, rng), rng)
 
 
-def _either(condition: exp.Expr, yes: exp.Expr, no: exp.Expr) -> exp.Expr:
+def _case_when(condition: exp.Expr, yes: exp.Expr, no: exp.Expr) -> exp.Expr:
     """CASE WHEN. The builder of sqlglot copies what it is given, and trees of hundreds of intervals again and again."""
     return exp.Case(ifs=[exp.If(this=condition, true=yes)], default=no)
 
@@ -312,7 +299,7 @@ def _carved_whole(cells: Sequence[tuple[int, int]], single: Sequence[int]) -> li
 
 
 def _carved_real(edges: Sequence[float], single: Sequence[float]) -> list[tuple[float, float]]:
-    """The same of real numbers, between edges; the last single number is the last edge."""
+    """Intervals of real numbers between edges, with single numbers cut out; the last one is the last edge."""
     points = sorted({*edges, *map(float, single)})
     found = []
     for first, last in pairwise(points):
@@ -333,7 +320,7 @@ def _units(value: Any, column: Column) -> Any:
 
 
 def _value(units: float, column: Column) -> Scalar:
-    """What ``_units`` was made of."""
+    """The value of a number of ``_units``."""
     if column.kind is Kind.REAL:
         return float(units)
     if column.kind is Kind.TIMESTAMP:
@@ -344,7 +331,7 @@ def _value(units: float, column: Column) -> Scalar:
     return Decimal(int(units)).scaleb(-_scale(column)) if column.kind is Kind.DECIMAL else int(units)
 
 
-def _typed(units: Codes, type_: pa.DataType) -> pa.Array[Any]:
+def _arrow_values(units: Codes, type_: pa.DataType) -> pa.Array[Any]:
     if pa.types.is_decimal(type_):
         wide = np.stack([units, units >> 63], axis=1)  # the lower and the upper half of 128 bits
         return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(wide.tobytes())])

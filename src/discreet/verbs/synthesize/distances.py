@@ -1,4 +1,4 @@
-"""How near synthetic rows are to the table they stand for: measured privately, and written beside the rows.
+"""Distances between synthetic rows and the table they stand for: measured privately, and stored with the rows.
 
 For every column, and every pair of columns, the sum D of the differences between true and synthetic counts is
 measured with noise, and so is the difference |n − m| between the numbers of rows. Whatever condition on those columns
@@ -25,19 +25,19 @@ from discreet.errors import BadInput
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.spending import Meter
-from discreet.verbs.synthesize.streaming import Tally, tallied
+from discreet.verbs.synthesize.streaming import Tally, tallied_columns
 
 WITHIN = "in intervals"
 """Marks columns of which whole intervals were counted, and nothing within them."""
 
 
 @dataclass(frozen=True)
-class Near:
-    """How synthetic rows were made, and how far counts of them may be off."""
+class CountBounds:
+    """Bounds on the error of counts over synthetic rows."""
 
     by: str
     rows: int
-    """How many synthetic rows there are."""
+    """Number of synthetic rows."""
     columns: tuple[str, ...]
     exact: tuple[str, ...]
     """The columns every value of which was counted by itself; of others only intervals or groups were."""
@@ -56,7 +56,7 @@ class Near:
         return tuple(one for one in release_extras.sets(self.columns) if one not in self.reach)
 
     def called(self, columns: Sequence[str]) -> str:
-        """What a set of columns is called, with a mark if its bound is about whole intervals alone."""
+        """Name of a set of columns, with a mark if its bound is about whole intervals alone."""
         return release_extras.called(columns) + ("" if set(columns) <= set(self.exact) else f" ({WITHIN})")
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,8 +70,8 @@ class Near:
         }
 
 
-def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> Near:
-    """What was measured of synthetic rows; an error if they say nothing of it."""
+def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> CountBounds:
+    """The measured distances of synthetic rows; an error if they carry none."""
     source = of.payload if isinstance(of, Release) else of
     if isinstance(source, Rows):
         with pq.ParquetFile(source.path) as file:
@@ -85,10 +85,10 @@ def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> Near:
     read = release_extras.read(found[release_extras.SYNTHETIC.encode()])
     named = {release_extras.called(one): one for one in release_extras.sets(read["columns"])}
     reach = {named[name]: float(far) for name, far in read["reach"].items()}
-    return Near(read["by"], read["rows"], tuple(read["columns"]), tuple(read["exact"]), reach)
+    return CountBounds(read["by"], read["rows"], tuple(read["columns"]), tuple(read["exact"]), reach)
 
 
-def compared(meter: Meter, tally: Tally, by: str) -> Near:
+def measure_distances(meter: Meter, tally: Tally, by: str) -> CountBounds:
     """Spend all that a meter has left on comparing true counts with those of drawn rows.
 
     Why this is private: it only asks the meter, for shares that add up to what it has left. What is compared was
@@ -100,8 +100,9 @@ def compared(meter: Meter, tally: Tally, by: str) -> Near:
     found = {}
     for columns, counts in tally.counts.items():
         far = meter.compare(columns, counts.astype(np.float64), share).at_most(beta)
-        found[tuple(meter.domain.names[place] for place in columns)] = _rounded((far + rows) / 2)
-    return Near(by, tally.rows, meter.domain.names, exact_columns(meter.domain), found)
+        rounded_up = float(f"{(far + rows) / 2 * (1 + 1e-4):.5g}")  # five digits are enough for a bound
+        found[tuple(meter.domain.names[place] for place in columns)] = rounded_up
+    return CountBounds(by, tally.rows, meter.domain.names, exact_columns(meter.domain), found)
 
 
 def exact_columns(domain: Domain) -> tuple[str, ...]:
@@ -111,7 +112,7 @@ def exact_columns(domain: Domain) -> tuple[str, ...]:
 
 def too_many(domain: Domain) -> tuple[str, ...]:
     """The sets of columns that have too many combinations to be compared, by what they are called."""
-    known = {tuple(domain.names[place] for place in columns) for columns in tallied(domain)}
+    known = {tuple(domain.names[place] for place in columns) for columns in tallied_columns(domain)}
     return tuple(release_extras.called(one) for one in release_extras.sets(domain.names) if one not in known)
 
 
@@ -119,11 +120,6 @@ def _exact(attribute: Attribute) -> bool:
     """Whether every value has a code; decimals may have more places than those that are drawn."""
     whole = isinstance(attribute, Binned) and attribute.firsts == attribute.lasts
     return isinstance(attribute, Listed) or (whole and attribute.column.kind is not Kind.DECIMAL)
-
-
-def _rounded(value: float) -> float:
-    """Five digits are enough for a bound, rounded up."""
-    return float(f"{value * (1 + 1e-4):.5g}")
 
 
 COMPARED = Fraction(1, 20)

@@ -1,4 +1,4 @@
-"""The columns of a table as codes, by what its card declares: the space that synthetic rows are drawn from."""
+"""The domain of synthetic rows: the columns of a table as codes, by what its card declares."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.card import Card, Column
-from discreet.core.kind import Kind
+from discreet.core.kind import LISTABLE, Kind
 from discreet.core.text import meant
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import Generator
 from discreet.noise.parameters import whole
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.mask.masker import require_names
+from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merged
 from discreet.verbs.synthesize.graph.measurement import Measurement
 
 BINS = 32
-"""How many intervals a column with bounds gets, unless it is said."""
+"""Default number of intervals of a column with bounds."""
 _FEW = 100
-"""Whole numbers and days get a code each up to so many, unless bins are asked for."""
+"""Largest number of whole numbers or days that get a code each, unless bins are asked for."""
 _FINE = 512
-"""How many intervals are counted where their borders are to follow the data."""
+"""Number of intervals counted where their borders follow the data (quantiles)."""
 _MOST_BINS = 4096
 _RARE = 3
-"""What is counted less often than so many standard deviations of its noise is merged with others."""
+"""Counts below this many standard deviations of their noise are merged with others."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,7 @@ class Domain:
             if name not in released:
                 kept = " is not released" if name in card else f" is no column{meant(name, released)}"
                 raise NotFound(f"{name!r}{kept}; there are {', '.join(released)}.")
-        if len(set(columns)) < len(columns):
-            raise BadInput(f"A column is named twice: {', '.join(columns)}.")
+        require_names(columns)
         chosen = [released[name] for name in columns] if columns else list(released.values())
         for name in (*(bins if isinstance(bins, Mapping) else ()), *quantiles):
             if released[name] not in chosen:
@@ -68,12 +68,11 @@ class Domain:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each attribute has."""
+        """Number of codes of each attribute."""
         return tuple(one.size for one in self.attributes)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
         return tuple(one.column.name for one in self.attributes)
 
     @property
@@ -82,7 +81,7 @@ class Domain:
         return pa.schema([(one.column.name, one.type) for one in self.attributes])
 
     def called(self, columns: Sequence[int]) -> str:
-        """What a marginal is called: its columns, such as "age × sex"."""
+        """Name of a marginal: its columns, such as "age × sex"."""
         return " × ".join(self.names[place] for place in columns)
 
     def refined(self, codes: NDArray[np.integer], rng: Generator) -> NDArray[np.int64]:
@@ -96,18 +95,18 @@ class Domain:
         return pa.Table.from_arrays(columns, schema=self.schema)
 
     def with_merged(self, place: int, attribute: Attribute) -> Domain:
-        """The same with one attribute in another's place."""
+        """Replace one attribute."""
         return replace(self, attributes=(*self.attributes[:place], attribute, *self.attributes[place + 1 :]))
 
 
-def merged(
+def merge_rare(
     fine: Attribute,
     counts: NDArray[np.float64],
     deviation: float,
     most: int | None = None,
     apart: NDArray[np.int64] | None = None,
 ) -> Attribute:
-    """An attribute without codes that are too rare to be told from noise, by counts that have noise of ``deviation``.
+    """Merge codes that are too rare to be told from noise, by counts with noise of ``deviation``.
 
     Rare values become one code. Rare intervals are joined with their neighbours until they are no longer rare; with
     ``most``, until each has about one in so many rows, as quantiles would. The code of missing values stays. Codes
@@ -125,8 +124,8 @@ def merged(
     return Merged(fine, tuple(groups), tuple(np.maximum(counts, 0.0).tolist()))
 
 
-def regrouped(narrow: Attribute, one: Measurement) -> Measurement:
-    """What was measured of an attribute before its codes were merged, in those that are left.
+def regroup_measurement(narrow: Attribute, one: Measurement) -> Measurement:
+    """A measurement of an attribute before its codes were merged, in the merged codes.
 
     Merged counts have more noise than others. A measurement has one deviation: that of its mean variance is taken.
     """
@@ -179,7 +178,7 @@ def _attribute(column: Column, bins: int | None) -> Attribute:
             hint=f"Declare {what}, or leave the column out: name the others (columns=[…], or on COLUMNS).",
         )
     if bins is None:
-        bins = _FEW if column.kind in (Kind.INTEGER, Kind.DATE) and _values(column) <= _FEW else BINS
+        bins = _FEW if column.kind in LISTABLE and _values(column) <= _FEW else BINS
     return Binned.of(column, bins)
 
 

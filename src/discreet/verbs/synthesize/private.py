@@ -1,4 +1,4 @@
-"""Rows of people who never existed, drawn from a model of private counts: a table's synthetic twin."""
+"""Differentially private synthetic rows, drawn from a model of noisy marginals."""
 
 from __future__ import annotations
 
@@ -26,21 +26,17 @@ from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
 from discreet.noise.parameters import positive, probability
-from discreet.releases.method import Method
-from discreet.verbs.publish.recoding import Progress
-from discreet.verbs.synthesize.counting import counting
-from discreet.verbs.synthesize.distances import COMPARED, WITHIN, compared, distances, exact_columns, too_many
-from discreet.verbs.synthesize.domain import BINS, Domain, merged, regrouped
+from discreet.releases.method import Method, Progress, silent
+from discreet.verbs.synthesize.distances import COMPARED, WITHIN, distances, exact_columns, measure_distances, too_many
+from discreet.verbs.synthesize.domain import BINS, Domain, merge_rare, regroup_measurement
 from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros
-from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.graph.tree import cells
-from discreet.verbs.synthesize.multi_row_units import Households, card_of_units, units_of
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
-from discreet.verbs.synthesize.spending import Allowance, Meter, Step, least_noise
-from discreet.verbs.synthesize.streaming import Source, Tally, written
-from discreet.verbs.synthesize.zeros import Impossible
+from discreet.verbs.synthesize.spending import Allowance, Meter, Step, counting, least_noise
+from discreet.verbs.synthesize.streaming import Households, Source, Tally, card_of_units, units_of, write_blocks
+from discreet.verbs.synthesize.structural_zeros import Impossible
 
 WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] = {
     "aim": aim.select,
@@ -49,15 +45,15 @@ WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] 
     "bayes": bayes.select,
     "independent": independent.select,
 }
-"""How marginals are chosen, the best first."""
+"""Selections of marginals by name, the best first."""
 _WIDE = 8
-"""Of a column with more codes than this, rare ones are merged."""
+"""Number of codes above which rare ones are merged."""
 _LARGEST = 1 << 24
 _WIDEST = 2.0**22
 _BARS = 20
 _MOST_ROWS = 10**10
 _TRIED = 10_000
-"""So many rows of anything are drawn, to see whether what is impossible leaves some."""
+"""Rows drawn evenly to see whether the impossible conditions leave any."""
 
 
 @declare(PRIVATE_SYNTHESIS, "synthesize", example="synthesize epsilon=1 delta=1e-9", paper="McKenna and others 2022")
@@ -71,7 +67,7 @@ class Synthesize(Method[pa.Table | Rows]):
     are those that leave, by default all but identifiers and the unit.
 
     Where a unit has several rows, ``person`` are the columns that are the same in all of them: then people are drawn
-    and rows for each (``linked.py``), with a number that says whose a row is. Without it every row stands alone.
+    and rows for each (``streaming.py``), with a number that says whose a row is. Without it rows stand alone.
 
     Why this is private: the ``Meter`` (``spending.py``, where it is argued) is the only one to look at counts of the
     table, and its answers lose the allowance at most: ε; or ρ, which is the largest whose restatement is (ε, δ) where
@@ -105,7 +101,7 @@ class Synthesize(Method[pa.Table | Rows]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the result hangs on."""
+        """All parameters that determine the result, except rows, noise and loss."""
         return {
             "by": self.by,
             "rows": self.rows,
@@ -153,7 +149,7 @@ class Synthesize(Method[pa.Table | Rows]):
         return (str(card.unit), *names) if self.person else names
 
     def steps(self, card: Card) -> tuple[str, ...]:
-        """What is done, in words."""
+        """The steps, in words."""
         domain = self.domain(card)
         wide = [domain.names[place] for place in self._wide(domain)]
         done = [kept_rows(card), f"columns were coded as declared: {', '.join(domain.names)}"]
@@ -166,10 +162,16 @@ class Synthesize(Method[pa.Table | Rows]):
             told += f"; of {', '.join(within)} whole intervals were compared, and nothing is known within them"
         if left_out := too_many(domain):
             told += f"; not compared, since there are too many combinations: {', '.join(left_out)}"
+        drawn = (
+            "about as many rows as the table has were drawn" if self.rows is None else f"{self.rows:,} rows were drawn"
+        )
+        if self.person:
+            same = ", ".join(self.person)
+            drawn = f"people were drawn ({same}, and how many rows they have), and for each of them rows with the same"
         return (
             *done,
             f"marginals were chosen by {self.by} and counted with exact noise; a graphical model was fitted to them",
-            self._drawn(card),
+            drawn,
             f"{COMPARED} of the allowance was spent on comparing columns and pairs of columns with the table; {told}",
         )
 
@@ -185,7 +187,7 @@ class Synthesize(Method[pa.Table | Rows]):
         The table must be bounded (``engines/bounded_table.py``): nobody has more rows in it than its card says, and no
         value is beyond its bounds. Else nothing is promised. A ``Curator`` sees to that, and charges the loss.
         """
-        say = progress or (lambda share, what: None)
+        say = progress or silent
         say(0.0, "counting")
         fine = self.domain(table.card)
         with ExitStack() as until:
@@ -207,29 +209,23 @@ class Synthesize(Method[pa.Table | Rows]):
                 rows, schema = round(source.model.total) if self.rows is None else self.rows, fine.schema
                 blocks = source.drawn(rows, generator())
             say(0.7, "drawing")
-            finished = until.enter_context(written(blocks, schema, tally, rows))
+            finished = until.enter_context(write_blocks(blocks, schema, tally, rows))
             say(0.9, "comparing")
-            made = finished(compared(later, tally, self.by).to_dict())
+            made = finished(measure_distances(later, tally, self.by).to_dict())
         say(1.0, "done")
         return made
 
     def _source(self, meter: Meter, table: Table) -> Source:
-        """What rows are drawn from: all that a meter has left is spent on a model of a table."""
+        """A model of a table to draw rows from; it costs all that the meter has left."""
         fine = meter.domain
         impossible = Impossible.of(table.card, fine)
         domain, found = self._first(meter, impossible)
         with ExitStack() as until:
             narrow = None if domain is fine else until.enter_context(counting(table, domain))
             found += WAYS[self.by](meter.part(meter.left, narrow), tuple(found))
-        return Source(_fitted(domain, found, impossible), domain, fine, impossible)
-
-    def _drawn(self, card: Card) -> str:
-        if self.person:
-            same = ", ".join(self.person)
-            return f"people were drawn ({same}, and how many rows they have), and for each of them rows with the same"
-        if self.rows is None:
-            return "about as many rows as the table has were drawn"
-        return f"{self.rows:,} rows were drawn"
+        zeros = _small(domain, [one.columns for one in found], impossible)
+        model = fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
+        return Source(model, domain, fine, impossible)
 
     def _require_people(self, card: Card, domain: Domain) -> None:
         if card.unit is None:
@@ -248,7 +244,7 @@ class Synthesize(Method[pa.Table | Rows]):
         return Domain.of(card_of_units(card, self.person), (), bins, quantiles)
 
     def pictures(self, payload: pa.Table | Rows) -> tuple[Picture, ...]:
-        """How far counts of the rows may be off."""
+        """Bounds on the error of counts, the largest first."""
         near = distances(payload)
         far = sorted(near.distance.items(), key=lambda one: -one[1])[:_BARS]
         if not far:
@@ -270,7 +266,7 @@ class Synthesize(Method[pa.Table | Rows]):
 
     @property
     def allowance(self) -> Allowance:
-        """What the meter may spend: of (ε, δ) the largest ρ that is within it."""
+        """The allowance of the meter: of (ε, δ) the largest ρ that is within it."""
         loss = self.loss
         if isinstance(loss, Approximate):
             return largest_concentrated(loss)
@@ -279,7 +275,7 @@ class Synthesize(Method[pa.Table | Rows]):
 
     @property
     def loss(self) -> Loss:
-        """What is promised."""
+        """The promised loss."""
         if self.delta is None or self.delta == 0:
             return loss_of(self.epsilon, self.rho)
         if self.epsilon is None or self.rho is not None:
@@ -299,16 +295,11 @@ class Synthesize(Method[pa.Table | Rows]):
             if place in self._wide(meter.domain):
                 asked = self.bins.get(name, BINS) if isinstance(self.bins, Mapping) else self.bins or BINS
                 most = asked if name in self.quantiles else None
-                narrow = merged(domain.attributes[place], one.counts, one.deviation, most, apart[place])
+                narrow = merge_rare(domain.attributes[place], one.counts, one.deviation, most, apart[place])
                 if narrow is not domain.attributes[place]:
-                    domain, one = domain.with_merged(place, narrow), regrouped(narrow, one)
+                    domain, one = domain.with_merged(place, narrow), regroup_measurement(narrow, one)
             found.append(one)
         return domain, found
-
-
-def _fitted(domain: Domain, found: Sequence[Measurement], impossible: Impossible) -> Model:
-    zeros = _small(domain, [one.columns for one in found], impossible)
-    return fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
 
 
 def _require_possible(domain: Domain, impossible: Impossible) -> None:
@@ -334,6 +325,7 @@ def _small(domain: Domain, cliques: Sequence[tuple[int, ...]], impossible: Impos
 def parse_synthesizer(text: str, card: Card) -> Synthesize | Synthesizer:
     """The synthesizer that ``text`` names: with a privacy loss, or one that promises nothing."""
     words = re.sub(r"\s*=\s*", "=", text).split()
-    family = SYNTHESIZERS if len(words) > 1 and "=" not in words[1] and words[1] != "on" else PRIVATE_SYNTHESIS
-    made: Synthesize | Synthesizer = family.parse(text, card)
+    words = words[1:] if words[:1] == ["synthesize"] else words
+    family = SYNTHESIZERS if words and "=" not in words[0] and words[0] != "on" else PRIVATE_SYNTHESIS
+    made: Synthesize | Synthesizer = family.parse(" ".join(("synthesize", *words)), card)
     return made

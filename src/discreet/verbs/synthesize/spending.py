@@ -1,6 +1,7 @@
-"""Spending an allowance on a private table: noisy marginals, choices between marginals, and how far a twin is off.
+"""Spending an allowance on a private table: noisy marginals, choices between marginals, and measured distances.
 
-This is the only place of ``synthetic`` that sees true counts. Everything else works on what comes out of here.
+This is the only place of ``synthesize`` that sees true counts (``Counts``, counted on the engine), and only the
+``Meter`` looks at them. Everything else works on what comes out of it.
 
 Why this is private. A unit has at most r rows, and a row is in one cell of a marginal (or in none), so adding or
 removing a unit changes the counts of a marginal by at most r in all, and by at most r in Euclidean distance.
@@ -24,28 +25,35 @@ are fixed when an answer is asked for is free). So all answers together lose the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.directed_rounding import round_up, sqrt_lower
 from discreet.core.loss import Concentrated, Pure
+from discreet.core.table import Table
+from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows
+from discreet.engines.limits import fetch
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import Noise
 from discreet.noise.entropy import Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.selection import Exponential
-from discreet.verbs.synthesize.counting import Counts
+from discreet.verbs.synthesize.attributes import Attribute, Listed, Merged
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.measurement import Measurement
 
 GRID = 64
-"""Expected counts are put on multiples of one in so many."""
+"""Steps of the grid in a count of one: expected counts are rounded to it."""
 Allowance: TypeAlias = Pure | Concentrated
 Array: TypeAlias = NDArray[np.float64]
 _LARGEST = 2.0**48
@@ -55,7 +63,7 @@ class Step(Protocol):
     """Something that was asked of the data, to be gone through again by an audit. It holds no true count."""
 
     def lost(self, ours: Counts, theirs: Counts) -> Allowance:
-        """What this step loses on two tables that are neighbours: exactly, or a bound that is not above the claim."""
+        """Privacy loss of this step on two neighbouring tables: exact, or a bound that is not above the claim."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ class Chosen:
     concentrated: bool
 
     def scores(self, counts: Counts) -> list[Fraction]:
-        """What each candidate scores on a table."""
+        """Score of each candidate on a table."""
         return [
             weight * (distance(counts.on(self.domain).over(columns), expected) - penalty)
             for columns, expected, weight, penalty in zip(
@@ -116,13 +124,13 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far expected counts are from the true ones: the sum of all differences, with noise."""
+    """Noisy L1 distance between expected and true counts."""
 
     value: float
     noise: Noise
 
     def at_most(self, beta: Fraction) -> float:
-        """What the distance does not exceed, with probability 1 - beta."""
+        """Upper bound on the distance, with probability 1 - beta."""
         return max(self.value + self.noise.error(2 * beta) / GRID, 0.0)
 
 
@@ -150,7 +158,7 @@ class Meter:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each column has."""
+        """Number of codes of each column."""
         return self.domain.sizes
 
     @property
@@ -160,7 +168,7 @@ class Meter:
 
     @property
     def most(self) -> int:
-        """How many rows a unit may have."""
+        """Number of rows that a unit may have."""
         return self._most
 
     def part(self, share: Fraction, counts: Counts | None = None, most: int | None = None) -> Meter:
@@ -203,7 +211,7 @@ class Meter:
         return Exponential(step.scale).choose(step.scores(self._counts), self._entropy)
 
     def compare(self, columns: tuple[int, ...], expected: Array, share: Fraction) -> Distance:
-        """How far what is expected over some columns is from the true counts."""
+        """Noisy distance between expected and true counts over some columns."""
         noise, whole = least_noise(self._allowance, share, self._most * GRID), on_grid(expected)
         self._spend(share, Compared(self.domain, columns, whole, noise))
         true = np.array([distance(self._counts.over(columns), whole)])
@@ -263,3 +271,86 @@ def _lost(noise: Noise, moved: NDArray[np.int64]) -> Allowance:
     if isinstance(noise, DiscreteLaplace):
         return Pure(int(np.abs(moved).sum()) / noise.scale)
     return Concentrated(sum(int(one) ** 2 for one in moved.flat if one) / (2 * noise.sigma_squared))
+
+
+_KEPT = 1 << 24
+"""Cells of counts that are cached, in all."""
+
+
+class Counts:
+    """The counts of a private table over a domain. Rows stay on the engine; a GROUP BY gives each marginal."""
+
+    def __init__(self, table: Table, domain: Domain, coded: OwnedRows | None = None) -> None:
+        self.table = table
+        self.domain = domain
+        self._coded_rows = coded or _coded_rows(table, domain)
+        self._others: dict[int, Counts] = {}
+        self._kept: dict[tuple[int, ...], NDArray[np.int64]] = {}
+
+    def on(self, domain: Domain) -> Counts:
+        """The counts of the same table over another domain."""
+        if domain is self.domain:
+            return self
+        return self._others.setdefault(id(domain), Counts(self.table, domain))
+
+    def over(self, columns: tuple[int, ...]) -> NDArray[np.int64]:
+        """Number of rows of each combination of codes: an axis for each of the columns."""
+        found = self._kept.get(columns)
+        if found is None:
+            found = self._count_cells(columns)
+            if sum(one.size for one in self._kept.values()) + found.size <= _KEPT:
+                self._kept[columns] = found
+        return found
+
+    def _count_cells(self, columns: tuple[int, ...]) -> NDArray[np.int64]:
+        keys = {_name(place): sql.column(_name(place)) for place in columns}
+        rows = fetch(self.table.engine, cell_counts(self._coded_rows, keys))
+        sizes = [self.domain.sizes[place] for place in columns]
+        at = np.zeros(rows.num_rows, np.int64)
+        there = np.ones(rows.num_rows, np.bool_)
+        for place, size in zip(columns, sizes, strict=True):
+            codes = self.domain.attributes[place].codes(rows.column(_name(place)))
+            there &= codes >= 0
+            at = at * size + codes
+        counts = np.zeros(prod(sizes), np.int64)
+        np.add.at(counts, at[there], rows.column(COUNT).to_numpy()[there])
+        return counts.reshape(sizes)
+
+
+@contextmanager
+def counting(table: Table, domain: Domain) -> Iterator[Counts]:
+    """Counts for as long as the block runs.
+
+    DuckDB works the codes out once and keeps them, a few bytes a row: counting all pairs of ten columns of ten
+    million rows then takes a fifth of the time. (One query for several marginals, by GROUPING SETS, took longer.)
+    """
+    if not table.engine.embedded:
+        yield Counts(table, domain)
+        return
+    name = table.engine.new_name("discreet codes")
+    stored = _coded_rows(table, domain, small=True).stored(table.engine, name)
+    try:
+        yield Counts(table, domain, stored)
+    finally:
+        table.engine.drop(name)
+
+
+def _coded_rows(table: Table, domain: Domain, *, small: bool = False) -> OwnedRows:
+    """The rows as what they are grouped by, each column under the number of its attribute."""
+    keys = [_small(one) if small else one.key() for one in domain.attributes]
+    return owned_rows(table, rename=False).select({_name(place): key for place, key in enumerate(keys)})
+
+
+def _small(attribute: Attribute) -> exp.Expr:
+    """A key in few bytes: text as a place in a list of DuckDB's, codes as short numbers."""
+    key, fine = attribute.key(), attribute.fine if isinstance(attribute, Merged) else attribute
+    if not isinstance(fine, Listed):
+        return exp.cast(key, exp.DType.SMALLINT)
+    if isinstance(fine.values[0], str):
+        listed = ", ".join(sql.text(str(value), "duckdb") for value in fine.values)
+        return exp.TryCast(this=key, to=exp.DataType.build(f"ENUM({listed})", dialect="duckdb"))
+    return key
+
+
+def _name(place: int) -> str:
+    return f"k{place}"

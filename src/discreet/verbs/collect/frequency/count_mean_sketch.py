@@ -81,11 +81,6 @@ class CountMeanSketch(FrequencyOracle):
         if not 0 <= self.seed < 1 << _SEED_BITS:
             raise BadInput(f"A seed has {_SEED_BITS} bits.")
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Numbers of functions and buckets, and the seed."""
-        return {"functions": self.functions, "buckets": self.buckets, "seed": self.seed}
-
     @cached_property
     def inner(self) -> FrequencyOracle:
         """The frequency oracle over buckets."""
@@ -93,7 +88,6 @@ class CountMeanSketch(FrequencyOracle):
 
     @property
     def p_own(self) -> Fraction:
-        """p: probability that the own bucket is supported."""
         return self.inner.p_own
 
     @cached_property
@@ -121,7 +115,6 @@ class CountMeanSketch(FrequencyOracle):
 
     @property
     def batch_size(self) -> int:
-        """Number of devices simulated at once."""
         return self.inner.batch_size
 
     @cached_property
@@ -155,7 +148,6 @@ class CountMeanSketch(FrequencyOracle):
         return self.functions * self.inner.counter_length
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports of each function."""
         rows = reports_to_rows(reports)
         function = rows[:, :2].copy().view("<u2")[:, 0]
         if function.max() >= self.functions:

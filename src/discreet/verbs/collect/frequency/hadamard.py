@@ -27,9 +27,8 @@ from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import count_outcomes
-from discreet.verbs.collect.report_distribution import Matrix, PublicChoice, SymmetricAnswers
+from discreet.verbs.collect.report_distribution import Matrix, PublicChoice, SymmetricAnswers, round_down
 
 
 @declare(FREQUENCY_ORACLES, "hadamard", rank=6, paper="Nguyên and others 2016", init=False)
@@ -87,7 +86,6 @@ class Hadamard(FrequencyOracle):
         return 2 * self.positions
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports of each position and sign."""
         return count_outcomes(reports.to_numpy(), self.counter_length, "A report names a position that there is not.")
 
     def support_counts(self, counts: Counts) -> Counts:

@@ -34,15 +34,15 @@ from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.frequency.randomized_response import randomized_response
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import round_down
-from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.report_distribution import (
     MappedAnswers,
     PublicChoice,
     SymmetricAnswers,
     randomized_response_distribution,
+    round_down,
 )
 
 FIELD = 2**31 - 1
@@ -66,11 +66,6 @@ class LocalHashing(FrequencyOracle):
         if len(self.domain) > self.field:
             raise BadInput(f"Values must be no more than {self.field:,} to be hashed.")
         object.__setattr__(self, "buckets", buckets)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Number of buckets."""
-        return {"buckets": self.buckets}
 
     @cached_property
     def p_own(self) -> Fraction:

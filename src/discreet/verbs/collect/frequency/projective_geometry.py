@@ -37,9 +37,8 @@ from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import count_outcomes, integer_type, to_integer_reports
-from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
+from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers, round_down
 
 _MAX_VECTORS = 1 << 24
 """Largest number of vectors: their transform takes half a gigabyte."""
@@ -66,11 +65,6 @@ class PGR(FrequencyOracle):
             raise BadInput(f"{len(self.domain):,} values are too many for PGR.", hint="Use HCMS.")
         _, field, length = min((self._chances(*shape)[2], *shape) for shape in shapes)
         set_fields(self, field=field, length=length)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Size of the field and length of the vectors."""
-        return {"field": self.field, "length": self.length}
 
     @property
     def p_own(self) -> Fraction:
@@ -131,11 +125,9 @@ class PGR(FrequencyOracle):
 
     @property
     def counter_length(self) -> int:
-        """Number of reports of each point."""
         return self.points
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Number of reports of each point."""
         return count_outcomes(reports.to_numpy(), self.points, "A report names a point that there is not.")
 
     def support_counts(self, counts: Counts) -> Counts:

@@ -34,14 +34,8 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.unary_encoding import BitOracle
-from discreet.verbs.collect.probability import round_down
-from discreet.verbs.collect.report_arrays import (
-    bits_to_reports,
-    count_bits,
-    reports_to_rows,
-    word_count,
-)
-from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
+from discreet.verbs.collect.report_arrays import bits_to_reports, count_bits, reports_to_rows, word_count
+from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers, round_down
 
 _COIN_DENOMINATOR = 1 << 6
 """Denominator of the coin's probability: the fewer digits, the fewer random words it takes."""
@@ -87,11 +81,6 @@ class SubsetSelection(BitOracle):
         return SymmetricAnswers(pair, d, whole)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """Number of values in a report."""
-        return {"size": self.size}
-
-    @property
     def operations(self) -> int:
         """Steps of some five words of coins for 64 values, a look-up for eight, and the corrections."""
         return 5 * word_count(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
@@ -111,7 +100,6 @@ class SubsetSelection(BitOracle):
         return bits_to_reports(bits, d)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports that name each value."""
         return count_bits(reports_to_rows(reports), len(self.domain), self.size)
 
 

@@ -28,7 +28,6 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import round_down, round_up
 from discreet.verbs.collect.report_arrays import (
     WORDS_PER_BATCH,
     bit_report_type,
@@ -37,7 +36,7 @@ from discreet.verbs.collect.report_arrays import (
     reports_to_rows,
     word_count,
 )
-from discreet.verbs.collect.report_distribution import IndependentBits, SymmetricAnswers
+from discreet.verbs.collect.report_distribution import IndependentBits, SymmetricAnswers, round_down, round_up
 
 
 @dataclass(frozen=True, init=False)
@@ -80,7 +79,6 @@ class UnaryEncoding(BitOracle):
         return bits_to_reports(bits, len(self.domain))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """Count the reports that have each bit."""
         return count_bits(reports_to_rows(reports), len(self.domain))
 
 

@@ -1,4 +1,4 @@
-"""Planar Laplace mechanism on a grid, drawn exactly (geo-indistinguishability).
+"""Planar Laplace mechanism on a grid, drawn exactly (geo-indistinguishability), and optimal remapping.
 
 Geo-indistinguishability (Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013) promises by the metre: a report is at
 most e**(ε r / R) times as likely from one place as from another r metres away, where ε is what is lost within R metres.
@@ -16,9 +16,15 @@ Why the draws are exact. Both coordinates are drawn by the discrete Laplace mech
 >= 64 |v| >= 45 (|a| + |b|) for v = (a, b), and kept with probability e**-(λ (N(v) - 45 (|a| + |b|))): whole multiples
 of λ, so that a geometric draw settles it. Three of four are kept.
 
-A place is first taken to the nearest point of the grid, and two places that are r metres apart to points that may be
-r + √2 steps apart (two on either side of a border are taken to points a whole step apart, however near they are). So it
+A place is first taken to the nearest point of the grid, and two places that are r metres apart to points that may be r
++ √2 steps apart (two on either side of a border are taken to points a whole step apart, however near they are). So it
 is within R metres and √2 steps that points lose ε: then the promise is about the places themselves.
+
+**Remapping by a public prior.** A *prior* is a public weight for every point of the region. Given a noisy point z, the
+probability that somebody at x made it is in proportion to e**-(λ N(z - x)), exactly and for every x alike, so the
+posterior is the prior times that. The device then reports, instead of z, the point whose expected distance from the
+true one is least under the posterior (Chatzikokolakis, Elsalamouny, Palamidessi 2017). Why this costs nothing: it looks
+at z and at what is public, not at the place. It must look at z before it is cut to the region, which tells more.
 """
 
 from __future__ import annotations
@@ -31,19 +37,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.directed_rounding import exp_upper, sqrt_lower
+from discreet.core.directed_rounding import exp_upper, sqrt_lower, sqrt_upper
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Pure
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.noise.laplace import DiscreteLaplace, geometrics
-from discreet.verbs.collect.domain import Codes, set_fields
-from discreet.verbs.collect.locations.region import Points, Region
-from discreet.verbs.collect.report_arrays import in_batches, integer_type, to_integer_reports
+from discreet.verbs.collect.domain import Codes, Floats, plain_fields, set_fields
+from discreet.verbs.collect.report_arrays import in_batches, integer_type, require_confidence, to_integer_reports
 
+Points = NDArray[np.int64]
+"""A row for each point: steps east and north of the corner."""
+_MAX_POINTS = 1 << 24
+_EARTH_METRES = 6_371_008.8
+"""Mean radius of the Earth, metres."""
 UNIT = 64
 """Number of parts of a step that lengths are counted in."""
 _AXIS_WEIGHT = 45
@@ -55,6 +65,93 @@ _MAX_LENGTH = 1 << 62
 _MAX_SCALE = 1 << 16
 """Largest scale of the noise, steps."""
 _RATE_BITS = 64
+_MAX_REMAP_POINTS = 4096
+_POINTS_PER_BATCH = 256
+
+
+@dataclass(frozen=True, init=False)
+class Region:
+    """A rectangle of ``width`` by ``height`` metres, with a point every ``step`` metres."""
+
+    width: Fraction
+    height: Fraction
+    step: Fraction
+
+    def __init__(self, width: Number, height: Number, step: Number) -> None:
+        for name, number in (("width", width), ("height", height), ("step", step)):
+            object.__setattr__(self, name, exact(number, name))
+        if not 0 < self.step <= max(self.width, self.height):
+            raise BadInput(f"A step is above 0 and fits into the region, got {step} metres.")
+        if len(self) > _MAX_POINTS:
+            raise BadInput(f"A region has at most {_MAX_POINTS:,} points, not {len(self):,}.", hint="Use longer steps.")
+
+    @cached_property
+    def across(self) -> int:
+        """Number of points from west to east."""
+        return int(self.width / self.step) + 1
+
+    @cached_property
+    def up(self) -> int:
+        """Number of points from south to north."""
+        return int(self.height / self.step) + 1
+
+    def __len__(self) -> int:
+        return self.across * self.up
+
+    @property
+    def diameter(self) -> Fraction:
+        """Largest distance of two points, metres, rounded up."""
+        return self.step * sqrt_upper(Fraction((self.across - 1) ** 2 + (self.up - 1) ** 2))
+
+    @property
+    def blur(self) -> Fraction:
+        """Largest increase of the distance of two places by rounding them to points, metres, rounded up.
+
+        Along either axis each place moves by half a step at most, so together by a step.
+        """
+        return self.step * sqrt_upper(Fraction(2))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return plain_fields(self)
+
+    def nearest(self, metres: ArrayLike) -> Points:
+        """Nearest point to each place, given by metres east and north of the corner."""
+        places = np.asarray(metres, dtype=np.float64)
+        if places.shape[-1:] != (2,) or np.isnan(places).any():
+            raise DataError("A place is metres east and metres north.", hint="Leave out places that are not known.")
+        return self.cut(np.rint(np.clip(places / float(self.step), -(2.0**52), 2.0**52)).astype(np.int64))
+
+    def cut(self, points: Points) -> Points:
+        """Nearest point of the region to each point."""
+        return np.clip(points, 0, [self.across - 1, self.up - 1])
+
+    def codes(self, points: Points) -> Codes:
+        """Number of each point of the region, from south to north and each row from west to east."""
+        codes: Codes = points[..., 1] * self.across + points[..., 0]
+        return codes
+
+    def points(self, codes: Codes) -> Points:
+        """Points with given numbers."""
+        return np.stack([codes % self.across, codes // self.across], axis=-1)
+
+    def metres(self, codes: Codes) -> Floats:
+        """Metres east and north of the points with given numbers."""
+        return self.points(codes).astype(np.float64) * float(self.step)
+
+
+def metres_from(latitudes: ArrayLike, longitudes: ArrayLike, corner: tuple[float, float]) -> Floats:
+    """Convert degrees to metres east and north of a corner, given by its latitude and longitude.
+
+    The map is flat and true along the corner's parallel: within a city that is off by a part in some thousands.
+    """
+    north = np.radians(np.asarray(latitudes, dtype=np.float64) - corner[0]) * _EARTH_METRES
+    east = (
+        np.radians(np.asarray(longitudes, dtype=np.float64) - corner[1])
+        * _EARTH_METRES
+        * math.cos(math.radians(corner[0]))
+    )
+    return np.stack([east, north], axis=-1)
 
 
 @dataclass(frozen=True, init=False)
@@ -94,7 +191,6 @@ class PlanarLaplace:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
         return {**self.region.parameters, "epsilon": str(self.epsilon_within), "within": str(self.within)}
 
     @cached_property
@@ -131,8 +227,7 @@ class PlanarLaplace:
 
     def radius(self, confidence: float = 0.95) -> float:
         """Radius, metres, that contains the noise with a confidence, before the cut to the region."""
-        if not 0 < confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        require_confidence(confidence)
         low, high, left = 0.0, 1.0, 1 - confidence
         while (1 + high) * math.exp(-high) > left:
             low, high = high, 2 * high
@@ -194,9 +289,9 @@ def offsets(rate: Fraction, count: int, entropy: Entropy) -> Points:
         tries = min(_DRAWS_PER_BATCH, (count - have) * 3 // 2 + 16)
         steps = axis.draws(2 * tries, entropy).reshape(tries, 2)
         spare = lengths(steps) - _AXIS_WEIGHT * np.minimum(np.abs(steps), _MAX_LENGTH // UNIT // 2).sum(axis=1)
-        kept = steps[geometrics(1 / rate, tries, entropy) >= spare][: count - have]
-        made[have : have + len(kept)] = kept
-        have += len(kept)
+        accepted = steps[geometrics(1 / rate, tries, entropy) >= spare][: count - have]
+        made[have : have + len(accepted)] = accepted
+        have += len(accepted)
     return made
 
 
@@ -210,3 +305,56 @@ def _tightest() -> Fraction:
     tried = [(a, b) for a in range(1, 41) for b in range(a + 1)]
     sizes = lengths(np.array(tried)).tolist()
     return min(sqrt_lower(Fraction(a * a + b * b)) / int(size) for (a, b), size in zip(tried, sizes, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Remap:
+    """A mechanism, and a public prior weight for every point of its region, in the order of their numbers."""
+
+    mechanism: PlanarLaplace
+    prior: Floats
+
+    def __post_init__(self) -> None:
+        points = len(self.mechanism.region)
+        if points > _MAX_REMAP_POINTS:
+            raise BadInput(
+                f"At most {_MAX_REMAP_POINTS:,} points can be weighed, not {points:,}.", hint="Take longer steps."
+            )
+        wrong = self.prior.shape != (points,) or not np.isfinite(self.prior).all() or (self.prior < 0).any()
+        if wrong or self.prior.sum() == 0:
+            raise BadInput("A prior has a weight for every point of the region, none below 0 and not all 0.")
+
+    def posterior(self, noisy: Points) -> Floats:
+        """Posterior probability of every point of the region, a row for each noisy point."""
+        apart = lengths(noisy[:, None] - self._points)
+        logs = np.log(self.prior, where=self.prior > 0, out=np.full(len(self.prior), -np.inf))
+        weights = logs - float(self.mechanism.rate) * apart
+        likely: Floats = np.exp(weights - weights.max(axis=1, keepdims=True))
+        posterior: Floats = likely / likely.sum(axis=1, keepdims=True)
+        return posterior
+
+    def apply(self, noisy: Points) -> Codes:
+        """Number of the point with the smallest expected distance, for each noisy point."""
+        different, which = np.unique(noisy, axis=0, return_inverse=True)
+        best = np.empty(len(different), dtype=np.int64)
+        for at in range(0, len(different), _POINTS_PER_BATCH):
+            part = slice(at, at + _POINTS_PER_BATCH)
+            best[part] = (self.posterior(different[part]) @ self._distances).argmin(axis=1)
+        return best[which]
+
+    def randomize(self, metres: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """Randomise places and remap the reports: as private as the reports."""
+        region = self.mechanism.region
+        noisy = self.mechanism.noisy(region.nearest(metres), entropy)
+        return to_integer_reports(self.apply(noisy), len(region))
+
+    @cached_property
+    def _points(self) -> Points:
+        return self.mechanism.region.points(np.arange(len(self.mechanism.region)))
+
+    @cached_property
+    def _distances(self) -> Floats:
+        """Distances of all pairs of points of the region, steps."""
+        squares = ((self._points[:, None] - self._points) ** 2).sum(axis=-1)
+        distances: Floats = np.sqrt(squares.astype(np.float64))
+        return distances

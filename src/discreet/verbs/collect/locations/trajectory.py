@@ -33,9 +33,8 @@ from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.collect.domain import Codes, set_fields
-from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, lengths
-from discreet.verbs.collect.locations.region import Points, Region
+from discreet.verbs.collect.domain import Codes, plain_fields, set_fields
+from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, Points, Region, lengths
 from discreet.verbs.collect.report_arrays import integer_type, to_integer_reports
 
 
@@ -74,9 +73,7 @@ class Trajectory:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
-        given = {"epsilon": str(self.epsilon), "within": str(self.within), "points": self.points}
-        return {**self.region.parameters, **given}
+        return plain_fields(self)
 
     @cached_property
     def noise(self) -> PlanarLaplace:
@@ -131,11 +128,6 @@ class PredictiveTrajectory(Trajectory):
                 hint="A quarter of ε for tests and as many fresh points as stops are usual.",
             )
         super().__init__(region, epsilon, within, points)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
-        return {**super().parameters, "near": str(self.near), "fresh": self.fresh, "for_tests": str(self.for_tests)}
 
     @cached_property
     def noise(self) -> PlanarLaplace:

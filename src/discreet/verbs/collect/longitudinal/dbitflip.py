@@ -34,14 +34,16 @@ from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.confidence_intervals import (
+    MIN_NORMAL_VARIANCE,
+    normal_quantile,
+    score_bound,
+    share_error_bound,
+)
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.probability import round_down
+from discreet.verbs.collect.frequency_oracle import FrequencyEstimate, FrequencyOracle, ReportTally
 from discreet.verbs.collect.report_arrays import WORDS_PER_BATCH, count_bits, reports_to_rows, rows_to_reports
-from discreet.verbs.collect.report_distribution import IndependentBits, PublicChoice, SymmetricAnswers
-from discreet.verbs.collect.score_intervals import normal_quantile, score_bound, share_error_bound
+from discreet.verbs.collect.report_distribution import IndependentBits, PublicChoice, SymmetricAnswers, round_down
 
 
 @dataclass(frozen=True, init=False)
@@ -56,11 +58,6 @@ class DBitFlip(FrequencyOracle):
         if not 1 <= bits <= len(self.domain):
             raise BadInput(f"A device speaks of 1 to {len(self.domain)} values, not {bits}.")
         object.__setattr__(self, "bits", bits)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Number of values a device speaks of."""
-        return {"bits": self.bits}
 
     @cached_property
     def p_own(self) -> Fraction:
@@ -125,9 +122,8 @@ class DBitFlip(FrequencyOracle):
         """The values that the device speaks of, and the permanent bits of its value."""
         return self._row(np.array([code]), self._spoken(1, stream("spoken")), stream("value", code))
 
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """The permanent answer itself."""
-        return kept
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+        return permanent
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw the first reports of devices."""
@@ -142,7 +138,6 @@ class DBitFlip(FrequencyOracle):
         return np.concatenate([count_bits(report_codes, d), count_bits(spoken, d, self.bits)])
 
     def support_counts(self, counts: Counts) -> Counts:
-        """Number of reports that have each bit."""
         return counts[: len(self.domain)]
 
     def tally(self) -> ReportTally:
@@ -198,5 +193,5 @@ class _DBitFlipEstimate(FrequencyEstimate):
         drawn = (1 - self.spoke / n) / self.spoke
         near = np.clip((ones - q) / (p - q), 0, 1)
         normal = score_bound(normal_quantile(error), (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
-        few = ones * (1 - ones) * self.spoke < NORMAL_LAW_VARIANCE
+        few = ones * (1 - ones) * self.spoke < MIN_NORMAL_VARIANCE
         return n * np.where(few, np.maximum(normal, share_error_bound(error, ones, self.spoke) / (p - q)), normal)

@@ -15,14 +15,29 @@ What is promised, by three losses of which each is exact or rounded up:
 The last does not hide *when* a value changed, nor that an earlier one came back. Two people whose values change at
 different times are told apart the better the longer they are asked, and all that can be promised against that is the
 instantaneous step of every round: ``loss_of_changes``. The literature's "k times ε" is silent on this.
+
+**The device** derives permanent answers from 32 secret bytes. That has to hold for years, over whatever versions of
+discreet the device sees: a device that remembered otherwise after an upgrade would give second permanent answers, and
+lose as much again. So the way from a secret to an answer is frozen. It has a number, ``VERSION``, which is in the label
+of every random stream, and is this:
+
+* the label has the version, the protocol (its name, its values and what it is made with, as JSON with sorted keys and
+  no spaces), the question's name and what the stream is for, each behind its length;
+* the stream is HMAC-SHA256 in counter mode (``noise.keyed``);
+* a protocol draws of it as it does now: its coins, its order, its probabilities to the last of 64 bits.
+
+Known-answer tests hold on to all three. A change of any of them would need a new version beside this one, and devices
+that are out there stay with the old.
 """
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,11 +47,16 @@ from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
+from discreet.noise.expand import BULK
+from discreet.noise.stream import Keyed
 from discreet.verbs.collect.domain import Codes, Domain
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import epsilon_claim, require_epsilon
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
+from discreet.verbs.collect.report_distribution import epsilon_claim, require_epsilon
 
 _POWER_DENOMINATOR = 1 << 256
+VERSION = b"discreet device 1"
+"""Version of the derivation, specified above and never changed."""
 
 
 @dataclass(frozen=True, init=False)
@@ -76,7 +96,7 @@ class MemoizedOracle(FrequencyOracle):
         """The permanent step, taken once for each value."""
 
     @abstractmethod
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw a report of each permanent answer: the instantaneous step."""
 
     @abstractmethod
@@ -128,3 +148,36 @@ def power_lower(base: Fraction, times: int) -> Fraction:
 
 def _floor(number: Fraction) -> Fraction:
     return Fraction(number.numerator * _POWER_DENOMINATOR // number.denominator, _POWER_DENOMINATOR)
+
+
+@dataclass(frozen=True)
+class Device:
+    """A person's protocol, secret and question.
+
+    Streams are keyed by the protocol and the question too: under two of them, permanent answers are independent, and
+    what they lose adds up.
+    """
+
+    protocol: MemoizedOracle | DBitFlip
+    secret: bytes = field(repr=False)
+    question: str
+    """Its own name for each question: two of one name would have the same permanent answers, and tell that answers to
+    both are the same."""
+
+    def report(self, value: Any, *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """Report a value: fresh randomness on its permanent answer."""
+        return self.protocol.instantaneous_report(self.permanent_answer(value), entropy)
+
+    def permanent_answer(self, value: Any) -> pa.Array[Any]:
+        """Permanent answer for a value: always the same. It never leaves the device."""
+        return self.protocol.permanent_answer(int(self.protocol.domain.codes([value])[0]), self._stream)
+
+    def _stream(self, *name: object) -> Keyed:
+        return Keyed(self.secret, (*self._label, *(str(part).encode() for part in name)))
+
+    @cached_property
+    def _label(self) -> tuple[bytes, ...]:
+        protocol = self.protocol
+        about = {"protocol": protocol.name, "values": list(protocol.domain.values), "with": dict(protocol.arguments)}
+        text = json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+        return VERSION, text.encode(), self.question.encode()

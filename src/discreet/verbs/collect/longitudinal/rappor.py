@@ -39,8 +39,8 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
-from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import bits_to_reports, reports_to_rows, word_count
+from discreet.verbs.collect.report_distribution import round_down
 
 
 @dataclass(frozen=True, init=False)
@@ -74,12 +74,11 @@ class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
         one = (a + (1 - a) * fade) / (b + (1 - b) * fade)
         return one * (1 - b + b * fade) / (1 - a + a * fade)
 
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """Draw a report of each permanent row."""
+    def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         d, words = len(self.domain), word_count(len(self.domain))
-        rows = np.zeros((len(kept), 8 * words), dtype=np.uint8)
-        rows[:, : kept.type.byte_width] = reports_to_rows(kept)
-        turned = packed_flips(1 - self.p_instantaneous, len(kept) * words, entropy).reshape(-1, words)
+        rows = np.zeros((len(permanent), 8 * words), dtype=np.uint8)
+        rows[:, : permanent.type.byte_width] = reports_to_rows(permanent)
+        turned = packed_flips(1 - self.p_instantaneous, len(permanent) * words, entropy).reshape(-1, words)
         return bits_to_reports(rows.view("<u8") ^ turned, d)
 
     def _p_in_report(self, probability: Fraction) -> Fraction:
@@ -93,7 +92,6 @@ class RAPPOR(MemoizedUnaryEncoding):
 
     @cached_property
     def permanent(self) -> SUE:
-        """The permanent step, taken once for each value."""
         return SUE(self.domain, self.permanent_epsilon)
 
     @cached_property
@@ -109,7 +107,6 @@ class LOSUE(MemoizedUnaryEncoding):
 
     @cached_property
     def permanent(self) -> OUE:
-        """The permanent step, taken once for each value."""
         return OUE(self.domain, self.permanent_epsilon)
 
     @cached_property

@@ -34,12 +34,16 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
-from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.multidimensional.questions import Questions, QuestionShares, QuestionsProtocol
-from discreet.verbs.collect.multidimensional.split_sample import split_reports
-from discreet.verbs.collect.numbers.channel import Channel, to_units
-from discreet.verbs.collect.probability import DENOMINATOR, require_epsilon
+from discreet.verbs.collect.frequency.randomized_response import GRR
+from discreet.verbs.collect.multidimensional.questions import (
+    Questions,
+    QuestionShares,
+    QuestionsProtocol,
+    split_reports,
+)
+from discreet.verbs.collect.numbers.mechanisms import Channel, to_units
 from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
+from discreet.verbs.collect.report_distribution import DENOMINATOR, require_epsilon
 
 Protects = Literal["person", "answer"]
 _STEPS = 1 << 20
@@ -64,7 +68,6 @@ class HiddenQuestion:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return len(self.all_answers)
 
     def ratio(self, one: int, other: int) -> Fraction:
@@ -125,7 +128,6 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         priors = [[str(Fraction(part, DENOMINATOR)) for part in prior] for prior in self.priors]
         return {
             **super().parameters,
@@ -177,11 +179,9 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @property
     def counter_length(self) -> int:
-        """Number of reports of each value of each question, one after the other."""
         return sum(self.questions.sizes)
 
     def count(self, reports: Reports) -> Counts:
-        """Number of reports of each value of each question, one after the other."""
         columns = zip(split_reports(reports, self.report_type), self.questions.sizes, strict=True)
         return np.concatenate([count_integer_reports(column, size) for column, size in columns])
 
@@ -212,11 +212,11 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
 def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
     """Convert weights of values to probabilities in whole 2**-64ths."""
-    given = [Fraction(1)] * len(domain) if weights is None else [exact(weight, "a weight") for weight in weights]
-    if len(given) != len(domain) or min(given) == 0:
+    exact_weights = [exact(weight, "a weight") for weight in ([1] * len(domain) if weights is None else weights)]
+    if len(exact_weights) != len(domain) or min(exact_weights) == 0:
         raise BadInput("A prior has a weight above 0 for every value.", hint="Else a value would be known to be true.")
-    common = prod({weight.denominator for weight in given})
-    parts = to_units([int(weight * common) for weight in given])
+    common = prod({weight.denominator for weight in exact_weights})
+    parts = to_units([int(weight * common) for weight in exact_weights])
     if min(parts) == 0:
         raise BadInput("A weight of a prior is too small to be drawn by.")
     return parts

@@ -1,17 +1,28 @@
 """Key-value data: how many people have a key, and the mean of its value (PCKV; Gu, Li, Xiong, Cao 2020).
 
-A person's keys are padded and sampled to one pair of a key and a sign (see below), which is then reported by GRR
-(``KeyValueGRR``) or by two bits a key (``KeyValueUE``).
+Keys with values, of which each person has some: films and how they are rated, illnesses and how bad they are. A
+person's keys are padded and sampled to one pair of a key and a sign which is then reported by GRR (``KeyValueGRR``) or
+by two bits a key (``KeyValueUE``).
 
 Of s+ and s-, the shares of reports that tell a key with either sign, both the sum and the difference come back by a
 straight line: the first to how many have the key, unbiased; the second to how many times what mean. The mean is their
 quotient; its interval is Fieller's (1954), which knows that the key's frequency is uncertain too.
 
-Keys with values, of which each person has some: films and how they are rated, illnesses and how bad they are.
-
 A device *pads and samples*: it draws one of its pairs, or, if it has fewer than ``length``, one of them or of as many
 made-up keys as are missing. A value becomes the highest or the lowest possible, the nearer the likelier, so that it is
 right on average. People with more than ``length`` pairs are counted too little: declare a length that most stay below.
+
+*By randomised response:* a pair of a key and a sign, or any other. Why this is private. The d keys and ``length``
+made-up ones, each with either sign, are 2 (d + length) pairs. The truth is reported with odds of t' = 1 + length (e**ε
+- 1) to any other pair. A report is the truth of at most one of the at least ``length`` keys that are drawn from, so its
+probability is at most (t' + length - 1) / length = e**ε times what it has at least for everybody. Keys differ from each
+other, or this would not hold; so the sampling earns a larger loss inside.
+
+*By two bits a key:* for each key nothing, minus or plus. Why this is private. The own key is reported with probability
+1/2, and then with its true sign with p; any other is reported with b, and a fair sign. Two pairs of different keys
+differ in two positions, by at most 2 p (1 - b) / b; two signs of one key by p / (1 - p); a made-up key leaves all d
+positions alike. b is rounded up and p down such that all of these are at most e**ε. A person is a mixture of the pairs
+that may be drawn, and no mixture is worse. What would be reported of made-up keys is not reported.
 """
 
 from __future__ import annotations
@@ -20,21 +31,47 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
+from discreet.noise.packed import packed_flips
+from discreet.verbs.collect.confidence_intervals import normal_quantile, share_error_bound
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
+from discreet.verbs.collect.frequency.randomized_response import randomized_response
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import CountingProtocol
-from discreet.verbs.collect.report_arrays import Reports, require_reports
-from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
+from discreet.verbs.collect.report_arrays import (
+    Reports,
+    bit_report_type,
+    bits_to_reports,
+    chunks_of,
+    count_bits,
+    count_integer_reports,
+    in_batches,
+    integer_type,
+    reports_to_rows,
+    require_reports,
+    rows_to_reports,
+    to_integer_reports,
+    word_count,
+)
+from discreet.verbs.collect.report_distribution import (
+    Matrix,
+    Ratio,
+    largest_ratio,
+    product_of_ratios,
+    require_epsilon,
+    round_down,
+    round_up,
+)
 
 
 @dataclass(frozen=True)
@@ -68,19 +105,13 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         length: int = 1,
     ) -> None:
         """Values go from ``low`` to ``high``; ``length`` is the number of pairs that most people stay within."""
-        set_fields(
-            self,
-            keys=keys if isinstance(keys, Domain) else Domain(keys),
-            epsilon=require_epsilon(epsilon),
-            grid=NumberGrid(low, high, 1),
-            length=length,
-        )
+        grid = NumberGrid(low, high, 1)
+        set_fields(self, keys=Domain.of(keys), epsilon=require_epsilon(epsilon), grid=grid, length=length)
         if length < 1:
             raise BadInput(f"People have one pair or more, got a length of {length}.")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         bounds = {"low": str(self.grid.low), "high": str(self.grid.high)}
         return {"keys": list(self.keys.values), **bounds, "length": self.length}
 
@@ -95,7 +126,6 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
 
     @property
     def counter_length(self) -> int:
-        """Number of counts that a collector keeps."""
         return 1 + 2 * len(self.keys)
 
     @abstractmethod
@@ -107,7 +137,6 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         return self.draw(sample_pairs(people, self.keys, self.grid, self.length, entropy), entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> KeyValueEstimate:
-        """Estimate from counts, with error bars."""
         n, (minus, plus) = int(counts[0]), counts[1:].reshape(2, -1)
         require_reports(n, confidence)
         return KeyValueEstimate(self, n, plus / n, minus / n, confidence)
@@ -245,3 +274,157 @@ def _require_once(starts: Codes, keys: pa.Array[Any]) -> None:
     pairs = pa.table({"person": pa.array(person), "key": keys})
     if pairs.group_by(["person", "key"]).aggregate([]).num_rows < pairs.num_rows:
         raise DataError("A person has a key twice.", hint="Give each key one value, their mean perhaps.")
+
+
+@dataclass(frozen=True, init=False)
+class KeyValueGRR(KeyValue):
+    """PCKV-GRR: a pair, in a few bytes; for few keys."""
+
+    name = "pckv-grr"
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs that can be reported: the d keys and the made-up ones, each with either sign."""
+        return 2 * (len(self.keys) + self.length)
+
+    @cached_property
+    def p_own(self) -> Fraction:
+        """Probability that the pair is reported truly, rounded down."""
+        odds = 1 + self.length * (exp_lower(self.epsilon) - 1)
+        return round_down(odds / (odds + self.pairs - 1))
+
+    @cached_property
+    def q_other(self) -> Fraction:
+        """Probability of any other pair."""
+        return (1 - self.p_own) / (self.pairs - 1)
+
+    @cached_property
+    def report_distribution(self) -> Matrix:
+        """Matrix for people with no pair, with one, and with all keys: the worst are two people with one."""
+        d = len(self.keys)
+        ones = [[(key, sign)] for key in range(d) for sign in (0, 1)]
+        return Matrix(tuple(self.row(pairs) for pairs in [[], *ones, [(key, key % 2) for key in range(d)]]))
+
+    def row(self, pairs: list[tuple[int, int]]) -> tuple[Fraction, ...]:
+        """Probability of each report for a person with pairs of a key's index and a sign."""
+        among = max(len(pairs), self.length)
+        made_up = range(len(self.keys), len(self.keys) + among - len(pairs))
+        weights = dict.fromkeys(((key, sign) for key in made_up for sign in (0, 1)), Fraction(1, 2))
+        weights |= dict.fromkeys(pairs, Fraction(1))
+        report_codes = ((key, sign) for key in range(self.pairs // 2) for sign in (0, 1))
+        return tuple(
+            self.q_other + weights.get(pair, Fraction(0)) / among * (self.p_own - self.q_other) for pair in report_codes
+        )
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """Arrow type of a report: twice a key's index, and one more if the sign is plus."""
+        return integer_type(self.pairs)
+
+    @cached_property
+    def response_rates(self) -> ResponseRates:
+        """Response of reports: a key is named with either sign if the truth is reported, or by chance."""
+        gain = float(self.p_own - self.q_other)
+        return ResponseRates(float(2 * self.q_other), gain, gain)
+
+    def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
+        codes = randomized_response(2 * pairs.keys + pairs.high, self.p_own, self.pairs, entropy)
+        return to_integer_reports(codes, self.pairs)
+
+    def count(self, reports: Reports) -> Counts:
+        report_codes = count_integer_reports(reports, self.pairs)
+        signs = report_codes[: 2 * len(self.keys)]
+        return np.concatenate([[report_codes.sum()], signs[::2], signs[1::2]])
+
+
+_WORDS_PER_BATCH = 1 << 20
+
+
+@dataclass(frozen=True)
+class IndependentSymbols:
+    """Symbols that are drawn independently: for each answer, the probabilities of each position's symbols."""
+
+    rows: tuple[tuple[tuple[Fraction, ...], ...], ...]
+
+    @property
+    def answers(self) -> int:
+        return len(self.rows)
+
+    def ratio(self, one: int, other: int) -> Ratio:
+        """Product of the largest quotients of every position."""
+        pairs = zip(self.rows[one], self.rows[other], strict=True)
+        return product_of_ratios(largest_ratio(zip(a, b, strict=True)) for a, b in pairs)
+
+
+@dataclass(frozen=True, init=False)
+class KeyValueUE(KeyValue):
+    """PCKV-UE: two bits for every key; for many keys."""
+
+    name = "pckv-ue"
+
+    @cached_property
+    def truth(self) -> Fraction:
+        """p: probability that the sign of the own key is reported truly, rounded down."""
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + 1))
+
+    @cached_property
+    def q_other(self) -> Fraction:
+        """b: probability that a key that is not the own one is reported, rounded up."""
+        return round_up(2 * self.truth / (exp_lower(self.epsilon) + 2 * self.truth))
+
+    @cached_property
+    def report_distribution(self) -> IndependentSymbols:
+        """Independent symbols; keys that neither of two people has are alike, so that two keys stand for all."""
+        return self.distribution_of(2)
+
+    def distribution_of(self, d: int) -> IndependentSymbols:
+        """Distribution for ``d`` keys: a made-up one, and each with each sign; at each nothing, minus or plus."""
+        half = Fraction(1, 2)
+        blank = (1 - self.q_other, self.q_other / 2, self.q_other / 2)
+        minus = (half, half * self.truth, half * (1 - self.truth))
+        own = (minus, (minus[0], minus[2], minus[1]))
+        rows = [tuple(sign if index == key else blank for index in range(d)) for key in range(d) for sign in own]
+        return IndependentSymbols(((blank,) * d, *rows))
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """Arrow type of a report: a bit for every key with a minus, then one for every key with a plus."""
+        return pa.binary(2 * bit_report_type(len(self.keys)).byte_width)
+
+    @cached_property
+    def response_rates(self) -> ResponseRates:
+        """Response of reports: the own key is named half of the time."""
+        half = Fraction(1, 2)
+        return ResponseRates(float(self.q_other), float(half - self.q_other), float(self.truth - half))
+
+    def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
+        """Draw a report for each drawn pair, in batches of bounded memory."""
+        step = max(1, _WORDS_PER_BATCH // word_count(len(self.keys)))
+        return in_batches(pairs.keys.size, lambda part: self._drawn(pairs.keys[part], pairs.high[part], entropy), step)
+
+    def _drawn(self, keys: Any, high: Any, entropy: Entropy) -> pa.Array[Any]:
+        """Draw all keys as others, and then the own one again."""
+        n, d = keys.size, len(self.keys)
+        words = word_count(d)
+        report_codes = packed_flips(self.q_other, n * words, entropy).reshape(n, words)
+        plus = report_codes & entropy.words(n * words).reshape(n, words)
+        minus = report_codes & ~plus
+        own = np.flatnonzero(keys < d)
+        word, bit = keys[own] >> 6, np.uint64(1) << (keys[own] & 63).astype(np.uint64)
+        truly = entropy.flips(self.truth, own.size)
+        is_told, is_plus = entropy.coins(own.size), (high[own] == 1) == truly
+        for plane, here in ((minus, is_told & ~is_plus), (plus, is_told & is_plus)):
+            plane[own, word] = np.where(here, plane[own, word] | bit, plane[own, word] & ~bit)
+        planes = [reports_to_rows(bits_to_reports(plane, d)) for plane in (minus, plus)]
+        return rows_to_reports(np.hstack(planes))
+
+    def count(self, reports: Reports) -> Counts:
+        counts = np.zeros(1 + 2 * len(self.keys), dtype=np.int64)
+        for chunk in chunks_of(reports, self.report_type, self.name):
+            minus, plus = np.split(reports_to_rows(chunk), 2, axis=1)
+            if (minus & plus).any():
+                raise DataError("A report tells a key with both signs.")
+            report_codes = [count_bits(plane, len(self.keys)) for plane in (minus, plus)]
+            counts += np.concatenate([[len(chunk)], *report_codes])
+        return counts

@@ -60,7 +60,6 @@ class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["Margina
 
     @cached_property
     def sampling(self) -> QuestionSampling:
-        """An oracle for each table."""
         return QuestionSampling(tuple(compact_oracle(self._size(sides), self.epsilon) for sides in self.sides))
 
     @cached_property
@@ -71,7 +70,6 @@ class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["Margina
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         return {**super().parameters, "ways": self.ways}
 
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
@@ -79,7 +77,6 @@ class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["Margina
         return self.sampling.draw([self._cells(columns, sides) for sides in self.sides], entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MarginalEstimate:
-        """Estimate all tables from counts."""
         tables = []
         parts = self.sampling.split_counts(counts)
         for sides, oracle, part in zip(self.sides, self.sampling.oracles, parts, strict=True):

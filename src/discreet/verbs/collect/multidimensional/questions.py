@@ -1,9 +1,17 @@
-"""Several questions that one person answers: their domains, a protocol for all of them, and shares with error bars.
+"""Several questions that one person answers: all with a part of the budget (SPL), or one with all of it (SMP).
 
 A share is computed from how many reports support a value, by a straight line. That is a number of heads out of n coins,
 whose probability is known to lie in a score interval (Wilson 1927; exact where few reports decide); the line sends its
 ends to a share's. It holds for all people of whom those who reported are a fair sample, as those are whom a device's
 coin chose.
+
+* ``SplitBudget``. Why this is private: k independent reports, each of which loses at most ε / k, lose at most ε
+  together.
+* ``SampleQuestion``. Why this is private: see ``question_sampling``. A report says which question it is about; that is
+  no secret.
+
+Sampling is nearly always the better: with k questions, its groups are k times smaller, so that errors grow by √k, while
+for a small loss those of a split grow by k.
 """
 
 from __future__ import annotations
@@ -23,12 +31,18 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
+from discreet.verbs.collect.confidence_intervals import share_error_bound
 from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import CountingProtocol, E_co
-from discreet.verbs.collect.report_arrays import in_batches, require_reports
-from discreet.verbs.collect.score_intervals import share_error_bound
+from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle
+from discreet.verbs.collect.report_arrays import Reports, chunks_of, in_batches, require_reports
+from discreet.verbs.collect.report_distribution import (
+    IndependentReports,
+    MappedAnswers,
+    ReportDistribution,
+    require_epsilon,
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -38,7 +52,7 @@ class Questions:
     domains: tuple[tuple[str, Domain], ...]
 
     def __init__(self, domains: Mapping[str, Domain | int | Iterable[Any]]) -> None:
-        pairs = ((name, each if isinstance(each, Domain) else Domain(each)) for name, each in domains.items())
+        pairs = ((name, Domain.of(values)) for name, values in domains.items())
         object.__setattr__(self, "domains", tuple(pairs))
         if not self.domains:
             raise BadInput("There are no questions.")
@@ -97,7 +111,6 @@ class QuestionsProtocol(CountingProtocol[E_co]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
         return {"questions": self.questions.parameters}
 
     @abstractmethod
@@ -170,3 +183,84 @@ def question_shares(oracle: FrequencyOracle, counts: Counts, confidence: float) 
     level = np.full(len(oracle.domain), float(oracle.q_other))
     supported = oracle.support_counts(counts) / max(n, 1)
     return QuestionShares(oracle.domain, n, supported, level, float(oracle.p_own - oracle.q_other), confidence)
+
+
+@dataclass(frozen=True, init=False)
+class SplitBudget(QuestionsProtocol[dict[str, QuestionShares]]):
+    """SPL: every question is answered, each with an equal part of epsilon."""
+
+    name = "spl"
+
+    @cached_property
+    def oracles(self) -> tuple[FrequencyOracle, ...]:
+        """An oracle for each question."""
+        part = self.epsilon / len(self.questions)
+        return tuple(compact_oracle(domain, part) for _, domain in self.questions.domains)
+
+    @cached_property
+    def report_distribution(self) -> IndependentReports:
+        """Independent reports, one a question."""
+        return IndependentReports(
+            tuple(
+                MappedAnswers(oracle.report_distribution, self.questions.answers_to(index))
+                for index, oracle in enumerate(self.oracles)
+            )
+        )
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """Arrow type of a report: one for each question."""
+        return pa.struct(zip(self.questions.names, (oracle.report_type for oracle in self.oracles), strict=True))
+
+    def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
+        reports = [oracle.draw(codes, entropy) for oracle, codes in zip(self.oracles, columns, strict=True)]
+        return pa.StructArray.from_arrays(reports, names=list(self.questions.names))
+
+    @property
+    def counter_length(self) -> int:
+        return sum(oracle.counter_length for oracle in self.oracles)
+
+    def count(self, reports: Reports) -> Counts:
+        columns = zip(self.oracles, split_reports(reports, self.report_type), strict=True)
+        return np.concatenate([oracle.tally().add(column).counts for oracle, column in columns])
+
+    def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
+        parts = np.split(counts, np.cumsum([oracle.counter_length for oracle in self.oracles])[:-1])
+        return {
+            name: question_shares(oracle, part, confidence)
+            for name, oracle, part in zip(self.questions.names, self.oracles, parts, strict=True)
+        }
+
+
+@dataclass(frozen=True, init=False)
+class SampleQuestion(SamplingProtocol[dict[str, QuestionShares]], QuestionsProtocol[dict[str, QuestionShares]]):
+    """SMP: one question, drawn by the device, is answered with all of epsilon; the report says which."""
+
+    name = "smp"
+
+    @cached_property
+    def sampling(self) -> QuestionSampling:
+        return QuestionSampling(tuple(compact_oracle(domain, self.epsilon) for _, domain in self.questions.domains))
+
+    @cached_property
+    def report_distribution(self) -> ReportDistribution:
+        """A public choice of the question."""
+        return self.sampling.report_distribution([self.questions.answers_to(q) for q in range(len(self.questions))])
+
+    def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
+        """Draw a question, and a report about it."""
+        return self.sampling.draw(columns, entropy)
+
+    def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
+        parts = self.sampling.split_counts(counts)
+        return {
+            name: question_shares(oracle, part, confidence)
+            for name, oracle, part in zip(self.questions.names, self.sampling.oracles, parts, strict=True)
+        }
+
+
+def split_reports(reports: Reports, report_type: pa.DataType) -> list[pa.Array[Any]]:
+    """Split reports about all questions into those about each; other reports are an error."""
+    chunks = chunks_of(reports, report_type)
+    whole: Any = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks or [pa.array([], report_type)])
+    return list(whole.flatten())

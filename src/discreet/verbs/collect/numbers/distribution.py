@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet.errors import BadInput
 from discreet.verbs.collect.domain import Counts, Floats
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.numbers.window import Window
+from discreet.verbs.collect.numbers.mechanisms import Window
 from discreet.verbs.collect.report_arrays import Reports, require_reports
 
 Algorithm = Literal["ems", "em"]
@@ -50,7 +50,6 @@ class NumberDistribution:
 
     @property
     def mean(self) -> float:
-        """Mean of the distribution."""
         return float(self.shares @ self.points)
 
     def table(self) -> pa.Table:

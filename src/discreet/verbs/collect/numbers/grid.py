@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Floats, Values, set_fields
+from discreet.noise.parameters import signed
+from discreet.verbs.collect.domain import Codes, Floats, Values, plain_fields, set_fields
 
 MAX_STEPS = 4096
 _ROUNDING_BITS = 53
@@ -32,7 +33,7 @@ class NumberGrid:
     steps: int
 
     def __init__(self, low: Number, high: Number, steps: int = 256) -> None:
-        set_fields(self, low=_signed(low, "low"), high=_signed(high, "high"), steps=steps)
+        set_fields(self, low=signed(low, "low"), high=signed(high, "high"), steps=steps)
         if self.low >= self.high:
             raise BadInput(f"A grid goes from a number to a larger one, got {low} to {high}.")
         if type(steps) is not int or not 1 <= steps <= MAX_STEPS:
@@ -45,8 +46,7 @@ class NumberGrid:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters, as plain data."""
-        return {"low": str(self.low), "high": str(self.high), "steps": self.steps}
+        return plain_fields(self)
 
     def round_randomly(self, values: Values, entropy: Entropy) -> Codes:
         """Round each number at random to a point beside it, from 0 to ``steps`` (by 53 binary digits)."""
@@ -66,8 +66,8 @@ class NumberGrid:
     def numbers(self, values: Values) -> Floats:
         """Convert answers to floating-point numbers; a missing one is an error."""
         try:
-            given = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
-            numbers = np.asarray(given, dtype=np.float64)
+            array = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
+            numbers = np.asarray(array, dtype=np.float64)
         except (pa.ArrowException, TypeError, ValueError):  # what it says may quote an answer
             raise DataError("An answer is no number.") from None
         if np.isnan(numbers).any():
@@ -78,9 +78,3 @@ class NumberGrid:
         """Steps of each number above the lowest, cut to the grid."""
         cut = np.clip(numbers, float(self.low), float(self.high))
         return np.clip((cut - float(self.low)) * (self.steps / float(self.high - self.low)), 0, self.steps)
-
-
-def _signed(number: Number, what: str) -> Fraction:
-    """The exact rational of a number as written; it may be negative."""
-    text = str(number).strip()
-    return -exact(text[1:], what) if text.startswith("-") else exact(number, what)

@@ -4,10 +4,11 @@ A device puts its number on the grid and reports one of finitely many outcomes; 
 such that what a person's report says is that person's number on average. So the mean of what is said is unbiased,
 whatever the numbers are. What is said varies, over devices' coins and over people; the error bar has both in it, so it
 holds for all people of whom those who answered are a fair sample (for those who answered it is a little too wide). It
-is by the normal law, but for two cases. Of two outcomes it is the interval of a coin (``score_intervals``). Of more,
-where there are too few reports for the normal law (``reports_for_normality``), as at a large ε, where one that says a
-far number is rare, it is by Maurer and Pontil's bound (2009, Theorem 11), which knows how far off a report can be that
-nobody has made yet: if all reports agree, the bar is not 0. Counts of outcomes are all a collector keeps, and add up.
+is by the normal approximation, but for two cases. Of two outcomes it is the interval of a coin
+(``confidence_intervals``). Of more, where there are too few reports for the normal approximation
+(``reports_for_normality``), as at a large ε, where one that says a far number is rare, it is by Maurer and Pontil's
+bound (2009, Theorem 11), which knows how far off a report can be that nobody has made yet: if all reports agree, the
+bar is not 0. Counts of outcomes are all a collector keeps, and add up.
 """
 
 from __future__ import annotations
@@ -26,18 +27,12 @@ from discreet.core.catalogue import parameter, parameterized
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
+from discreet.verbs.collect.confidence_intervals import MIN_NORMAL_VARIANCE, normal_quantile, share_error_bound
 from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
-from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import IntegerProtocol
-from discreet.verbs.collect.report_arrays import (
-    in_batches,
-    require_reports,
-    to_integer_reports,
-)
-from discreet.verbs.collect.report_distribution import Matrix
-from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
+from discreet.verbs.collect.report_arrays import in_batches, require_reports, to_integer_reports
+from discreet.verbs.collect.report_distribution import Matrix, require_epsilon
 
 
 @dataclass(frozen=True)
@@ -83,16 +78,9 @@ class MeanProtocol(IntegerProtocol[MeanEstimate]):
 
     @property
     def outcomes(self) -> int:
-        """Number of possible reports."""
         return len(self.report_values)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return self.grid.parameters
-
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """Randomise numbers into reports, one a person."""
         numbers = self.grid.numbers(values)
         return in_batches(
             numbers.size,
@@ -102,7 +90,6 @@ class MeanProtocol(IntegerProtocol[MeanEstimate]):
         )
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
-        """Estimate the mean from counts, with its error bar."""
         n = int(counts.sum())
         require_reports(n, confidence)
         mean = float(counts @ self._report_values) / n
@@ -143,7 +130,7 @@ class MeanProtocol(IntegerProtocol[MeanEstimate]):
         """
         away = np.abs(self._report_values - np.arange(self.grid.steps + 1)[:, None])
         second, third = ((self.probabilities * away**power).sum(axis=1) for power in (2, 3))
-        return NORMAL_LAW_VARIANCE * float((third**2 / second**3).max())
+        return MIN_NORMAL_VARIANCE * float((third**2 / second**3).max())
 
     @cached_property
     def _report_values(self) -> Floats:

@@ -26,13 +26,12 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
+from discreet.verbs.collect.confidence_intervals import normal_quantile
 from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
 from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle, support_table
 from discreet.verbs.collect.report_arrays import in_batches, require_reports
-from discreet.verbs.collect.report_distribution import ReportDistribution
-from discreet.verbs.collect.score_intervals import normal_quantile
+from discreet.verbs.collect.report_distribution import ReportDistribution, require_epsilon
 
 _MAX_CELLS = 1024
 
@@ -70,26 +69,18 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
 
     @cached_property
     def report_distribution(self) -> ReportDistribution:
-        """Probability of each report given each cell."""
         cells = range(self.grid.steps)
         return self.sampling.report_distribution([tuple(cell // length for cell in cells) for length in self.lengths])
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Parameters beside the name and epsilon, as plain data."""
-        return {**self.grid.parameters, "fanout": self.fanout}
 
     def draw(self, cells: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw a report for each cell."""
         return self.sampling.draw([cells // length for length in self.lengths], entropy)
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """Randomise numbers into reports, one a person."""
         cells = self.grid.cells(values)
         return in_batches(cells.size, lambda part: self.draw(cells[part], entropy))
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> RangeEstimate:
-        """Estimate shares of cells from counts."""
         level_counts = self.sampling.split_counts(counts)
         require_reports(min(int(level.sum()) for level in level_counts), confidence)
         return RangeEstimate(self, tuple(level_counts), confidence)

@@ -59,9 +59,14 @@ def loads(text: str, name: str = "the survey") -> Survey:
     keys: tuple[str, ...] = ()
     try:
         _require(data, "A survey", _SURVEY_KEYS, "title", "epsilon", "people", "questions")
+        if not isinstance(data["questions"], Mapping) or not data["questions"]:
+            raise BadInput(
+                "A survey has questions.", hint='Write each as [questions.age], text = "…", kind = "number".'
+            )
         questions = []
-        for keys, document in _questions(data):
-            questions.append(_question(keys[-1], document))
+        for asked, document in data["questions"].items():
+            keys = ("questions", asked)
+            questions.append(_question(asked, document))
         keys = ()
         survey = _survey(data, tuple(questions))
         survey.protocols  # noqa: B018  what cannot be asked is said here
@@ -114,12 +119,6 @@ def _survey(data: Mapping[str, Any], questions: tuple[Question, ...]) -> Survey:
         data["title"], epsilon, data.get("share", "split"), data["people"], questions,
         data.get("about", ""), _shuffler(data.get("shuffler")),
     )  # fmt: skip
-
-
-def _questions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
-    if not isinstance(data["questions"], Mapping) or not data["questions"]:
-        raise BadInput("A survey has questions.", hint='Write each as [questions.age], text = "…", kind = "number".')
-    return [(("questions", name), document) for name, document in data["questions"].items()]
 
 
 def _question(name: str, document: Any) -> Question:

@@ -3,12 +3,13 @@
 A report that no device can have made, or that was made for another survey, is refused before it is written. A report
 that comes twice, since its receipt was lost, counts once by its random id. If there is a list of one-time codes, a code
 is marked as used, in a file of its own, before its report is written: a crash in between loses the report, and never
-lets one person count twice. Codes do not stand beside reports, nor in their order (``one_time_codes``).
+lets one person count twice. Codes do not stand beside reports, nor in their order.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -21,9 +22,8 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.core.document import Format, fields, flush_name
-from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.survey.one_time_codes import OneTimeCodes
+from discreet.core.document import Format, fields, flush_name, write
+from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey
 
 FORMAT: Format[dict[str, Any]] = Format("reports", unmarked=True)
@@ -31,6 +31,8 @@ FORMAT: Format[dict[str, Any]] = Format("reports", unmarked=True)
 _ID = re.compile(r"[0-9a-f]{32}")
 _LINES_PER_BATCH = 10_000
 _BROKEN = "A report that cannot be read"
+_HASH_DIGITS = 64
+_LINE_BYTES = _HASH_DIGITS + len(" x\n")
 
 
 def default_reports_path(survey: Path) -> Path:
@@ -82,17 +84,14 @@ class Inbox:
         with self._lock:
             if bytes.fromhex(document["id"]) in self._ids:
                 return
-            self._use(document["code"], document["id"])
+            if self._codes is not None:
+                self._codes.use(document["code"] or "", document["id"])
+            elif document["code"] is not None:
+                raise BadInput("This survey has no codes.")
             self._reports.append(line)
             self._ids.add(bytes.fromhex(document["id"]))
             if self._codes is not None:
                 self._codes.forget_report(document["id"])
-
-    def _use(self, code: str | None, report: str) -> None:
-        if self._codes is not None:
-            self._codes.use(code or "", report)
-        elif code is not None:
-            raise BadInput("This survey has no codes.")
 
 
 def require_survey_reports(survey: Survey, reports: Mapping[str, Any]) -> None:
@@ -122,19 +121,19 @@ def as_array(protocol: QuestionProtocol, reports: list[Any]) -> pa.Array[Any]:
 
 def read_batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
     """Read the reports in a file in batches: the number of people, and the reports on each question."""
-    held: list[dict[str, Any]] = []
+    batch: list[dict[str, Any]] = []
     for line in _read(path, survey):
-        held.append(line["reports"])
-        if len(held) == _LINES_PER_BATCH:
-            yield len(held), _columns(survey, held)
-            held = []
-    if held:
-        yield len(held), _columns(survey, held)
+        batch.append(line["reports"])
+        if len(batch) == _LINES_PER_BATCH:
+            yield len(batch), _columns(survey, batch)
+            batch = []
+    if batch:
+        yield len(batch), _columns(survey, batch)
 
 
-def _columns(survey: Survey, held: list[dict[str, Any]]) -> dict[str, pa.Array[Any]]:
+def _columns(survey: Survey, batch: list[dict[str, Any]]) -> dict[str, pa.Array[Any]]:
     return {
-        protocol.name: as_array(protocol, [one[protocol.name] for one in held if protocol.name in one])
+        protocol.name: as_array(protocol, [one[protocol.name] for one in batch if protocol.name in one])
         for protocol in survey.protocols
     }
 
@@ -202,7 +201,6 @@ class _Lines:
             raise
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         self._file.close()
 
     def _truncate(self) -> None:
@@ -215,3 +213,68 @@ class _Lines:
         if whole < self._file.tell():
             os.ftruncate(self._file.fileno(), whole)
         self.new = whole == 0
+
+
+def read_codes(path: Path) -> frozenset[str]:
+    """Read one-time codes, one a line."""
+    try:
+        codes = frozenset(path.read_text(encoding="utf-8").split())
+    except FileNotFoundError:
+        raise NotFound(f"There is no list of codes at {path}.", hint="Make one: discreet collect new --codes") from None
+    if not codes:
+        raise BadInput(f"There is no code in {path}.")
+    return codes
+
+
+class OneTimeCodes:
+    """One-time codes and which of them were used.
+
+    The file has their hashes, sorted, each with a mark that it was used. A mark is put where it belongs and no line is
+    ever moved or added: so the file does not say who came first, and cannot be laid beside reports, which do come in an
+    order.
+    """
+
+    def __init__(self, path: Path, codes: Iterable[str]) -> None:
+        self._used = _used(path) if path.exists() else set()
+        every = sorted(self._used | set(map(_hashed, codes)))
+        new = path.with_name(f".{path.name}.new")
+        new.unlink(missing_ok=True)
+        write(new, "".join(f"{one} {'x' if one in self._used else '-'}\n" for one in every).encode())
+        new.replace(path)
+        flush_name(path.absolute())
+        self._places = {one: index for index, one in enumerate(every)}
+        self._owed: dict[str, str] = {}
+        self._file = path.open("r+b", buffering=0)
+
+    def use(self, code: str, report: str) -> None:
+        """Mark a code as used by a report, on the disk, unless another report used it.
+
+        Until the report is ``forget_report`` it may come again, should the disk have been full.
+        """
+        hashed = _hashed(code)
+        if hashed not in self._places:
+            raise NotAllowed("This code is not on the list.", hint="Is it written as it was given to you?")
+        if hashed in self._used and self._owed.get(report) != hashed:
+            raise NotAllowed("This code has been used.", hint="Each counts once.")
+        self._used.add(hashed)
+        self._owed[report] = hashed
+        os.pwrite(self._file.fileno(), b"x", self._places[hashed] * _LINE_BYTES + _HASH_DIGITS + 1)
+        os.fsync(self._file.fileno())
+
+    def forget_report(self, report: str) -> None:
+        """Forget which code a report came with, once the report is on the disk."""
+        self._owed.pop(report, None)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _used(path: Path) -> set[str]:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if not re.fullmatch(rf"([0-9a-f]{{{_HASH_DIGITS}}} [-x]\n)*", text):
+        raise DataError(f"{path.name} does not say which codes were used.", hint="Restore it from a backup.")
+    return {line[:_HASH_DIGITS] for line in text.splitlines() if line.endswith("x")}
+
+
+def _hashed(code: str) -> str:
+    return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

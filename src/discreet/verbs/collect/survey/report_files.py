@@ -92,15 +92,12 @@ def read_reports(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa
                 hint="Was the survey changed? Put it back as it was.",
             )
         for batch in file.iter_batches(batch_size=_ROWS_PER_BATCH):
-            yield (
-                batch.num_rows,
-                {protocol.name: _without_unasked(survey, batch.column(protocol.name)) for protocol in survey.protocols},
-            )
-
-
-def _without_unasked(survey: Survey, column: pa.Array[Any]) -> pa.Array[Any]:
-    """Reports of those who were asked; if all were, a missing one is an error where it is counted."""
-    return column.drop_null() if survey.share == "sampled" else column
+            columns = {protocol.name: batch.column(protocol.name) for protocol in survey.protocols}
+            if (
+                survey.share == "sampled"
+            ):  # who was not asked; if all were, a missing one is an error where it is counted
+                columns = {name: column.drop_null() for name, column in columns.items()}
+            yield batch.num_rows, columns
 
 
 def _reports(protocol: QuestionProtocol, answers: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:

@@ -34,11 +34,15 @@ from discreet.core.release import Release
 from discreet.core.report import Picture, bars
 from discreet.errors import BadInput
 from discreet.releases.method import Made
+from discreet.verbs.collect.confidence_intervals import (
+    MIN_NORMAL_VARIANCE,
+    normal_quantile,
+    score_bound,
+    share_error_bound,
+)
 from discreet.verbs.collect.domain import Floats
-from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.frequency_oracle import STEPS, FrequencyEstimate, FrequencyOracle, ReportTally
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.poisoning import (
     PoisoningAlarm,
@@ -46,9 +50,8 @@ from discreet.verbs.collect.poisoning import (
     detect_poisoning_of_numbers,
     poisoning_tolerance,
 )
-from discreet.verbs.collect.postprocess import STEPS
 from discreet.verbs.collect.release import make_release
-from discreet.verbs.collect.score_intervals import normal_quantile, score_bound, share_error_bound
+from discreet.verbs.collect.report_arrays import require_confidence
 from discreet.verbs.collect.survey.report_files import had_codes, read_reports
 from discreet.verbs.collect.survey.survey import QuestionTally, Survey
 
@@ -88,8 +91,7 @@ class SurveyResults:
     """Post-processing step of shares, if any; they may be biased then."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {self.confidence}.")
+        require_confidence(self.confidence)
         if self.postprocess is not None and self.postprocess not in STEPS:
             raise BadInput(f"There is no step {self.postprocess!r}.", hint=f"Known are {', '.join(STEPS)}.")
         for question in self.tallies:
@@ -182,10 +184,10 @@ def estimate_survey(
         PoisoningDetector(question.mechanism) if isinstance(question.mechanism, FrequencyOracle) else None
         for question in tallies
     ]
-    given: dict[bytes, Path] = {}
+    digests: dict[bytes, Path] = {}
     for path in paths:
         codes = had_codes(survey, path) and codes
-        digest, before = _digest(path, given), people
+        digest, before = _digest(path, digests), people
         for number, columns in read_reports(survey, path):
             people += number
             for question, detector in zip(tallies, detectors, strict=True):
@@ -193,7 +195,7 @@ def estimate_survey(
                 if detector is not None:
                     detector.add(columns[question.protocol.name])
         if people > before:
-            given[digest] = path
+            digests[digest] = path
     if people == 0:
         raise BadInput("There are no reports yet.")
     raised = [
@@ -212,12 +214,12 @@ def _alarms(question: QuestionTally, detector: PoisoningDetector | None) -> tupl
     return detect_poisoning_of_numbers(question.mechanism, question.tally)
 
 
-def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
+def _digest(path: Path, digests: dict[bytes, Path]) -> bytes:
     """Digest of a file; an error if another file has the same."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
-    if digest in given:
-        raise BadInput(f"The same reports are in {given[digest]} and {path}.", hint="Give them once.")
+    if digest in digests:
+        raise BadInput(f"The same reports are in {digests[digest]} and {path}.", hint="Give them once.")
     return digest
 
 
@@ -254,7 +256,7 @@ def _bounds(question: QuestionTally, people: int, confidence: float) -> Iterator
 def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) -> Floats:
     """Largest error of each share, by devices' coins and by which people were drawn.
 
-    Those who were drawn are a fair sample, so that few coins are taken as they are (``exact_tails``).
+    Those who were drawn are a fair sample, so that few coins are taken as they are (``confidence_intervals``).
     """
     if left <= 0:
         return shares.error_bars_at(error) / shares.n
@@ -263,7 +265,7 @@ def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) ->
     variance = (shares.deviations / shares.n) ** 2 + likely * (1 - likely) * left
     normal = score_bound(normal_quantile(error), variance, noise + (1 - 2 * likely) * left, left)
     report_codes = shares.supports / shares.n
-    few = report_codes * (1 - report_codes) * shares.n < NORMAL_LAW_VARIANCE
+    few = report_codes * (1 - report_codes) * shares.n < MIN_NORMAL_VARIANCE
     return np.where(few, np.maximum(normal, share_error_bound(error, report_codes, shares.n) / (p - q)), normal)
 
 

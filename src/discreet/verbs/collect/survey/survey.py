@@ -21,18 +21,17 @@ from typing import Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from discreet.core.exact import equation
-from discreet.core.loss import Loss, Pure
+from discreet.core.loss import Pure
 from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.collect.domain import Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.loss_audit import LossAudit, audit
-from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import LossAudit, audit
 from discreet.verbs.collect.release import respondent_statement
 from discreet.verbs.collect.report_arrays import Reports
+from discreet.verbs.collect.report_distribution import require_epsilon
 from discreet.verbs.collect.shuffling import amplify_by_shuffling
-from discreet.verbs.collect.survey.browser_protocols import Mechanism, answer_spread, assign_protocol, expected_error
-from discreet.verbs.collect.survey.question import Question
+from discreet.verbs.collect.survey.question import Mechanism, Question, answer_spread, assign_protocol, expected_error
 
 Share: TypeAlias = Literal["split", "sampled"]
 
@@ -47,7 +46,6 @@ class QuestionProtocol:
 
     @property
     def name(self) -> str:
-        """Name of the question."""
         return self.question.name
 
     @cached_property
@@ -89,7 +87,6 @@ class Survey:
 
     @property
     def epsilon_per_question(self) -> Fraction:
-        """Epsilon of one question."""
         return self.epsilon / len(self.questions) if self.share == "split" else self.epsilon
 
     @property
@@ -140,13 +137,10 @@ class Survey:
                 f"{self.shuffler.who} mixes all reports, {reports:,} at least, before anybody sees them, does not work "
                 "with the collector, and all of them are of people who keep to the protocol."
             )
-        evidence = Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED
-        return respondent_statement(self._loss_seen(reports), assumes, caveats, evidence)
-
-    def _loss_seen(self, reports: int) -> Loss:
         if self.shuffler is None:
-            return self.loss
-        return amplify_by_shuffling(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
+            return respondent_statement(self.loss, assumes, caveats)
+        shuffled = amplify_by_shuffling(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
+        return respondent_statement(shuffled, assumes, caveats, Evidence.CALCULATED)
 
     def error(self) -> float:
         """Largest expected error of the questions' figures, as a share."""
@@ -184,7 +178,6 @@ class QuestionTally:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The protocol itself."""
         return self.protocol.mechanism
 
     def __post_init__(self) -> None:

@@ -20,8 +20,8 @@ from discreet.core.exact import equation, rounded
 from discreet.core.markup import Markup, Template, script_data, tag
 from discreet.core.optional import extra
 from discreet.errors import BadInput, DiscreetError, NotAllowed
-from discreet.verbs.collect.survey.browser_protocols import browser_parameters, explain_protocol
 from discreet.verbs.collect.survey.inbox import Inbox
+from discreet.verbs.collect.survey.question import browser_parameters, explain_protocol
 from discreet.verbs.collect.survey.survey import QuestionProtocol, Survey
 
 with extra("serve"):

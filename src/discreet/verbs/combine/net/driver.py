@@ -3,13 +3,13 @@
 Whatever decides what the party says next (a message, who was late) is on the disk before the play goes on; playing
 again from the beginning gives identical messages. At the end the parties *settle*: each signs what it heard everybody
 tell all, and nobody takes a result before these agree. What a protocol expects to be told must have been told to all
-(``told``), and counts among what is compared. So a party that tells two others different things is found out, whatever
-the protocol, and two honest parties never hold results of different messages.
+(``broadcast``), and counts among what is compared. So a party that tells two others different things is found out,
+whatever the protocol, and two honest parties never hold results of different messages.
 
-Time: a step has the manifest's deadline. Whoever has not spoken by then is asked whether it is there; one that
-answers gets as long again (it waits for somebody else, perhaps), one that does not is late. Where the protocol can do
-without it, the others go on; otherwise the session ends, and all are told who was missing. Each asks for itself before
-it names somebody (``evidence.py``).
+Time: a step has the manifest's deadline. Whoever has not spoken by then is asked whether it is there; one that answers
+gets as long again (it waits for somebody else, perhaps), one that does not is late. Where the protocol can do without
+it, the others go on; otherwise the session ends, and all are told who was missing. Each asks for itself before it names
+somebody (``evidence.py``).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from discreet.verbs.combine.net.evidence import DisputedBroadcast, SessionEnded
 from discreet.verbs.combine.net.frames import OWN_KINDS, SETTLED
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.net.link import Peer
 from discreet.verbs.combine.net.manifest import Manifest
 from discreet.verbs.combine.net.mesh import Mesh
-from discreet.verbs.combine.net.peer import Peer
 from discreet.verbs.combine.net.tls import TlsConnector
 
 T = TypeVar("T")
@@ -184,16 +184,16 @@ class _Driver(Generic[T]):
     # -- the play
 
     async def _go_on(self) -> T:
-        given: Any = None
+        received: Any = None
         while True:
             try:
-                effect = self._play.send(given)
+                effect = self._play.send(received)
             except StopIteration as ended:
                 return ended.value  # type: ignore[no-any-return]
             except Aborted:
                 self._about = self._others  # what it found may come of somebody who told different things
                 raise
-            given = None
+            received = None
             if effect.kind in OWN_KINDS:
                 raise BadInput(f"No protocol may call a message {effect.kind!r}.")
             match effect:
@@ -201,12 +201,12 @@ class _Driver(Generic[T]):
                     self._mesh.send(to, kind, body)
                 case Broadcast(kind=kind, body=body):
                     self._mesh.broadcast(kind, body)
-                case Receive(of=of, kind=kind, told=told):
-                    given = (await self._wait((of,), kind, 1, told=told))[of]
-                case Gather(of=several, kind=kind, least=least, told=told):
-                    given = await self._wait(several, kind, least, told=told)
+                case Receive(of=of, kind=kind, broadcast=broadcast):
+                    received = (await self._wait((of,), kind, 1, broadcast=broadcast))[of]
+                case Gather(of=several, kind=kind, least=least, broadcast=broadcast):
+                    received = await self._wait(several, kind, least, broadcast=broadcast)
 
-    async def _wait(self, of: tuple[str, ...], kind: str, least: int, *, told: bool) -> dict[str, Body]:
+    async def _wait(self, of: tuple[str, ...], kind: str, least: int, *, broadcast: bool) -> dict[str, Body]:
         """Wait for one message of each party; what came in time is on the disk when this returns."""
         self._waits += 1
         late = self._journal.late.get(self._waits)
@@ -216,7 +216,7 @@ class _Driver(Generic[T]):
                 self._journal.record_late(self._waits, late)
         self._late |= set(late)
         self._mesh.flush()
-        return {name: self._mesh.take(name, kind, told=told) for name in of if name not in late}
+        return {name: self._mesh.take(name, kind, broadcast=broadcast) for name in of if name not in late}
 
     async def _missing(self, of: tuple[str, ...], kind: str, least: int) -> tuple[str, ...]:
         """Wait for messages; gives the parties that did not send any in time."""
@@ -266,7 +266,7 @@ class _Driver(Generic[T]):
         mesh.settle()
         staying = tuple(name for name in self._others if name not in self._late and not mesh.peers[name].left)
         least = min(self._least, len(staying)) if self._threshold else len(staying)
-        for name, body in (await self._wait(staying, SETTLED, least, told=True)).items():
+        for name, body in (await self._wait(staying, SETTLED, least, broadcast=True)).items():
             mesh.compare(name, body.get("heard"))
 
     async def _abort(self, error: Aborted) -> Aborted:

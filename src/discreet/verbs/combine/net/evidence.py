@@ -40,7 +40,6 @@ class Evidence:
     second: Signed
 
     def dump(self) -> str:
-        """Evidence as JSON."""
         return document.dumps(
             {
                 name: {"header": _text(signed.raw), "signature": _text(signed.signature)}
@@ -83,9 +82,9 @@ def _text(data: bytes) -> str:
 
 
 def _signed(data: object) -> Signed:
-    found = document.fields(data, "Evidence", header=str, signature=str)
+    texts = document.fields(data, "Evidence", header=str, signature=str)
     try:
-        return Signed(base64.b64decode(found["header"]), base64.b64decode(found["signature"]))
+        return Signed(base64.b64decode(texts["header"]), base64.b64decode(texts["signature"]))
     except ValueError:
         raise BadInput("The evidence cannot be read.") from None
 
@@ -94,8 +93,8 @@ class SessionEnded(Aborted):
     """Another party ended the session. Its accusation of the ``suspects`` is unproved, unless it names itself."""
 
     def __init__(self, by: str, suspects: tuple[str, ...], why: str) -> None:
-        said = f" It says: {printable_excerpt(why)}" if why else ""
-        super().__init__(f"{by} ended the session.{said}", culprits=suspects if suspects == (by,) else ())
+        reason = f" It says: {printable_excerpt(why)}" if why else ""
+        super().__init__(f"{by} ended the session.{reason}", culprits=suspects if suspects == (by,) else ())
         self.suspects = suspects
 
 
@@ -113,9 +112,9 @@ def printable_excerpt(text: str) -> str:
     return cut + "…" if len(text) > _MAX_LETTERS else cut
 
 
-def pack_proof(told: Iterable[Signed]) -> bytes:
+def pack_proof(headers: Iterable[Signed]) -> bytes:
     """Pack signed headers to show them to others, who may have been told something else."""
-    some = list(told)[:_MAX_PROOF_HEADERS]
+    some = list(headers)[:_MAX_PROOF_HEADERS]
     return b"".join(len(one.raw).to_bytes(_LENGTH_BYTES, "big") + one.raw + one.signature for one in some)
 
 

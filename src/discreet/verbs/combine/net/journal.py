@@ -24,12 +24,11 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.core import document
-from discreet.core.document import Format, flush_name
+from discreet.core.document import Format, flush_name, owned, write
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.net.frames import SIGNATURE_BYTES, Frame, Signed
-from discreet.verbs.combine.net.keys import write_private
 from discreet.verbs.combine.net.manifest import Manifest
 
 FORMAT: Format[dict[str, Any]] = Format("journal", unmarked=True)
@@ -71,7 +70,6 @@ class Journal:
         """Seed of all its draws: another for another input."""
 
     def record_message(self, frame: Frame) -> None:
-        """Record a received message."""
         signed = frame.signed
         self._add(_GOT, _FRAME.pack(len(signed.raw)), signed.raw, signed.signature, frame.body)
 
@@ -81,8 +79,8 @@ class Journal:
 
     def record_abort(self, error: Aborted) -> None:
         """Record that the session ended without a result."""
-        told = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
-        self._add(_ENDED, document.dumps(told).encode())
+        ending = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
+        self._add(_ENDED, document.dumps(ending).encode())
         self.flush()
 
     def record_settled(self, heard: bytes, head: bytes) -> None:
@@ -103,7 +101,6 @@ class Journal:
             os.fdatasync(self._handle)
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._handle)
 
     def _write_pending(self) -> None:
@@ -136,8 +133,8 @@ class Journal:
             (folder / _NEW).rename(folder / SECRET)
         if not (folder / SECRET).is_file():
             raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
-        held = FORMAT.read(document.loads(records[0][1].decode()), folder)
-        if len(records) == 1 and held != begun and {**held, "brought": brought} == begun:  # nobody was met yet
+        first = FORMAT.read(document.loads(records[0][1].decode()), folder)
+        if len(records) == 1 and first != begun and {**first, "brought": brought} == begun:  # nobody was met yet
             os.ftruncate(self._handle, 0)
             self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
             self.flush()
@@ -148,7 +145,7 @@ class Journal:
             ("brought", "input"),
             ("version", "version of discreet"),
         ):
-            if held.get(part) != begun[part]:
+            if first.get(part) != begun[part]:
                 raise BadInput(
                     f"{folder} was begun with another {what}, and a session goes on only with the same.",
                     hint="Take that again, or agree on a new session (discreet combine new).",
@@ -164,7 +161,7 @@ class Journal:
                 hint="Agree on a new session.",
             )
         (folder / _NEW).unlink(missing_ok=True)
-        write_private(folder / _NEW, SYSTEM.bytes(32))
+        write(folder / _NEW, SYSTEM.bytes(32), private=True)
         self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
         self.flush()
         flush_name(folder / JOURNAL)
@@ -178,11 +175,11 @@ class Journal:
                 signed = Signed(data[_FRAME.size : at], data[at : at + SIGNATURE_BYTES])
                 self.frames.append(Frame(signed, data[at + SIGNATURE_BYTES :]))
             case 3:
-                found = document.loads(data.decode())
-                self.late[found["place"]] = tuple(found["late"])
+                record = document.loads(data.decode())
+                self.late[record["place"]] = tuple(record["late"])
             case 4:
-                told = document.loads(data.decode())
-                self.ended = Aborted(told["message"], culprits=told["culprits"], hint=told["hint"])
+                ending = document.loads(data.decode())
+                self.ended = Aborted(ending["message"], culprits=ending["culprits"], hint=ending["hint"])
             case 5:
                 self.over = True
             case 6:
@@ -214,12 +211,9 @@ def _is_noted(file: Path, manifest: Manifest) -> bool:
 
 def _note(file: Path, manifest: Manifest) -> None:
     """Note durably that a session was begun, before anything is sent in it."""
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        os.write(handle, f"{manifest.digest.hex()}\n".encode())
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with open(file, "ab", buffering=0, opener=owned) as handle:
+        handle.write(f"{manifest.digest.hex()}\n".encode())
+        os.fsync(handle.fileno())
     flush_name(file)
 
 

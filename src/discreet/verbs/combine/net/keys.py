@@ -13,12 +13,11 @@ import base64
 import binascii
 import datetime as dt
 import hashlib
-import os
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from discreet.core.document import flush_name
+from discreet.core.document import flush_name, write
 from discreet.core.optional import extra
 from discreet.errors import BadInput, NotFound
 from discreet.noise.entropy import SYSTEM
@@ -33,7 +32,6 @@ with extra("combine"):
 _KEY_PREFIX = "ed25519:"
 _PUBLIC_SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(32))
 _VALID_FROM, _VALID_UNTIL = dt.datetime(2020, 1, 1), dt.datetime(9999, 1, 1)
-_OWNER_ONLY = 0o600
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ class Identity:
         for path in (place, public):
             if path.exists():
                 raise BadInput(f"{path} exists.", hint="A key that is overwritten is lost; move it away first.")
-        write_private(place, self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        pem = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        write(place, pem, private=True)
         public.write_text(f"{self.name} {self.public}\n")
         flush_name(place)
         return place
@@ -87,7 +86,7 @@ class Identity:
 
     @property
     def fingerprint(self) -> str:
-        """What people compare by phone."""
+        """Fingerprint of the public key, which people compare by phone."""
         return fingerprint(self.public)
 
     def sign(self, data: bytes) -> bytes:
@@ -152,12 +151,3 @@ def certificate(name: str, public: str) -> x509.Certificate:
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     made = x509.CertificateBuilder(called, called, verifier(public), 1, _VALID_FROM, _VALID_UNTIL)
     return made.sign(_PUBLIC_SIGNER, None)
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Write a new file that only its owner may read; its contents are durable, its name is not yet."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

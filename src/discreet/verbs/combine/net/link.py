@@ -1,19 +1,27 @@
-"""One connection to another party: turns bytes into messages and back.
+"""Connections to other parties, and the state of each of these parties.
 
 After the handshake of TLS each side says hello (a signed frame), and answers the other's by saying how many of its
 messages it has already; what is missing follows in order. Frames are numbered by their place among all for this
 receiver, so that a gap cannot pass unnoticed. Sizes are checked before memory is taken, and a body is read straight
 into its place.
+
+At the end parties *settle*: each signs how many broadcasts of every party it heard, with a digest of them, and compares
+what the others say with what it heard itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from discreet.errors import BadInput
-from discreet.verbs.combine.net.frames import MAX_HEADER_BYTES, SIGNATURE_BYTES, Frame, Signed
+from discreet.errors import Aborted, BadInput
+from discreet.verbs.combine.effects import Body
+from discreet.verbs.combine.net.evidence import DisputedBroadcast
+from discreet.verbs.combine.net.frames import ABORT, MAX_HEADER_BYTES, SIGNATURE_BYTES, Frame, Sealer, Signed
 
 if TYPE_CHECKING:
     from discreet.verbs.combine.net.mesh import Mesh
@@ -27,6 +35,7 @@ _HEAD = struct.Struct(">BII")
 _BUFFER_BYTES, _FULL_BUFFER_BYTES = 1 << 12, 1 << 16
 _JOINED_BYTES = 1 << 14
 """Size of bodies that are joined with their header into one write."""
+_CHAIN = struct.Struct(">I16s")
 
 
 class Link(asyncio.BufferedProtocol):
@@ -56,18 +65,15 @@ class Link(asyncio.BufferedProtocol):
         self._owner.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
         self._transport = None
         if not self.gone.done():
             self.gone.set_result(None)
         self._owner.closed(self)
 
     def pause_writing(self) -> None:
-        """The other side is slow."""
         self.full = True
 
     def resume_writing(self) -> None:
-        """The other side has caught up."""
         self.full = False
         self._owner.writable(self)
 
@@ -86,7 +92,6 @@ class Link(asyncio.BufferedProtocol):
         return memoryview(self._buffer)[self._end :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Handle received bytes."""
         try:
             if self._head:
                 self._filled += nbytes
@@ -143,7 +148,7 @@ class Link(asyncio.BufferedProtocol):
         word, count, size = _HEAD.unpack_from(self._buffer, self._start)
         if word in (HAVE, DONE, ASK, BUSY):
             self._start += _HEAD.size
-            self._owner.told(self, word, count)
+            self._owner.control(self, word, count)
             return True
         if word != _FRAME or size > MAX_HEADER_BYTES:
             raise BadInput("What came is no message.")
@@ -168,3 +173,77 @@ class Link(asyncio.BufferedProtocol):
         self._head, body = None, self._body
         self._body = bytearray()
         self._owner.arrived(self, place, Frame(signed, body))
+
+
+@dataclass(frozen=True)
+class Unsealed:
+    """A message for a party whose sealing key is not known yet."""
+
+    number: int
+    kind: str
+    body: Body
+
+
+@dataclass
+class Peer:
+    """Another party: its messages, its connection and its state."""
+
+    name: str
+    link: Link | None = None
+    hello: Signed | None = None
+    sealer: Sealer | None = None
+    seal_key: bytes = b""
+    outbox: list[Frame | Unsealed] = field(default_factory=list)
+    got: list[Signed] = field(default_factory=list)
+    """Messages received from it, in their order."""
+    known: dict[str | int, Signed] = field(default_factory=dict)
+    """The same by kind, and by number."""
+    broadcasts: list[Signed] = field(default_factory=list)
+    """Its broadcasts, by place."""
+    chain: list[bytes] = field(default_factory=list)
+    """Digests of its broadcasts, up to each of them."""
+    met: bool = False
+    """Whether both have each other's hello."""
+    unread: int = 0
+    done: bool = False
+    """Whether it has finished and has what it needs of this party."""
+    busy: bool = False
+    """Whether it answered when it was asked."""
+    left: Aborted | None = None
+    """Why it ended the session, if it did."""
+    problem: str = ""
+    """Why there is no connection, if something is known."""
+
+    @property
+    def there(self) -> bool:
+        """Whether messages can be sent to it."""
+        return self.link is not None and self.link.has
+
+    def record_broadcast(self, signed: Signed) -> None:
+        """Record a broadcast; BadInput if it left one out."""
+        if signed.header.sealed or signed.header.kind == ABORT:
+            return
+        if signed.header.place != len(self.broadcasts):
+            raise BadInput("It left out something that it told others.")
+        before = self.chain[-1] if self.chain else b""
+        self.broadcasts.append(signed)
+        self.chain.append(hashlib.sha256(before + signed.raw).digest())
+
+
+def broadcast_digests(everybody: Sequence[Peer]) -> bytes:
+    """Number of broadcasts of each party heard here, with a digest of them."""
+    ends = [(len(peer.chain), peer.chain[-1][:16] if peer.chain else b"") for peer in everybody]
+    return b"".join(_CHAIN.pack(*end) for end in ends)
+
+
+def compare_broadcasts(everybody: Sequence[Peer], own: Peer, name: str, heard: object) -> None:
+    """Abort unless the party of this name heard the same broadcasts, as far as both heard them."""
+    if not isinstance(heard, bytes) or len(heard) != _CHAIN.size * len(everybody):
+        raise Aborted(f"{name} broke the rules: what it says it heard cannot be read.", culprits=(name,))
+    for peer, (count, digest) in zip(everybody, _CHAIN.iter_unpack(heard), strict=True):
+        if 0 < count <= len(peer.chain) and peer.chain[count - 1][:16] != digest:
+            if peer is own or peer.name == name:
+                raise Aborted(f"{name} says something else than it heard or told.", culprits=(name,))
+            raise DisputedBroadcast(peer.name, name, own.name)
+        if count > len(peer.chain) and peer is own:
+            raise Aborted(f"{name} says it heard what was never told.", culprits=(name,))

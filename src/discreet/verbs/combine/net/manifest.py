@@ -53,7 +53,7 @@ class Endpoint:
 
     @property
     def fingerprint(self) -> str:
-        """What people compare by phone."""
+        """Fingerprint of the public key, which people compare by phone."""
         return fingerprint(self.key)
 
 
@@ -82,12 +82,12 @@ class Manifest:
         if tuple(party.name for party in self.parties) != self.terms.parties:
             yield "The parties are not those of the terms, in their order."
         for what in ("key", "address"):
-            held: dict[str, str] = {}
+            owners: dict[str, str] = {}
             for party in self.parties:
                 value = getattr(party, what)
-                if value in held:
-                    yield f"{held[value]} and {party.name} have the same {what}."
-                held[value] = party.name
+                if value in owners:
+                    yield f"{owners[value]} and {party.name} have the same {what}."
+                owners[value] = party.name
         for party in self.parties:
             if not NAME.fullmatch(party.name):
                 yield f"{party.name!r} is not a party's name: {NAMES}"
@@ -192,18 +192,18 @@ def parse(text: str) -> Manifest:
     problems: list[str] = []
     own = {spec.name: spec.type for spec in fields(Manifest) if spec.name not in ("terms", "parties")}
     listed = data.pop("parties", None)
-    said = data.pop("terms", {})
+    terms_block = data.pop("terms", {})
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         problems.append("There must be a [[parties]] block for each party.")
         listed = []
-    if not isinstance(said, dict):
+    if not isinstance(terms_block, dict):
         problems.append("There must be a block [terms].")
-        said = {}
+        terms_block = {}
     made = _read(data, own, {"name", "nonce"}, "The manifest", problems)
     plan = {spec.name: spec.type for spec in fields(Endpoint)}
     parties = [_read(item, plan, set(plan), f"Party {index}", problems) for index, item in enumerate(listed, 1)]
     wanted = {spec.name: spec.type for spec in fields(Terms) if spec.name != "parties"}
-    terms = _read(said, wanted, {"protocol", "function"}, "The block [terms]", problems)
+    terms = _read(terms_block, wanted, {"protocol", "function"}, "The block [terms]", problems)
     if not problems:
         try:
             agreed = Terms(parties=tuple(party["name"] for party in parties), **terms)
@@ -255,7 +255,7 @@ _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 def _plain(manifest: Manifest) -> dict[str, Any]:
-    """Manifest as plain data, without what is not given."""
+    """Manifest as plain data, without unset terms."""
     plain = asdict(manifest)
     terms = {
         name: str(value) if isinstance(value, Fraction) else value
@@ -266,15 +266,15 @@ def _plain(manifest: Manifest) -> dict[str, Any]:
 
 
 def _lines(plain: Mapping[str, Any]) -> list[str]:
-    """TOML's basic texts are JSON's."""
+    """Keys and values as lines of TOML, whose basic strings are those of JSON."""
     return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in plain.items()]
 
 
 def _addresses(at: Sequence[str], parties: Sequence[str]) -> dict[str, str]:
-    found = {}
+    addresses = {}
     for text in at:
         party, equals, address = text.partition("=")
         if not equals or party not in parties:
             raise BadInput(f"{text!r} does not say where a party is.", hint=f"Write --at {parties[0]}=host:port")
-        found[party] = address
-    return found
+        addresses[party] = address
+    return addresses

@@ -22,12 +22,22 @@ from discreet._version import __version__
 from discreet.errors import Aborted, BadInput
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.effects import Body
-from discreet.verbs.combine.net import evidence, frames, wire
+from discreet.verbs.combine.net import evidence, frames
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
-from discreet.verbs.combine.net.link import ASK, BUSY, DONE, GREETING, HAVE, Link
+from discreet.verbs.combine.net.link import (
+    ASK,
+    BUSY,
+    DONE,
+    GREETING,
+    HAVE,
+    Link,
+    Peer,
+    Unsealed,
+    broadcast_digests,
+    compare_broadcasts,
+)
 from discreet.verbs.combine.net.manifest import Manifest
-from discreet.verbs.combine.net.peer import Peer, Unsealed, broadcast_digests, compare_broadcasts
 from discreet.verbs.combine.net.transcript_log import HEAD, TranscriptLog
 
 EVIDENCE = "evidence.json"
@@ -108,13 +118,15 @@ class Mesh:
 
         It shows what it was told by those whom it is ``about``: others may have been told something else.
         """
-        proof = evidence.pack_proof(signed for name in about if name in self.peers for signed in self.peers[name].told)
-        said = {"culprits": error.culprits, "why": evidence.printable_excerpt(error.message), "proof": proof}
-        self._to_all(self._framed(_LAST_NUMBER, frames.ABORT, said))
+        proof = evidence.pack_proof(
+            signed for name in about if name in self.peers for signed in self.peers[name].broadcasts
+        )
+        body = {"culprits": error.culprits, "why": evidence.printable_excerpt(error.message), "proof": proof}
+        self._to_all(self._framed(_LAST_NUMBER, frames.ABORT, body))
 
-    def take(self, of: str, kind: str, *, told: bool) -> Body:
-        """Take a received message; aborts if it had to be broadcast (``told``) and was sent to this party alone."""
-        if told and self.peers[of].known[kind].header.sealed:
+    def take(self, of: str, kind: str, *, broadcast: bool) -> Body:
+        """Take a received message; aborts if it had to be a ``broadcast`` and was sent to this party alone."""
+        if broadcast and self.peers[of].known[kind].header.sealed:
             raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be told to all.", culprits=(of,))
         body = self.inbox.pop((of, kind))
         self.peers[of].unread -= _weight(body)
@@ -169,7 +181,6 @@ class Mesh:
         return sum(peer.link.sent for peer in self.peers.values() if peer.link)
 
     def close(self) -> None:
-        """Close files and connections."""
         for peer in self.peers.values():
             if peer.link:
                 peer.link.leave()
@@ -191,7 +202,6 @@ class Mesh:
         return self.manifest.most_bytes if link.greeted else _MAX_HELLO_BYTES
 
     def arrived(self, link: Link, place: int, came: frames.Frame) -> None:
-        """Handle a received message."""
         peer = self.peers[link.peer]
         if peer.link is not link:
             return
@@ -209,7 +219,7 @@ class Mesh:
             self._take(peer, came, new=True)
         self._wake()
 
-    def told(self, link: Link, word: int, count: int) -> None:
+    def control(self, link: Link, word: int, count: int) -> None:
         """Handle a control word: how much the peer has, that it has finished, a question or an answer."""
         peer = self.peers[link.peer]
         if peer.link is not link:
@@ -247,13 +257,12 @@ class Mesh:
         """Handle a violation of the wire format."""
         link.drop()
         if self.peers[link.peer].link is link:
-            said = (
+            message = (
                 error.message if isinstance(error, _OtherManifest) else f"{link.peer} broke the rules: {error.message}"
             )
-            self._stop(Aborted(said, culprits=(link.peer,)))
+            self._stop(Aborted(message, culprits=(link.peer,)))
 
     def closed(self, link: Link) -> None:
-        """Handle a lost connection."""
         peer = self.peers.get(link.peer)
         if peer and peer.link is link:
             peer.link = None
@@ -279,12 +288,12 @@ class Mesh:
         """Make a message: sealed for one party, or for all, with its salt and its place."""
         most, place = self.manifest.most_bytes, 0
         if to:
-            data = wire.encode(body, most, self.widths)
+            data = frames.encode_body(body, most, self.widths)
             data = self._sealer(to).seal(self.name, number, kind, data)
         else:
-            place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.told)
+            place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.broadcasts)
             salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_BYTES]
-            data = wire.encode({**body, _SALT: salt}, most, self.widths)
+            data = frames.encode_body({**body, _SALT: salt}, most, self.widths)
         if len(data) > most:
             raise BadInput(
                 f"A message of {len(data):,} bytes is larger than the session allows.",
@@ -342,7 +351,7 @@ class Mesh:
         link.say(HAVE, len(peer.got))
 
     def _meet(self, peer: Peer, came: frames.Frame) -> None:
-        body = _unsalted(wire.decode(came.body, _MAX_HELLO_BYTES))
+        body = _unsalted(frames.decode_body(came.body, _MAX_HELLO_BYTES))
         key, version = body.get("seal"), body.get("version")
         if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
             raise BadInput("Its hello cannot be read.")
@@ -384,8 +393,8 @@ class Mesh:
     def _opened(self, peer: Peer, came: frames.Frame) -> dict[str, Any]:
         header, data, most = came.header, came.body, self.manifest.most_bytes
         if header.sealed:
-            return wire.decode(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
-        return _unsalted(wire.decode(data, most))
+            return frames.decode_body(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
+        return _unsalted(frames.decode_body(data, most))
 
     def _differs(self, peer: Peer, first: frames.Signed, second: frames.Signed) -> None:
         if evidence.contradict(self.manifest, first.header, second.header):
@@ -427,10 +436,10 @@ class Mesh:
                 twice.add(peer.name)
                 self._began_twice(peer.name)
                 continue
-            here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
-            for held in here:
-                if held and evidence.contradict(self.manifest, held.header, header):
-                    self._stop(self.convict(held, one))
+            here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.broadcasts[header.place :][:1]]
+            for earlier in here:
+                if earlier and evidence.contradict(self.manifest, earlier.header, header):
+                    self._stop(self.convict(earlier, one))
 
     def _stop(self, error: Aborted) -> None:
         self.aborted = self.aborted or error

@@ -23,8 +23,7 @@ from types import UnionType
 from discreet.core import document
 from discreet.errors import BadInput, Damaged
 from discreet.verbs.combine.effects import Body
-from discreet.verbs.combine.net import wire
-from discreet.verbs.combine.net.frames import SETTLED, Signed
+from discreet.verbs.combine.net.frames import SETTLED, Signed, decode_body
 from discreet.verbs.combine.transcript import TranscriptEntry, describe_body, single_number
 
 TRANSCRIPT, SEEN = "transcript.jsonl", "seen.jsonl"
@@ -128,7 +127,6 @@ class TranscriptLog:
             os.fdatasync(self._files[0])
 
     def close(self) -> None:
-        """Close the files."""
         for handle in self._files:
             os.close(handle)
         self._files = []
@@ -187,7 +185,7 @@ _LINE_FIELDS: dict[str, type | UnionType] = {
 def _head(line: TranscriptLine) -> str:
     """Chain that a party signed when it settled."""
     try:
-        body = wire.decode(line.shown, _MAX_LINE_LETTERS)
+        body = decode_body(line.shown, _MAX_LINE_LETTERS)
         head = body.get(HEAD) if hashlib.sha256(line.shown).digest() == line.signed.header.digest else None
     except BadInput:
         head = None

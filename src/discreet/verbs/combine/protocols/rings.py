@@ -1,4 +1,4 @@
-"""*ring* and *paths*: a sum that goes round one circle of parties, or random pieces round several.
+"""Secure sums on rings: the sum so far, or random pieces of it, go round the parties (*ring*, *paths*).
 
 **ring.** The first party adds a uniform vector to its own and sends it to the second, each adds its own and sends it
 on, sealed for the next one alone; the first subtracts its vector again and broadcasts the total. Why one party alone
@@ -59,7 +59,7 @@ class Ring(SumProtocol):
         return Total(total, me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Coalitions that surround nobody on all rings, and no part of which does: on one ring, two neighbours."""
+        """Coalitions that surround nobody on all rings, nor does a part of them: on one ring, two neighbours."""
         return safe_coalitions(self.orders(parties), parties)
 
     def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -67,7 +67,6 @@ class Ring(SumProtocol):
         return [parties]
 
     def adversary(self) -> str:
-        """Semi-honest parties; neighbours can expose who is between them."""
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); "
             "those on both sides of others learn what those add up to, and nobody can check the total."
@@ -85,11 +84,9 @@ class Paths(Ring):
         check_parameters(self)
 
     def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Orders on ``count`` rings."""
         return rings(parties, self.count)
 
     def adversary(self) -> str:
-        """Semi-honest parties; who is surrounded on every ring is exposed."""
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); those "
             "who surround others on every ring learn what those add up to, and nobody can check the totals."
@@ -154,7 +151,7 @@ def pass_around(me: Party, orders: Sequence[tuple[str, ...]], pieces: Sequence[V
             yield Send(following, _word(me, "so far", at), {"vector": me.sum(so_far, [piece])})
     for at, order in enumerate(orders, 1):
         if order[0] != me.name:
-            totals.append(me.vector_from(order[0], (yield Receive(order[0], _word(me, "total", at), told=True))))
+            totals.append(me.vector_from(order[0], (yield Receive(order[0], _word(me, "total", at), broadcast=True))))
     return me.sum(totals[0], totals[1:])
 
 
@@ -164,7 +161,7 @@ def safe_coalitions(orders: Iterable[tuple[str, ...]], parties: tuple[str, ...])
     They are grown by one member at a time. Where there would be thousands, growing ends: larger ones are not promised.
     """
     near = {frozenset((order[at - 1], party)) for order in orders for at, party in enumerate(order)}
-    safe = found = {frozenset((party,)) for party in parties}
+    safe = largest = {frozenset((party,)) for party in parties}
     for _ in range(2, len(parties) - 1):
         tried = {some | {party} for some in safe for party in parties if party not in some}
         if len(tried) > _MAX_COALITIONS:
@@ -172,9 +169,9 @@ def safe_coalitions(orders: Iterable[tuple[str, ...]], parties: tuple[str, ...])
         grown = {
             some for some in tried if all(some - {one} in safe for one in some) and _connected(parties, some, near)
         }
-        found = {some for some in found if not any(some < larger for larger in grown)} | grown
+        largest = {some for some in largest if not any(some < larger for larger in grown)} | grown
         safe = grown
-    ordered = (tuple(party for party in parties if party in some) for some in found)
+    ordered = (tuple(party for party in parties if party in some) for some in largest)
     return tuple(sorted(ordered, key=lambda coalition: [parties.index(party) for party in coalition]))
 
 
@@ -183,9 +180,9 @@ def _connected(parties: tuple[str, ...], some: frozenset[str], near: set[frozens
     waiting = {party for party in parties if party not in some}
     reached = [waiting.pop()]
     for party in reached:
-        found = {other for other in waiting if frozenset((party, other)) in near}
-        waiting -= found
-        reached += found
+        neighbours = {other for other in waiting if frozenset((party, other)) in near}
+        waiting -= neighbours
+        reached += neighbours
     return not waiting
 
 

@@ -30,8 +30,8 @@ class HowellForm:
     def spanning(cls, rows: Iterable[Mapping[Variable, int]], columns: tuple[Value, ...], bits: int) -> HowellForm:
         """Span of the rows over these columns alone: all other columns are eliminated."""
         left = [row for each in rows if (row := _reduce(each, bits))]
-        kept: set[Variable] = set(columns)
-        for column in dict.fromkeys(column for row in left for column in row if column not in kept):
+        kept_columns: set[Variable] = set(columns)
+        for column in dict.fromkeys(column for row in left for column in row if column not in kept_columns):
             _, left = _eliminate(left, column, bits)
         pivots: list[tuple[Variable, Row]] = []
         for column in columns:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, SupportsInt, TypeAlias
 
 from discreet.errors import BadInput
+from discreet.verbs.combine.crypto import Crypto
 from discreet.verbs.combine.group import ModularGroup
 
 
@@ -165,45 +166,38 @@ def _name(variable: Variable) -> str:
             return f"({label})"
 
 
-class SymbolicCrypto:
-    """Cryptographic primitives of a party on symbols, with the methods of ``Crypto``."""
+class SymbolicCrypto(Crypto):
+    """Cryptographic primitives of a party on symbols."""
 
     def __init__(self, party: str) -> None:
         self._party = party
         self._purposes: dict[object, object] = {}
 
     def draw(self, label: str, group: ModularGroup, length: int) -> Any:
-        """A variable that this party alone knows."""
         self._for_one_purpose(label, ("draw", group, length))
         return LinearForm.sum([Draw(self._party, label)])
 
     def secret(self, label: str) -> Secret:
-        """A term that this party alone knows."""
         self._for_one_purpose(label, "secret")
         return Secret(self._party, label)
 
     def public(self, secret: Any) -> Public:
-        """The public key that belongs to a secret."""
         return Public(secret)
 
     def agree(self, mine: Any, theirs: Public) -> Seed:
-        """The seed of two keys, the same for both."""
         return Seed(frozenset({mine, theirs.of}))
 
     def mask(self, seed: Any, label: str, group: ModularGroup, length: int) -> Any:
-        """A variable that whoever knows the seed knows."""
         self._for_one_purpose((seed, label), (group, length))
         return LinearForm.sum([Mask(seed, label)])
 
     def split(self, secret: Any, label: str, holders: Sequence[str], threshold: int) -> dict[str, Share]:
-        """A share of the secret for each holder."""
         if not 1 <= threshold <= len(holders):
             raise BadInput(f"A secret is not shared among {len(holders)} so that {threshold} are enough.")
         self._for_one_purpose(label, ("split", secret, tuple(holders), threshold))
         return {holder: Share(secret, label, holder, threshold) for holder in holders}
 
     def join(self, shares: Mapping[str, Share], threshold: int) -> Any:
-        """The secret that these shares are of; BadInput if they are of none."""
         sharings = {(share.of, share.label, share.threshold) for share in shares.values()}
         if len(sharings) != 1:
             raise BadInput("These shares are not all of the same secret.")
@@ -213,7 +207,6 @@ class SymbolicCrypto:
         return secret
 
     def digest(self, group: ModularGroup, *parts: Any) -> Digest:
-        """Equal for equal parts; it does not hide them."""
         return Digest(tuple(part % group.modulus if isinstance(part, LinearForm) else part for part in parts))
 
     def fits(self, part: Any, group: ModularGroup, length: int) -> bool:
@@ -221,11 +214,9 @@ class SymbolicCrypto:
         return isinstance(part, LinearForm)
 
     def is_public(self, part: Any) -> bool:
-        """Whether this is a public key."""
         return isinstance(part, Public)
 
     def is_share(self, part: Any) -> bool:
-        """Whether this is a share."""
         return isinstance(part, Share)
 
     def _for_one_purpose(self, label: object, purpose: object) -> None:

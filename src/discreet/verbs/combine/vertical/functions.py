@@ -26,9 +26,8 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.families import VERTICAL_FUNCTIONS
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.combine.fixed_point import FixedPoint, Units
-from discreet.verbs.combine.functions.columns import number_columns
-from discreet.verbs.combine.functions.function import as_rows
-from discreet.verbs.combine.functions.linear import Regression as Pooled
+from discreet.verbs.combine.functions.function import as_rows, number_columns
+from discreet.verbs.combine.functions.regression import Regression as Pooled
 from discreet.verbs.combine.terms import Terms
 
 _MAX_KEYS = 10_000_000
@@ -53,7 +52,7 @@ class HeldColumn:
 
 def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
     """Parse columns, separated by commas; each belongs to a party of the session."""
-    found = []
+    columns = []
     for measure in number_columns(text, terms):
         party, _, name = measure.name.partition("/")
         if party not in terms.parties or not name:
@@ -61,8 +60,8 @@ def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
                 f"{measure.name!r} is not a column of a party.",
                 hint=f"Write {terms.parties[0]}/age:0:110: who has it, and its name.",
             )
-        found.append(HeldColumn(party, name, measure.encoding))
-    return tuple(found)
+        columns.append(HeldColumn(party, name, measure.encoding))
+    return tuple(columns)
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,6 @@ class Moments:
         )
 
     def mean(self, i: int) -> Fraction:
-        """Mean of a column."""
         return self.columns[i].encoding.fraction(Fraction(self.sums[i], self.people))
 
     def covariance(self, i: int, j: int) -> Fraction:
@@ -150,7 +148,7 @@ class VerticalFunction(ABC):
             raise BadInput(f"least= is {len(named) + 2} or more for {len(named)} columns, not {self.least}.")
 
     @abstractmethod
-    def answer(self, found: Moments, terms: Terms) -> Any:
+    def answer(self, moments: Moments, terms: Terms) -> Any:
         """The result, as plain data."""
 
     def reveals(self) -> tuple[str, ...]:
@@ -158,77 +156,45 @@ class VerticalFunction(ABC):
         return ("Everybody learns the mean of every column and the covariance of every two, of the people shared.",)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PairwiseFunction(VerticalFunction):
-    """Means, and a figure for every two columns."""
-
-    of: str = parameter("Columns of parties, with bounds: north/age:0:120.")
-    heads: ClassVar[tuple[str, ...]] = ()
-    """Names of further figures of each column."""
-
-    @property
-    def text(self) -> str:
-        """All columns."""
-        return self.of
-
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """A row for each column."""
-        names, every = [str(column) for column in found.columns], range(len(found.columns))
-        rows = [
-            [
-                names[i],
-                float(found.mean(i)),
-                *self.column_figures(found, i),
-                *(self.pair_figure(found, i, j) for j in every),
-            ]
-            for i in every
-        ]
-        return {**as_rows(["column", "mean", *self.heads, *names], rows), "number of people": found.people}
-
-    def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
-        """Figures of a column besides its mean."""
-        return ()
-
-    @abstractmethod
-    def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
-        """Figure of two columns."""
-
-
 @declare(VERTICAL_FUNCTIONS, "covariance", rank=0, kw_only=True)
-class Covariance(_PairwiseFunction):
+class Covariance(VerticalFunction):
     """Means, and the sample covariance of every two columns."""
 
+    of: str = parameter("Columns of parties, with bounds: north/age:0:120.")
     title: ClassVar[str] = "covariances of columns that different parties hold"
     example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
 
-    def pair_figure(self, found: Moments, i: int, j: int) -> float:
-        """The covariance."""
-        return float(found.covariance(i, j))
+    @property
+    def text(self) -> str:
+        return self.of
+
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        names, every = [str(column) for column in moments.columns], range(len(moments.columns))
+        rows = [[names[i], float(moments.mean(i)), *(float(moments.covariance(i, j)) for j in every)] for i in every]
+        return {**as_rows(["column", "mean", *names], rows), "number of people": moments.people}
 
     def reveals(self) -> tuple[str, ...]:
-        """Nothing else."""
         return ()
 
 
 @declare(VERTICAL_FUNCTIONS, "correlation", rank=1, kw_only=True)
-class Correlation(_PairwiseFunction):
+class Correlation(Covariance):
     """Means, standard deviations, and Pearson's correlation of every two columns."""
 
     title: ClassVar[str] = "correlations of columns that different parties hold"
     example: ClassVar[str] = "correlation key=id of=north/age:0:120,south/visits:0:50"
 
-    heads: ClassVar[tuple[str, ...]] = ("deviation",)
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        names, every = [str(column) for column in moments.columns], range(len(moments.columns))
+        deviations = [sqrt(moments.covariance(i, i)) for i in every]
+        rows = [
+            [names[i], float(moments.mean(i)), deviations[i], *(_correlation(moments, i, j) for j in every)]
+            for i in every
+        ]
+        return {**as_rows(["column", "mean", "deviation", *names], rows), "number of people": moments.people}
 
-    def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
-        """The standard deviation."""
-        return (sqrt(found.covariance(i, i)),)
-
-    def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
-        """Pearson's correlation; None with a constant column."""
-        both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
-        if not product:
-            return None
-        return sqrt(both * both / product) * (-1 if both < 0 else 1)
+    def reveals(self) -> tuple[str, ...]:
+        return VerticalFunction.reveals(self)
 
 
 @declare(VERTICAL_FUNCTIONS, "regression", rank=2, kw_only=True)
@@ -242,21 +208,24 @@ class VerticalRegression(VerticalFunction):
 
     @property
     def text(self) -> str:
-        """All columns, the dependent one last."""
         return f"{self.x},{self.y}"
 
     def check(self, terms: Terms) -> None:
-        """Require one dependent column."""
         if "," in self.y:
             raise BadInput("A regression explains one column.", hint=f"Write: {self.example}")
         super().check(terms)
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """Regression of the pooled rows."""
-        ones = [found.people, *found.sums]
-        whole = [ones, *([total, *row] for total, row in zip(found.sums, found.products, strict=True))]
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        ones = [moments.people, *moments.sums]
+        whole = [ones, *([total, *row] for total, row in zip(moments.sums, moments.products, strict=True))]
         pairs = combinations_with_replacement(range(len(whole)), 2)
         return Pooled(self.y, self.x).answer([whole[i][j] for i, j in pairs], terms)
+
+
+def _correlation(moments: Moments, i: int, j: int) -> float | None:
+    """Pearson's correlation; None with a constant column."""
+    both, product = moments.covariance(i, j), moments.covariance(i, i) * moments.covariance(j, j)
+    return sqrt(both * both / product) * (-1 if both < 0 else 1) if product else None
 
 
 @declare(VERTICAL_FUNCTIONS, "overlap", rank=3, kw_only=True)
@@ -269,23 +238,19 @@ class Overlap(VerticalFunction):
 
     @property
     def text(self) -> str:
-        """None."""
         return ""
 
     def columns(self, terms: Terms) -> tuple[HeldColumn, ...]:
-        """None."""
         return ()
 
     def holders(self, terms: Terms) -> tuple[str, ...]:
-        """The two."""
         return tuple(party for party in terms.parties if party in self.between.split(","))
 
     def min_people(self, terms: Terms) -> int:
-        """There may be nobody."""
+        """The overlap may be empty."""
         return 2
 
     def check(self, terms: Terms) -> None:
-        """There are two."""
         named = self.between.split(",")
         if len(named) > 2:
             raise NoPromise(
@@ -296,10 +261,8 @@ class Overlap(VerticalFunction):
             raise BadInput(f"{unknown[0]!r} is no party of the session.", hint=f"Write: {self.example}")
         super().check(terms)
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """How many."""
-        return {"number of people": found.people}
+    def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:
+        return {"number of people": moments.people}
 
     def reveals(self) -> tuple[str, ...]:
-        """Nothing else."""
         return ()

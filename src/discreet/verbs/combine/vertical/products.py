@@ -67,16 +67,13 @@ class ProductParty:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs of holders."""
         return tuple(combinations(self.holders, 2))
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The other parties."""
         return tuple(party for party in self.parties if party != self.name)
 
     def dealer(self, pair: Pair) -> str:
-        """Dealer of a pair."""
         return dealer(self.parties, self.holders, pair)
 
 
@@ -108,14 +105,14 @@ def withstands(parties: tuple[str, ...], holders: tuple[str, ...]) -> tuple[tupl
     def safe(some: tuple[str, ...]) -> bool:
         return not any(deals in some and (a in some) != (b in some) for (a, b), deals in dealers.items())
 
-    found: list[tuple[str, ...]] = []
+    largest: list[tuple[str, ...]] = []
     for many in range(len(parties) - 1, 0, -1):
-        found += [
+        largest += [
             some
             for some in combinations(parties, many)
-            if safe(some) and not any(set(some) < set(more) for more in found)
+            if safe(some) and not any(set(some) < set(more) for more in largest)
         ]
-    return tuple(sorted(found, key=lambda some: (-len(some), some)))
+    return tuple(sorted(largest, key=lambda some: (-len(some), some)))
 
 
 def products(party: ProductParty, mine: Vector | None) -> Play[dict[Pair, Vector]]:
@@ -127,18 +124,18 @@ def products(party: ProductParty, mine: Vector | None) -> Play[dict[Pair, Vector
     for pair, block in own.items():
         if pair[0] == party.name:
             yield Broadcast(party.others, f"block {pair[0]} {pair[1]}", {"block": party.group.pack(block.reshape(-1))})
-    found: dict[Pair, Vector] = {}
+    blocks: dict[Pair, Vector] = {}
     for pair in party.pairs:
         if pair[0] == party.name:
-            found[pair] = own[pair]
+            blocks[pair] = own[pair]
             continue
-        told: Body = yield Receive(pair[0], f"block {pair[0]} {pair[1]}", told=True)
-        found[pair] = _matrix(party, told.get("block"), party.widths[pair[0]], party.widths[pair[1]], pair[0])
-        if pair in own and (found[pair] != own[pair]).any():
+        message: Body = yield Receive(pair[0], f"block {pair[0]} {pair[1]}", broadcast=True)
+        blocks[pair] = _matrix(party, message.get("block"), party.widths[pair[0]], party.widths[pair[1]], pair[0])
+        if pair in own and (blocks[pair] != own[pair]).any():
             raise Aborted(
                 f"{pair[0]} told another product than the one it computed with {pair[1]}.", culprits=(pair[0],)
             )
-    return found
+    return blocks
 
 
 def _deal(party: ProductParty) -> Play[None]:
@@ -186,8 +183,8 @@ def _multiply(party: ProductParty, mine: Vector) -> Play[dict[Pair, Vector]]:
             yield Send(other, "part", {"part": group.pack(parts[pair].reshape(-1))})
     whole: dict[Pair, Vector] = {}
     for pair, part in parts.items():
-        told: Body = yield Receive(_partner(pair, me), "part")
-        theirs = _matrix(party, told.get("part"), widths[pair[0]], widths[pair[1]], _partner(pair, me))
+        message: Body = yield Receive(_partner(pair, me), "part")
+        theirs = _matrix(party, message.get("part"), widths[pair[0]], widths[pair[1]], _partner(pair, me))
         whole[pair] = group.reduce(part + theirs)
     return whole
 

@@ -14,9 +14,8 @@ from discreet.verbs.combine.crypto import Crypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Body, Broadcast, Play, Receive
 from discreet.verbs.combine.group import ModularGroup, Vector
-from discreet.verbs.combine.result import Result
-from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.vertical import blinded_keys, products, psi
+from discreet.verbs.combine.terms import Result, Terms
+from discreet.verbs.combine.vertical import products, psi
 from discreet.verbs.combine.vertical.functions import HeldColumn, Moments, Overlap, VerticalFunction
 
 PROTOCOL = "join"
@@ -31,10 +30,10 @@ def play(terms: Terms, name: str, crypto: Crypto, data: Data) -> Play[Result]:
         name, holders, crypto, function.most, tuple(party for party in terms.parties if party not in holders)
     )
     if isinstance(function, Overlap):
-        found = Moments((yield from _overlap(party, function, data)), (), (), ())
+        moments = Moments((yield from _overlap(party, function, data)), (), (), ())
     else:
-        found = yield from _moments(terms, function, party, data)
-    return Result(_answer(function, found, terms), holders, revealed(terms))
+        moments = yield from _moments(terms, function, party, data)
+    return Result(_answer(function, moments, terms), holders, revealed(terms))
 
 
 def statement(terms: Terms) -> Statement:
@@ -81,9 +80,9 @@ def parse_checked(terms: Terms) -> VerticalFunction:
     return function
 
 
-def _answer(function: VerticalFunction, found: Moments, terms: Terms) -> Any:
+def _answer(function: VerticalFunction, moments: Moments, terms: Terms) -> Any:
     try:
-        return function.answer(found, terms)
+        return function.answer(moments, terms)
     except DataError as error:  # of the joined rows, which is the same for everybody
         raise Aborted(error.message, hint=error.hint) from None
 
@@ -120,31 +119,31 @@ def _moments(terms: Terms, function: VerticalFunction, party: psi.IntersectionPa
 def _join(party: psi.IntersectionParty, function: VerticalFunction, terms: Terms, data: Data) -> Play[Vector]:
     """Rows of a holder's shared people as integers, in the order common to all."""
     hashed, named = _keys(data, function), function.held(party.name, terms)
-    found = data.columns([column.name for column in named])
-    mine = np.stack([column.integers(values) for column, values in zip(named, found, strict=True)], axis=1)
+    arrays = data.columns([column.name for column in named])
+    mine = np.stack([column.integers(values) for column, values in zip(named, arrays, strict=True)], axis=1)
     rows = yield from psi.intersect(party, hashed)
     return mine[rows]
 
 
 def _keys(data: Data, function: VerticalFunction) -> list[bytes]:
     [values] = data.columns([function.key])
-    return blinded_keys.digests(values.tolist(), function.most)
+    return psi.key_digests(values.tolist(), function.most)
 
 
 def _own_moments(party: products.ProductParty, mine: Vector | None) -> Play[dict[str, tuple[Vector, Vector]]]:
     """Sums and products of each holder's own columns, which it broadcasts itself."""
-    group, found = party.group, {}
+    group, moments = party.group, {}
     if mine is not None:
         sums, squares = group.reduce(mine.sum(axis=0)), group.reduce(mine.T @ mine)
-        found[party.name] = sums, squares
+        moments[party.name] = sums, squares
         yield Broadcast(party.others, "own", {"sums": group.pack(sums), "products": group.pack(squares.reshape(-1))})
     for holder in party.holders:
         if holder != party.name:
-            told: Body = yield Receive(holder, "own", told=True)
+            message: Body = yield Receive(holder, "own", broadcast=True)
             width = party.widths[holder]
-            sums = _read(group, told.get("sums"), width, holder)
-            found[holder] = sums, _read(group, told.get("products"), width * width, holder).reshape(width, width)
-    return found
+            sums = _read(group, message.get("sums"), width, holder)
+            moments[holder] = sums, _read(group, message.get("products"), width * width, holder).reshape(width, width)
+    return moments
 
 
 def _read(group: ModularGroup, data: object, length: int, of: str) -> Vector:

@@ -1,1 +1,1 @@
-"""Masking methods, a file a method. Each says what it keeps, and what it does not promise."""
+"""Masking methods, a module a method. Each says what it keeps, and what it does not promise."""

@@ -16,13 +16,13 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_numbers
 from discreet.verbs.publish.mask.moments import finite
-from discreet.verbs.publish.mask.records import mask_rows, swapped_in
-from discreet.verbs.publish.mask.values import numbers, on_grid, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+from discreet.verbs.publish.mask.values import numbers
 
 _LEAST = 3
 
@@ -36,6 +36,8 @@ class Code:
     bottom: Mapping[str, float] = parameter("Lower border, of all columns or by name.", default_factory=dict)
     by_mean: bool = parameter("Whether to write the mean of what lies beyond the border instead.", default=False)
     columns: Sequence[str] = parameter("Columns to code, where a border is one for all.", default=(), clause="on")
+
+    mask = mask_rows
 
     def __post_init__(self) -> None:
         for side in ("top", "bottom"):
@@ -51,13 +53,9 @@ class Code:
             if not self.bottom[name] < self.top[name]:
                 raise BadInput(f"The bottom of {name!r} is not below its top.")
 
-    def mask(self, table: Table, seed: int | None = None) -> Masked:
-        """All rows at once."""
-        return mask_rows(self, table, seed)
-
-    def plan(self, table: Table) -> Plan:
+    def plan(self, table: Table) -> MaskingPlan:
         """The borders and, with ``by_mean``, the means beyond them."""
-        names = chosen(table.card, tuple(dict.fromkeys((*self.top, *self.bottom))), NUMERIC, self.name)
+        names = columns_to_mask(table.card, tuple(dict.fromkeys((*self.top, *self.bottom))), NUMBERS, self.name)
         top, bottom = dict(self.top), dict(self.bottom)
         shown = {"top": top, "bottom": bottom}
         if self.by_mean:
@@ -67,7 +65,7 @@ class Code:
             }
         said = [f"{n} above {b:g} became {shown['top'][n]:g}" for n, b in top.items()]
         said += [f"{n} below {b:g} became {shown['bottom'][n]:g}" for n, b in bottom.items()]
-        return Plan(
+        return MaskingPlan(
             (names, top, bottom, shown),
             {"columns": list(names), "top": top, "bottom": bottom, "by_mean": self.by_mean, "written": shown},
             (f"{'; '.join(said)}.",),
@@ -78,17 +76,16 @@ class Code:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, coded."""
+        """Some rows, with what lies beyond a border coded."""
         names, top, bottom, shown = state
         for name in names:
-            cells = rows.column(name)
-            found = numbers(cells)
+            found = numbers(rows.column(name))
             made = found.values
             if name in top:
                 made = np.where(found.values > top[name], shown["top"][name], made)
             if name in bottom:
                 made = np.where(found.values < bottom[name], shown["bottom"][name], made)
-            rows = swapped_in(rows, name, written(on_grid(made, cells.type, rng), cells, found.there))
+            rows = with_numbers(rows, name, made, found.there, rng)
         return rows
 
 

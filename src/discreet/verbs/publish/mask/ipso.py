@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.moments import root
-from discreet.verbs.publish.mask.regressors import matrix_of, regressors, require_given
-from discreet.verbs.publish.mask.values import Array, on_grid, replaced, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, chosen
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
+from discreet.verbs.publish.mask.moments import matrix_of, regressors, root
+from discreet.verbs.publish.mask.values import Array, round_at_random, with_column, write_numbers
 
 _KEPT = {
     "A": "the regression coefficients on what is given",
@@ -37,7 +37,7 @@ _LARGEST = 0.5 - 1e-9
 
 
 @declare(MASKING, "ipso", paper="Burridge 2003")
-class Ipso:
+class Ipso(Checked):
     """Confidential numbers drawn from their regression on columns that stay as they are."""
 
     name: ClassVar[str]
@@ -45,21 +45,18 @@ class Ipso:
     columns: Sequence[str] = parameter("Columns that are drawn.", default=(), clause="on")
     given: Sequence[str] = parameter("Columns that the others are regressed on.", default=(), clause="given")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay, and their rows do not count for what is preserved."""
-        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         require_given(table.card, self.given, names)
         rng, rows = generator(seed), table.payload()
         y = matrix_of(rows, names)
-        made = self._drawn(y, regressors(table.card, rows, self.given), rng)
+        made = self._draw(y, regressors(table.card, rows, self.given), rng)
         _require_crowds(table.card, rows, self.given, y)
         for place, name in enumerate(names):
             cells, there = rows.column(name), ~np.isnan(y[:, place])
-            drawn = on_grid(made[there, place], cells.type, rng)
-            rows = replaced(rows, name, written(drawn, cells, there))
+            drawn = round_at_random(made[there, place], cells.type, rng)
+            rows = with_column(rows, name, write_numbers(drawn, cells, there))
         on = f" on {', '.join(self.given)}" if self.given else ""
         return Masked(
             rows,
@@ -86,7 +83,7 @@ class Ipso:
             ),
         )
 
-    def _drawn(self, y: Array, x: Array, rng: Generator) -> Array:
+    def _draw(self, y: Array, x: Array, rng: Generator) -> Array:
         complete = ~np.isnan(y).any(axis=1)
         count = int(complete.sum())
         x_full, y_full = x[complete], y[complete]
@@ -100,22 +97,22 @@ class Ipso:
         residual = y_full - x_full @ coefficients
         covariance = residual.T @ residual / count
         drawn = rng.standard_normal((len(y), y.shape[1])) @ root(covariance).T
-        inside = _orthogonal(drawn[complete], x_full)
+        inside = _orthogonal_part(drawn[complete], x_full)
         if self.version == "C":
-            raw = _orthogonal(rng.standard_normal((count, y.shape[1])), x_full)
+            raw = _orthogonal_part(rng.standard_normal((count, y.shape[1])), x_full)
             inside = raw @ np.linalg.inv(np.linalg.cholesky(raw.T @ raw)).T @ root(count * covariance).T
         drawn[complete] = inside
         return fitted + drawn
 
 
-def _orthogonal(drawn: Array, x: Array) -> Array:
-    """What no regression on ``x`` explains."""
+def _orthogonal_part(drawn: Array, x: Array) -> Array:
+    """The part that no regression on ``x`` explains."""
     left: Array = drawn - x @ np.linalg.lstsq(x, drawn, rcond=None)[0]
     return left
 
 
 def _require_crowds(card: Card, rows: pa.Table, given: Sequence[str], y: Array) -> None:
-    """An error if what is given singles somebody out, so that the regression has to meet that person's values."""
+    """An error if the given columns single somebody out, so that the regression meets that person's values."""
     complete = ~np.isnan(y).any(axis=1)
 
     def single_out(names: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Masking as a release: rows in an order that tells nothing, and for the holder alone which row is whose."""
+"""Masking as a release: rows in an order that tells nothing and, for the holder alone, which row is whose."""
 
 from __future__ import annotations
 
@@ -29,12 +29,10 @@ from discreet.errors import NoPromise
 from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone, evidence_of
 from discreet.releases.method import Bench, Made, Method
-from discreet.verbs.publish.mask.bounds import limits_of, said, within
-from discreet.verbs.publish.mask.records import on_workers, stream
-from discreet.verbs.publish.mask.report import compared, pictures
-from discreet.verbs.publish.mask.values import Array
-from discreet.verbs.publish.masking import Masked, Masker, Plan, RecordMasker
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.mask.masker import Masked, Masker, MaskingPlan, RecordMasker, on_workers, stream
+from discreet.verbs.publish.mask.report import compare_pictures, pictures
+from discreet.verbs.publish.mask.values import Array, bounds_steps, clamp_to_bounds, limits_of
+from discreet.verbs.publish.recoding import published_columns
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ class Masking(Method[Any]):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """That of the masker."""
         return self.masker.name
 
     @property
@@ -60,7 +57,7 @@ class Masking(Method[Any]):
         return {"models": [model.claim.text for model in self.models]}
 
     def promise(self, card: Card) -> Statement:
-        """That the models hold, if any are required."""
+        """The claims of the required models, if any."""
         claims = tuple(model.claim for model in self.models)
         evidence = evidence_of(self.models) if claims else Evidence.ARGUED
         return Statement(card.unit or "person", None, claims, None, evidence)
@@ -71,9 +68,13 @@ class Masking(Method[Any]):
         if self.models:
             require_people(table)
         streams = bench.scratch is not None and isinstance(self.masker, RecordMasker)
-        masked = _streamed(table, self.masker, self.seed, bench) if streams else _held(table, self.masker, self.seed)
+        masked = (
+            _mask_stream(table, self.masker, self.seed, bench)
+            if streams
+            else _mask_in_memory(table, self.masker, self.seed)
+        )
         payload, told, links = masked
-        limits = said(limits_of(table.card, told.parameters))
+        limits = bounds_steps(limits_of(table.card, told.parameters))
         parameters = {**told.parameters, "table": table.card.name, "rows": table.count()}
         return Made(
             payload,
@@ -101,21 +102,21 @@ class Masking(Method[Any]):
         return replace(
             made,
             caveats=(*made.caveats, *caveats, *said_of_withheld(table)),
-            pictures=pictures(out, _masked(made.parameters, out)),
+            pictures=pictures(out, _masked_columns(made.parameters, out)),
         )
 
 
 def _holder(
-    table: Table, told: Masked | Plan, links: Array | None, payload: pa.Table | Rows, bench: Bench
+    table: Table, told: Masked | MaskingPlan, links: Array | None, payload: pa.Table | Rows, bench: Bench
 ) -> HolderCopy:
-    """Which row is whose, unless nobody counted (on Spark), and how each masked column was spread, and is now."""
+    """Links from released to original rows (not on Spark), and masked columns beside the originals."""
 
     def draw() -> Markup:
         source: pa.Table | Path = payload if isinstance(payload, pa.Table) else payload.path
         if isinstance(source, Path) and not source.exists() and bench.folder is not None:
             source = bench.folder / source.name
         after = read(source, released_card(table.card))
-        drawn = compared(table, after, _masked(told.parameters, after))
+        drawn = compare_pictures(table, after, _masked_columns(told.parameters, after))
         first = section(
             "For the holder alone", tag("p", "Original and released values, side by side: never hand it over.")
         )
@@ -126,40 +127,40 @@ def _holder(
     return HolderCopy("links", pa.table({LINK: pa.array(links, pa.int64())}), draw=draw)
 
 
-def _held(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Masked, Array]:
+def _mask_in_memory(table: Table, masker: Masker, seed: int | None) -> tuple[pa.Table, Masked, Array]:
     """All in memory, ordered by content."""
     masked = masker.mask(table, seed)
-    rows = within(masked.rows, limits_of(table.card, masked.parameters))
+    rows = clamp_to_bounds(masked.rows, limits_of(table.card, masked.parameters))
     order = content_order(rows)
     return rows.take(order), masked, order
 
 
-def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tuple[Rows, Plan, Array | None]:
+def _mask_stream(table: Table, masker: Any, seed: int | None, bench: Bench) -> tuple[Rows, MaskingPlan, Array | None]:
     """Through the engine to a file, ordered by content on the way; only the links are held, eight bytes a row."""
     plan, scratch = masker.plan(table), cast("Path", bench.scratch)
     place = scratch / "payload.parquet"
     names = [column.name for column in published_columns(table.card)]
     if table.engine.has_workers:
-        masked = _ordered(on_workers(masker, plan, table, seed), names, names)
+        masked = _order_by_content(on_workers(masker, plan, table, seed), names, names)
         _write(table.engine.stream(masked), place)
         return Rows(place), plan, None
     first, number = scratch / "masked.parquet", count_name(names)
-    _write(_numbered(stream(masker, plan, table, seed), number), first)
+    _write(_with_row_numbers(stream(masker, plan, table, seed), number), first)
     engine = DuckDB()
     relation = open_file(first, None, engine)[1]
-    links = _write(engine.stream(_ordered(relation, [*names, number], names)), place, number)
+    links = _write(engine.stream(_order_by_content(relation, [*names, number], names)), place, number)
     engine.close()
     first.unlink()
     return Rows(place), plan, links
 
 
-def _ordered(relation: exp.Query, shown: Sequence[str], by: Sequence[str]) -> exp.Select:
+def _order_by_content(relation: exp.Query, shown: Sequence[str], by: Sequence[str]) -> exp.Select:
     keys = [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in by]
     return exp.select(*map(sql.column, shown)).from_(relation.subquery("r")).order_by(*keys)
 
 
-def _numbered(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
-    """The same rows with their number, from 0, in one more column."""
+def _with_row_numbers(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
+    """Add the number of each row, from 0, in one more column."""
 
     def numbered() -> Iterator[pa.RecordBatch]:
         seen = 0
@@ -185,7 +186,7 @@ def _write(rows: pa.RecordBatchReader, place: Path, aside: str | None = None) ->
     return np.concatenate(kept) if aside is not None else None
 
 
-def _masked(parameters: Mapping[str, Any], out: Table) -> list[str]:
+def _masked_columns(parameters: Mapping[str, Any], out: Table) -> list[str]:
     """The columns that a recipe says were masked, as far as they are released."""
     return [name for name in parameters.get("columns", ()) if name in out.columns]
 
@@ -195,7 +196,7 @@ def released_card(card: Card) -> Card:
     return card.without_unit(published_columns(card))
 
 
-def _caveats(table: Table, told: Masked | Plan) -> tuple[str, ...]:
+def _caveats(table: Table, told: Masked | MaskingPlan) -> tuple[str, ...]:
     card, caveats = table.card, list(told.not_promised)
     masked = told.parameters.get("columns", ())
     left = [c.name for c in card.having(Role.QUASI) if c.name not in masked and c.name != card.unit]

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import Kind
 from discreet.core.sql import content_order
 from discreet.core.table import Table
 from discreet.errors import BadInput
@@ -23,13 +24,18 @@ from discreet.models.catalogue import parse
 from discreet.models.diversity import PSensitivity
 from discreet.models.model import Model
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.micro.aggregate import aggregated, chosen_for
-from discreet.verbs.publish.mask.micro.confidential import Confidential, Diversity, confidential
-from discreet.verbs.publish.mask.micro.embed import Coordinate, coordinates, embedded
-from discreet.verbs.publish.mask.micro.gaps import patterns
-from discreet.verbs.publish.mask.micro.grouping import MOST_IMPROVED, Way, grouped
-from discreet.verbs.publish.mask.values import Array, Cells, replaced
-from discreet.verbs.publish.masking import ANY, Masked, chosen
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
+from discreet.verbs.publish.mask.micro.coordinates import Coordinate, aggregate, aggregate_name, coordinates, embed
+from discreet.verbs.publish.mask.micro.grouping import (
+    MOST_IMPROVED,
+    Confidential,
+    Diversity,
+    Grouping,
+    confidential,
+    form_groups,
+    missing_patterns,
+)
+from discreet.verbs.publish.mask.values import Array, Cells, with_column
 
 
 @declare(MASKING, "microaggregate", example="microaggregate k=5", paper="Domingo-Ferrer and Torra 2005")
@@ -80,16 +86,20 @@ class Microaggregate:
         rows = table.payload()
         order = content_order(rows)
         rows = rows.take(order)
-        names = chosen(card, self.columns, ANY, self.name)
-        model = self._model(card)
+        names = columns_to_mask(card, self.columns, frozenset(Kind), self.name)
+        model: Model | None = parse(self.diverse, card) if isinstance(self.diverse, str) else self.diverse
+        if isinstance(model, PSensitivity) and model.k > self.k:
+            raise BadInput(f"Groups of {self.k} are not {model.claim.text}.", hint=f"Ask for k={model.k}.")
         held = confidential(card, rows, model, names)
         told = []
         for block in self._blocks(names):
             columns = coordinates(card, rows, block)
-            self._require_one(columns)
-            found = self._grouped(columns, rows.num_rows, held, rng)
+            if self.algorithm == "optimal" and (len(columns) > 1 or columns[0].nominal):
+                named = ", ".join(block)
+                raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
+            found = self._group_block(columns, rows.num_rows, held, rng)
             for column, cells in zip(columns, found.cells(columns, self.median), strict=True):
-                rows = replaced(rows, column.column.name, cells)
+                rows = with_column(rows, column.column.name, cells)
             told.append(found.told(columns, self.median))
         return Masked(
             rows.take(np.argsort(order)),
@@ -97,12 +107,6 @@ class Microaggregate:
             self._steps(told, model),
             self._not_promised(card, len(told)),
         )
-
-    def _model(self, card: Card) -> Model | None:
-        model: Model | None = parse(self.diverse, card) if isinstance(self.diverse, str) else self.diverse
-        if isinstance(model, PSensitivity) and model.k > self.k:
-            raise BadInput(f"Groups of {self.k} are not {model.claim.text}.", hint=f"Ask for k={model.k}.")
-        return model
 
     def _blocks(self, names: tuple[str, ...]) -> list[tuple[str, ...]]:
         if self.blocks is None:
@@ -121,17 +125,14 @@ class Microaggregate:
             )
         return blocks
 
-    def _require_one(self, columns: Sequence[Coordinate]) -> None:
-        if self.algorithm == "optimal" and (len(columns) > 1 or columns[0].nominal):
-            named = ", ".join(column.column.name for column in columns)
-            raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
-
-    def _grouped(self, columns: Sequence[Coordinate], rows: int, held: Confidential | None, rng: Generator) -> _Found:
+    def _group_block(
+        self, columns: Sequence[Coordinate], rows: int, held: Confidential | None, rng: Generator
+    ) -> _BlockGroups:
         from discreet.verbs.publish.mask.micro.diverse import NO_RULE
 
         there = np.stack([column.there for column in columns], axis=1)
-        found = _Found(np.zeros(rows, np.int64), np.zeros_like(there))
-        way = Way(self.k, self.algorithm, self.gamma, self.improve, self.at_once, NO_RULE, None)
+        found = _BlockGroups(np.zeros(rows, np.int64), np.zeros_like(there))
+        way = Grouping(self.k, self.algorithm, self.gamma, self.improve, self.at_once, NO_RULE, None)
         if held is not None:
             way = replace(way, rule=held.rule, broken=held.broken)
 
@@ -139,9 +140,9 @@ class Microaggregate:
             alone = np.zeros(len(members), np.int64)
             return len(members) >= self.k and (held is None or not held.broken(members, alone).any())
 
-        for shape, members in patterns(there, enough):
-            points = embedded([c for c, has in zip(columns, shape, strict=True) if has], members, not self.as_is)
-            of = grouped(points, members, held.codes[members] if held else np.zeros(0, np.int64), way, rng)
+        for shape, members in missing_patterns(there, enough):
+            points = embed([c for c, has in zip(columns, shape, strict=True) if has], members, not self.as_is)
+            of = form_groups(points, members, held.codes[members] if held else np.zeros(0, np.int64), way, rng)
             found.kept[members] = shape
             found.of[members] = found.groups + of
             found.add(points, of)
@@ -194,7 +195,7 @@ class Microaggregate:
 
 
 @dataclass
-class _Found:
+class _BlockGroups:
     """The groups of one block of columns, and what they cost."""
 
     of: Array
@@ -217,14 +218,14 @@ class _Found:
 
     def cells(self, columns: Sequence[Coordinate], median: bool) -> list[Cells]:
         """Each column with what stands for the groups."""
-        return [aggregated(column, self.of, kept, median) for column, kept in zip(columns, self.kept.T, strict=True)]
+        return [aggregate(column, self.of, kept, median) for column, kept in zip(columns, self.kept.T, strict=True)]
 
     def told(self, columns: Sequence[Coordinate], median: bool) -> dict[str, Any]:
-        """What everybody may know about it. The loss has three digits: all of them would give small groups away."""
+        """Public figures of the block. The loss has three digits: all of them would give small groups away."""
         sizes = np.bincount(self.of, minlength=self.groups)
         return {
             "columns": [column.column.name for column in columns],
-            "stands": {column.column.name: chosen_for(column, median) for column in columns},
+            "stands": {column.column.name: aggregate_name(column, median) for column in columns},
             "rows": len(self.of),
             "groups": self.groups,
             "smallest": int(sizes.min(initial=len(self.of))),

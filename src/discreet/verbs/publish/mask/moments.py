@@ -1,16 +1,20 @@
-"""Variances and covariances of columns, computed where the rows lie, and the root of a covariance matrix."""
+"""Variances and covariances of columns, computed where the rows lie, and columns as a matrix for regressions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.card import Card
+from discreet.core.kind import ORDERED
 from discreet.core.table import Table
-from discreet.errors import DataError
-from discreet.verbs.publish.mask.values import Array
+from discreet.errors import BadInput, DataError
+from discreet.verbs.publish.mask.swap import equal_row_codes
+from discreet.verbs.publish.mask.values import Array, numbers
 
 _LARGEST = 1.7976931348623157e308
 
@@ -65,12 +69,40 @@ def _gaps(means: Array) -> list[exp.Expr]:
 
 
 def _averages(table: Table, values: exp.Select, what: Sequence[exp.Expr]) -> Array:
+    """Averages to ten digits: engines add up in no fixed order, and the same seed shall give the same rows."""
     asked = [exp.cast(exp.Avg(this=value), exp.DType.DOUBLE) for value in what]
     query = exp.select(*(sql.named(value, f"m{i}") for i, value in enumerate(asked))).from_(values.subquery("a"))
     (row,) = table.engine.fetch(query).to_pylist()
-    return np.array([_settled(row[f"m{i}"] or 0.0) for i in range(len(asked))])
+    return np.array([float(f"{row[f'm{i}'] or 0.0:.10g}") for i in range(len(asked))])
 
 
-def _settled(value: float) -> float:
-    """Ten digits: engines add up in no fixed order, and the same seed shall give the same rows."""
-    return float(f"{value:.10g}")
+_MOST = 200
+
+
+def regressors(card: Card, rows: pa.Table, given: Sequence[str]) -> Array:
+    """A column of ones, numbers as they are, standardised, and for each category but the first a column of 0 and 1."""
+    made = [np.ones((rows.num_rows, 1))]
+    for name in given:
+        cells = rows.column(name)
+        if card[name].kind in ORDERED:
+            found = numbers(cells)
+            if not found.there.all():
+                raise DataError(f"{name!r} is given and has missing values.", hint="Give columns without any.")
+            around = found.values - found.values.sum() / max(1, len(found.values))
+            spread = np.sqrt((around**2).sum() / max(1, len(around))) or 1.0
+            made.append((around / spread)[:, None])
+        else:
+            codes = equal_row_codes(rows, [name])
+            if codes.max(initial=0) >= _MOST:
+                raise BadInput(f"{name!r} has more than {_MOST} categories.", hint="Give a coarser column.")
+            made.append(np.eye(int(codes.max(initial=0)) + 1)[codes][:, 1:])
+    return np.hstack(made)
+
+
+def matrix_of(rows: pa.Table, names: Sequence[str]) -> Array:
+    """Columns as float64; what is missing is NaN."""
+    made = np.full((rows.num_rows, len(names)), np.nan)
+    for place, name in enumerate(names):
+        found = numbers(rows.column(name))
+        made[found.there, place] = found.values
+    return made

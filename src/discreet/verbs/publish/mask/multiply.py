@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.mask.records import mask_rows, swapped_in
-from discreet.verbs.publish.mask.values import numbers, on_grid, unit_of, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_numbers
+from discreet.verbs.publish.mask.values import numbers, unit_of
 
 
 @declare(MASKING, "multiply", example="multiply alpha=0.1")
@@ -32,6 +32,8 @@ class Multiply:
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
     law: Literal["log-normal", "uniform"] = parameter("Distribution of the factor.", default="log-normal")
 
+    mask = mask_rows
+
     def __post_init__(self) -> None:
         check_parameters(self)
         if self.law == "uniform" and self.alpha >= 1 / sqrt(3):
@@ -40,13 +42,9 @@ class Multiply:
                 hint="Take alpha below 0.577, or the log-normal law.",
             )
 
-    def mask(self, table: Table, seed: int | None = None) -> Masked:
-        """All rows at once."""
-        return mask_rows(self, table, seed)
-
-    def plan(self, table: Table) -> Plan:
+    def plan(self, table: Table) -> MaskingPlan:
         """The columns; nothing is read off the rows."""
-        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         parameters = {
             "columns": list(names),
             "alpha": self.alpha,
@@ -62,7 +60,7 @@ class Multiply:
         ]
         if any(unit_of(table.schema.field(name).type) for name in names):
             steps.append("Whole numbers were rounded up or down at random, which adds at most 1/4 to their variance.")
-        return Plan(
+        return MaskingPlan(
             names,
             parameters,
             tuple(steps),
@@ -74,16 +72,14 @@ class Multiply:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, multiplied."""
+        """Some rows, each value multiplied by its factor."""
         for name in state:
-            cells = rows.column(name)
-            found = numbers(cells)
             if self.law == "uniform":
                 half = sqrt(3) * self.alpha
                 factor = rng.uniform(1 - half, 1 + half, rows.num_rows)
             else:
                 spread = log1p(self.alpha**2)
                 factor = np.exp(rng.normal(-spread / 2, sqrt(spread), rows.num_rows))
-            made = found.values * factor[found.there]
-            rows = swapped_in(rows, name, written(on_grid(made, cells.type, rng), cells, found.there))
+            found = numbers(rows.column(name))
+            rows = with_numbers(rows, name, found.values * factor[found.there], found.there, rng)
         return rows

@@ -14,18 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_numbers
 from discreet.verbs.publish.mask.moments import covariances, root, variances
-from discreet.verbs.publish.mask.records import mask_rows, swapped_in
-from discreet.verbs.publish.mask.values import numbers, on_grid, unit_of, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+from discreet.verbs.publish.mask.values import numbers, unit_of
 
 
 @declare(MASKING, "noise", example="noise alpha=0.1", paper="Kim 1986")
-class Noise:
+class Noise(Checked):
     """Normal noise with a variance in proportion to the column's own."""
 
     name: ClassVar[str]
@@ -33,16 +33,11 @@ class Noise:
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
     correlated: bool = parameter("Whether the noise has the covariances of the data.", default=False)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    mask = mask_rows
 
-    def mask(self, table: Table, seed: int | None = None) -> Masked:
-        """All rows at once."""
-        return mask_rows(self, table, seed)
-
-    def plan(self, table: Table) -> Plan:
+    def plan(self, table: Table) -> MaskingPlan:
         """The variances of the columns, or their covariances, and the noise that follows from them."""
-        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         own = covariances(table, names) if self.correlated else np.diag(variances(table, names))
         k = self.alpha**2
         noise = k * own
@@ -65,7 +60,7 @@ class Noise:
         ]
         if any(units):
             steps.append("Whole numbers were rounded up or down at random, which noise_variance includes.")
-        return Plan(
+        return MaskingPlan(
             (names, root(noise)),
             parameters,
             tuple(steps),
@@ -78,14 +73,12 @@ class Noise:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, with noise."""
+        """Some rows with noise."""
         names, scale = state
         drawn = rng.standard_normal((rows.num_rows, len(names))) @ scale.T
         for place, name in enumerate(names):
-            cells = rows.column(name)
-            found = numbers(cells)
-            noisy = found.values + drawn[found.there, place]
-            rows = swapped_in(rows, name, written(on_grid(noisy, cells.type, rng), cells, found.there))
+            found = numbers(rows.column(name))
+            rows = with_numbers(rows, name, found.values + drawn[found.there, place], found.there, rng)
         return rows
 
 

@@ -1,12 +1,12 @@
-"""What masked columns look like: as they are released and, for the holder alone, beside what they were.
+"""Pictures of masked columns: as they are released and, for the holder alone, beside the originals.
 
 How the originals were spread is not part of a masked release: a bar with one person in it would tell what the noise
-hides. So what is saved shows released values only, in steps that hang on nothing else.
+hides. So what is saved shows released values only, in steps that depend on nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 from discreet.core.report import Axis, Picture, bars, curves, shortened
 from discreet.core.table import Table
 from discreet.verbs.publish.mask.moments import finite
-from discreet.verbs.publish.masking import NUMERIC
 
 _STEPS = 12
 _MOST = 8
@@ -28,53 +27,49 @@ _LONGEST = 22
 """Letters that a label of a bar has room for."""
 _MISSING = "NULL"
 _CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century", 8, "00s"))
-"""How many letters of a written day are cut off to tell only so much of it, and what is written instead."""
+"""Precision of a date: letters cut off its ISO form, and what is written instead."""
 
 
 def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
-    """How the values of each column are spread in the release."""
-    found = []
-    for name in _drawn(after, names):
-        if after.card[name].kind in NUMERIC:
-            spread = _Spread.of(after, name, _range(after, name))
-            if spread is not None:
-                found.append(_lines(name, {"released": spread}, "Released values."))
-        else:
-            found += _drawing(after, name)(name, {"": _shares(after, name)}, "Released values.")
-    return tuple(found)
+    """Distribution of each column in the release."""
+    return _draw_columns({"released": after}, names)
 
 
-def compared(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
-    """The same beside the originals, for the holder alone."""
-    found = []
-    for name in _drawn(before, names):
-        if before.card[name].kind in NUMERIC:
-            ends = [end for one in (before, after) for end in _range(one, name) or ()]
-            range_ = (min(ends), max(ends)) if ends else None
-            both = {"before": _Spread.of(before, name, range_), "after": _Spread.of(after, name, range_)}
-            lines = {when: spread for when, spread in both.items() if spread is not None}
-            if lines:
-                found.append(_lines(name, lines, "Original and released values, in the same steps."))
+def compare_pictures(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
+    """Distributions beside the originals, for the holder alone."""
+    return _draw_columns({"before": before, "after": after}, names)
+
+
+def _draw_columns(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Picture, ...]:
+    card, both = next(iter(tables.values())).card, len(tables) > 1
+    found, values = [], "Original and released values" if both else "Released values"
+    for name in [name for name in names if card[name].kind is not Kind.TIMESTAMP][:_MOST]:
+        if card[name].kind in NUMBERS:
+            ends = [end for table in tables.values() for end in _range(table, name) or ()]
+            spreads = {when: _Spread.of(table, name, ends) for when, table in tables.items()}
+            if lines := {when: spread for when, spread in spreads.items() if spread is not None}:
+                found.append(_lines(name, lines, f"{values}, in the same steps." if both else f"{values}."))
         else:
-            both_ = {", before": _shares(before, name), ", after": _shares(after, name)}
-            found += _drawing(before, name)(name, both_, "Original and released values.")
+            shares = {f", {when}" if both else "": _shares(table, name) for when, table in tables.items()}
+            draw = _date_bars if card[name].kind is Kind.DATE else _category_bars
+            found += draw(name, shares, f"{values}.")
     return tuple(found)
 
 
 @dataclass(frozen=True)
 class _Spread:
-    """How many per cent of the rows lie in each of some equal steps."""
+    """Histogram of a column: per cent of the rows in equal steps."""
 
     low: float
     width: float
     shares: tuple[float, ...]
 
     @classmethod
-    def of(cls, table: Table, name: str, range_: tuple[float, float] | None) -> _Spread | None:
+    def of(cls, table: Table, name: str, ends: Sequence[float]) -> _Spread | None:
         """Counted on the engine: one line a step comes back; ``None`` without values, or with one value only."""
-        if range_ is None or not range_[0] < range_[1]:
+        low, high = min(ends, default=0.0), max(ends, default=0.0)
+        if not low < high:
             return None
-        low, high = range_
         width = (high - low) / _STEPS
         value = _real(name)
         from_low = exp.Paren(this=exp.Sub(this=value, expression=sql.literal(low)))
@@ -95,10 +90,6 @@ class _Spread:
         return [(self.low + (step + 0.5) * self.width, share) for step, share in enumerate(self.shares)]
 
 
-def _drawn(table: Table, names: Sequence[str]) -> list[str]:
-    return [name for name in names if table.card[name].kind is not Kind.TIMESTAMP][:_MOST]
-
-
 def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
     one = next(iter(spreads.values()))
     across = [one.low + part * one.width * _STEPS / 4 for part in range(5)]
@@ -109,11 +100,7 @@ def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
     return curves(name, Axis(name, across), Axis("per cent of the rows", up), lines, caption=caption)
 
 
-def _drawing(table: Table, name: str) -> Callable[[str, dict[str, dict[str, float]], str], list[Picture]]:
-    return _dated if table.card[name].kind is Kind.DATE else _bars
-
-
-def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+def _date_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
     """Dates in their order, by the finest of month, year, decade and century that makes few enough bars."""
     days = {value for found in shares.values() for value in found}
     ways = {what: {day: day if day == _MISSING else day[:-cut] + end for day in days} for what, cut, end in _CALENDAR}
@@ -130,7 +117,7 @@ def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list
     return [bars(f"{name}, per cent of the rows", *zip(*shown, strict=True), caption=f"{caption} By {what}.")]
 
 
-def _bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+def _category_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
     """The most frequent values; no picture if there are none."""
     most: dict[str, float] = {}
     for found in shares.values():

@@ -11,31 +11,29 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.values import Cells, numbers, on_grid, replaced, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, chosen
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
+from discreet.verbs.publish.mask.values import Cells, numbers, round_at_random, with_column, write_numbers
 
 
 @declare(MASKING, "resample", example="resample samples=3", paper="Heer 1993")
-class Resample:
+class Resample(Checked):
     """The value of each rank becomes the average of that rank in several bootstrap samples."""
 
     name: ClassVar[str]
     samples: int = parameter("Number of bootstrap samples that are averaged.", default=1, least=1)
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once, each column by itself; NULLs stay."""
-        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
-            rows = replaced(rows, name, self._resampled(rows.column(name), rng))
+            rows = with_column(rows, name, self._resample_column(rows.column(name), rng))
         return Masked(
             rows,
             {"columns": list(names), "samples": self.samples, "mean_unchanged_on_average": True},
@@ -46,7 +44,7 @@ class Resample:
             ),
         )
 
-    def _resampled(self, cells: Cells, rng: Generator) -> Cells:
+    def _resample_column(self, cells: Cells, rng: Generator) -> Cells:
         found = numbers(cells)
         count = len(found.values)
         drawn = np.zeros(count)
@@ -55,4 +53,4 @@ class Resample:
         shuffled = rng.permutation(count)
         made = np.empty(count)
         made[shuffled[np.argsort(found.values[shuffled], kind="stable")]] = drawn / self.samples
-        return written(on_grid(made, cells.type, rng), cells, found.there)
+        return write_numbers(round_at_random(made, cells.type, rng), cells, found.there)

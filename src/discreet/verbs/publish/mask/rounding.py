@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.mask.records import mask_rows, swapped_in
-from discreet.verbs.publish.mask.values import numbers, unit_of, whole_units, written
-from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_cells
+from discreet.verbs.publish.mask.values import numbers, unit_of, whole_units, write_numbers
 
 
 @declare(MASKING, "round", example="round base=5")
-class Round:
+class Round(Checked):
     """Values rounded to multiples of a base."""
 
     name: ClassVar[str]
@@ -28,14 +28,9 @@ class Round:
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
     at_random: bool = parameter("Whether to round up or down at random, right on average.", default=False)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    mask = mask_rows
 
-    def mask(self, table: Table, seed: int | None = None) -> Masked:
-        """All rows at once."""
-        return mask_rows(self, table, seed)
-
-    def plan(self, table: Table) -> Plan:
+    def plan(self, table: Table) -> MaskingPlan:
         """The base of each column; nothing is read off the rows."""
         bases = self._bases(table.card)
         for name, base in bases.items():
@@ -47,7 +42,7 @@ class Round:
         listed = ", ".join(f"{name} ({base:g})" for name, base in bases.items())
         how = "up or down at random, right on average" if self.at_random else "to the nearest"
         moments = {"mean_unchanged_on_average": True} if self.at_random else {}
-        return Plan(
+        return MaskingPlan(
             bases,
             {"columns": list(bases), "base": bases, "at_random": self.at_random, **moments},
             (f"Values were rounded {how} multiple of their base: {listed}.",),
@@ -67,12 +62,12 @@ class Round:
                 near = np.rint(scaled)
                 scaled = np.where(np.abs(scaled - near) < 1e-9, near, np.floor(scaled + rng.random(len(scaled))))
             made = whole_units(np.rint(scaled) * base, cells.type)
-            rows = swapped_in(rows, name, written(made, cells, found.there))
+            rows = with_cells(rows, name, write_numbers(made, cells, found.there))
         return rows
 
     def _bases(self, card: Card) -> dict[str, float]:
         named = tuple(self.base) if isinstance(self.base, Mapping) else ()
-        names = chosen(card, tuple(self.columns) or named, NUMERIC, self.name)
+        names = columns_to_mask(card, tuple(self.columns) or named, NUMBERS, self.name)
         if not isinstance(self.base, Mapping):
             return dict.fromkeys(names, self.base)
         if set(names) != set(named):

@@ -15,15 +15,15 @@ import numpy as np
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import ORDERED
 from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.moments import root
-from discreet.verbs.publish.mask.regressors import matrix_of, require_given
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
+from discreet.verbs.publish.mask.moments import matrix_of, root
 from discreet.verbs.publish.mask.swap import ranks
-from discreet.verbs.publish.mask.values import Array, moved, replaced
-from discreet.verbs.publish.masking import ORDERED, Masked, chosen
+from discreet.verbs.publish.mask.values import Array, reorder, with_column
 
 
 @declare(MASKING, "shuffle", paper="Muralidhar and Sarathy 2006", extra="attack")
@@ -36,18 +36,18 @@ class Shuffle:
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay where they are."""
-        names = chosen(table.card, self.columns, ORDERED, self.name)
+        names = columns_to_mask(table.card, self.columns, ORDERED, self.name)
         require_given(table.card, self.given, names)
         for name in self.given:
             if table.card[name].kind not in ORDERED:
                 raise BadInput(f"Ranks are given, and {name!r} has none: it is {table.card[name].kind.value}.")
         rng, rows = generator(seed), table.payload()
-        correlations, drawn = _drawn(_scores(matrix_of(rows, (*names, *self.given)), rng), len(names), rng)
+        correlations, drawn = _draw_scores(_scores(matrix_of(rows, (*names, *self.given)), rng), len(names), rng)
         for place, name in enumerate(names):
             there, ranked = ranks(rows.column(name), rng)
             source = np.arange(rows.num_rows)
             source[there[np.argsort(drawn[there, place], kind="stable")]] = there[ranked]
-            rows = replaced(rows, name, moved(rows.column(name), source))
+            rows = with_column(rows, name, reorder(rows.column(name), source))
         on = f", given {', '.join(self.given)}" if self.given else ""
         return Masked(
             rows,
@@ -79,7 +79,7 @@ def _scores(values: Array, rng: Generator) -> Array:
     return scores
 
 
-def _drawn(scores: Array, count: int, rng: Generator) -> tuple[Array, Array]:
+def _draw_scores(scores: Array, count: int, rng: Generator) -> tuple[Array, Array]:
     """The correlations of the scores, and the first ``count`` columns drawn anew given the others."""
     rows = len(scores)
     if rows <= scores.shape[1]:

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.card import Card
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, check_parameters, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import ORDERED, Kind
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.values import Array, Cells, moved, replaced
-from discreet.verbs.publish.masking import ANY, ORDERED, Masked, chosen, require_released
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask, require_given
+from discreet.verbs.publish.mask.values import Array, Cells, reorder, with_column
 
 
 @declare(MASKING, "rank-swap", example="rank-swap p=5", paper="Moore 1996; Nin, Herranz and Torra 2008")
@@ -47,10 +47,10 @@ class RankSwap:
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay where they are; equal values are ranked at random."""
-        names = chosen(table.card, self.columns, ORDERED, self.name)
+        names = columns_to_mask(table.card, self.columns, ORDERED, self.name)
         rng, rows = generator(seed), table.payload()
         for name in names:
-            rows = replaced(rows, name, self._swapped(rows.column(name), rng))
+            rows = with_column(rows, name, self._swap_ranks(rows.column(name), rng))
         how = {
             "window": f"with one of the next {self.p:g} % of ranks, drawn evenly among those not yet swapped",
             "normal": f"with the free rank nearest to i + r, r normal with mean and deviation {self.p / 2:g} %",
@@ -71,24 +71,24 @@ class RankSwap:
             ),
         )
 
-    def _swapped(self, cells: Cells, rng: Generator) -> Cells:
-        from discreet.verbs.publish.mask.kernels import around, buckets, within
+    def _swap_ranks(self, cells: Cells, rng: Generator) -> Cells:
+        from discreet.verbs.publish.mask.swap_kernels import swap_around, swap_buckets, swap_within
 
         there, ranked = ranks(cells, rng)
         count = len(ranked)
         if self.law == "buckets":
-            to = buckets(count, int(self.p), rng)
+            to = swap_buckets(count, int(self.p), rng)
         elif self.law == "normal":
-            to = around(count, self.p / 200 * count, self.p / 200 * count, rng)
+            to = swap_around(count, self.p / 200 * count, self.p / 200 * count, rng)
         else:
-            to = within(count, max(1, int(self.p / 100 * count)), rng)
+            to = swap_within(count, max(1, int(self.p / 100 * count)), rng)
         source = np.arange(len(cells))
         source[there[ranked]] = there[ranked[to]]
-        return moved(cells, source)
+        return reorder(cells, source)
 
 
 @declare(MASKING, "data-swap", example="data-swap share=10%", paper="Dalenius and Reiss 1982")
-class DataSwap:
+class DataSwap(Checked):
     """A share of people, paired at random among those alike, exchange columns as a whole."""
 
     name: ClassVar[str]
@@ -96,17 +96,14 @@ class DataSwap:
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
     within: Sequence[str] = parameter("Columns that people who swap agree on.", default=(), clause="within")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once; NULL is a value like others."""
-        names = chosen(table.card, self.columns, ANY, self.name)
-        _require_apart(table.card, names, self.within)
+        names = columns_to_mask(table.card, self.columns, frozenset(Kind), self.name)
+        require_given(table.card, self.within, names, "exchanged and agreed on")
         rng, rows = generator(seed), table.payload()
         source, swapped = _pairs(rows, self.within, self.share, rng)
         for name in names:
-            rows = replaced(rows, name, moved(rows.column(name), source))
+            rows = with_column(rows, name, reorder(rows.column(name), source))
         same = f" who agree on {', '.join(self.within)}" if self.within else ""
         kept = [*names, *self.within]
         return Masked(
@@ -147,7 +144,7 @@ def ranks(cells: Cells, rng: Generator) -> tuple[Array, Array]:
     return there, shuffled[np.argsort(values[shuffled], kind="stable")]
 
 
-def classes(rows: pa.Table, names: Sequence[str]) -> Array:
+def equal_row_codes(rows: pa.Table, names: Sequence[str]) -> Array:
     """A number for each row, equal where the rows agree on ``names``, NULL included."""
     label = np.zeros(rows.num_rows, np.int64)
     for name in names:
@@ -160,7 +157,7 @@ def classes(rows: pa.Table, names: Sequence[str]) -> Array:
 def _pairs(rows: pa.Table, within: Sequence[str], share: float, rng: Generator) -> tuple[Array, int]:
     """For each row the one whose values it gets, and how many get another's. Odd ones out stay."""
     drawn = rng.permutation(rows.num_rows)[: round(share * rows.num_rows)]
-    label = classes(rows, within)[drawn]
+    label = equal_row_codes(rows, within)[drawn]
     order = np.argsort(label, kind="stable")
     drawn, label = drawn[order], label[order]
     starts = np.flatnonzero(np.r_[True, label[1:] != label[:-1]]) if len(label) else np.empty(0, np.int64)
@@ -169,10 +166,3 @@ def _pairs(rows: pa.Table, within: Sequence[str], share: float, rng: Generator) 
     source = np.arange(rows.num_rows)
     source[drawn[first]], source[drawn[first + 1]] = drawn[first + 1], drawn[first]
     return source, 2 * len(first)
-
-
-def _require_apart(card: Card, names: Sequence[str], within: Sequence[str]) -> None:
-    for name in within:
-        require_released(card, card[name])
-        if name in names:
-            raise BadInput(f"{name!r} cannot be exchanged and agreed on at once.")

@@ -1,4 +1,4 @@
-"""Local suppression of what makes people special: cells of small combinations that nobody else has.
+"""Suppression of special uniques: cells of small combinations of values that nobody else has.
 
 A *minimal sample unique* of a row is a set of columns in which nobody has the same values, and of which no part is
 already unique (Elliot, Manning and Ford 2002, SUDA). For every row cells are suppressed until each of its minimal
@@ -14,35 +14,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import MASKING
+from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.verbs.attack.suda import minimal_uniques
-from discreet.verbs.publish.mask.values import Array, replaced
-from discreet.verbs.publish.masking import ANY, Masked, chosen
+from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
+from discreet.verbs.publish.mask.values import Array, with_column
 
 
 @declare(MASKING, "suppress-uniques", example="suppress-uniques size=3", paper="Elliot and others 2002")
-class SuppressUniques:
+class SuppressUniques(Checked):
     """Values suppressed until nobody is unique by a few of them."""
 
     name: ClassVar[str]
     size: int = parameter("Number of values of a person that an intruder knows at most.", default=3, least=1)
     columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. Nothing is random, so a seed changes nothing."""
-        names = chosen(table.card, self.columns, ANY, self.name)
+        names = columns_to_mask(table.card, self.columns, frozenset(Kind), self.name)
         rows = table.payload()
         found = minimal_uniques(rows, names, self.size)
         gone = _hit(found, rows.num_rows, len(names))
         for place, name in enumerate(names):
             cells = rows.column(name)
             empty = pa.scalar(None, cells.type)
-            rows = replaced(rows, name, pc.if_else(pa.array(gone[:, place]), empty, cells))
+            rows = with_column(rows, name, pc.if_else(pa.array(gone[:, place]), empty, cells))
         affected = int(gone.any(axis=1).sum())
         return Masked(
             rows,

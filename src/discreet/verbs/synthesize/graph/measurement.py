@@ -1,4 +1,4 @@
-"""What is known about a table before a model is fitted: noisy marginals, and cells that no row can be in."""
+"""Noisy marginals and structural zeros: what is known about a table before a model is fitted."""
 
 from __future__ import annotations
 
@@ -29,20 +29,11 @@ class Zeros:
     possible: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Group:
-    """All measurements of the same columns in one: their mean by precision, and its standard deviation.
+def combine_measurements(sizes: Sequence[int], measurements: Iterable[Measurement]) -> list[Measurement]:
+    """The measurements checked and, of each set of columns, averaged by precision; fewest columns first.
 
     For independent noise this mean is all that a least-squares fit uses of them.
     """
-
-    columns: tuple[int, ...]
-    counts: NDArray[np.float64]
-    deviation: float
-
-
-def combined(sizes: Sequence[int], measurements: Iterable[Measurement]) -> list[Group]:
-    """The measurements checked and put together by their columns, fewest columns first."""
     found: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
     for one in measurements:
         check(sizes, one.columns, one.counts)
@@ -54,7 +45,7 @@ def combined(sizes: Sequence[int], measurements: Iterable[Measurement]) -> list[
         counts, before = found.get(one.columns, (np.zeros(one.counts.shape), 0.0))
         found[one.columns] = counts + precision * one.counts, before + precision
     return [
-        Group(columns, counts / precision, precision**-0.5)
+        Measurement(columns, counts / precision, precision**-0.5)
         for columns, (counts, precision) in sorted(found.items(), key=lambda item: (len(item[0]), item[0]))
     ]
 

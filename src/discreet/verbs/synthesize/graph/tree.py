@@ -2,7 +2,7 @@
 
 Two columns that are measured together have to be in one array. Joining columns until the graph of "measured together"
 has no long cycle without a chord (triangulation) makes a tree of its cliques possible in which every column's cliques
-hang together: the running intersection property, which makes two passes over the tree exact (``calibration``). Which
+hang together: the running intersection property, which makes two passes over the tree exact (``factor.py``). Which
 joins make the smallest arrays is NP-hard; two greedy rules are tried and the better result is taken.
 """
 
@@ -29,7 +29,7 @@ class Node:
 
     @property
     def cells(self) -> int:
-        """How many cells the clique's array has."""
+        """Number of cells of the clique's array."""
         return math.prod(self.shape)
 
 
@@ -64,7 +64,7 @@ def junction(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> Tree:
     intersection property; it is grown here from the largest clique (Prim).
     """
     sizes = tuple(sizes)
-    held = [_members(mask) for mask in _triangulated(sizes, frozenset(_mask(clique) for clique in cliques))]
+    held = [_members(mask) for mask in _triangulate(sizes, frozenset(_mask(clique) for clique in cliques))]
     held.sort(key=lambda clique: (-_product(sizes, clique), clique))
     if not held:
         return Tree(sizes, ())
@@ -82,13 +82,13 @@ def junction(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> Tree:
 
 
 def cells(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> int:
-    """How many cells the junction tree of these cliques has in all its arrays."""
+    """Number of cells of the junction tree of these cliques, in all its arrays."""
     return _cells(tuple(sizes), frozenset(_mask(clique) for clique in cliques))
 
 
 @lru_cache(maxsize=1 << 16)
 def _cells(sizes: tuple[int, ...], masks: frozenset[int]) -> int:
-    return sum(_product(sizes, _members(mask)) for mask in _triangulated(sizes, masks))
+    return sum(_product(sizes, _members(mask)) for mask in _triangulate(sizes, masks))
 
 
 def _node(sizes: tuple[int, ...], parent: int, above: tuple[int, ...], clique: tuple[int, ...]) -> Node:
@@ -114,7 +114,7 @@ def _product(sizes: Sequence[int], columns: Iterable[int]) -> int:
     return math.prod(sizes[column] for column in columns)
 
 
-def _triangulated(sizes: tuple[int, ...], masks: frozenset[int]) -> list[int]:
+def _triangulate(sizes: tuple[int, ...], masks: frozenset[int]) -> list[int]:
     """The largest cliques of a chordal graph that has all the given ones, as bit masks.
 
     Columns whose neighbours are all joined already are taken out first, since that never costs anything. For the
@@ -126,33 +126,33 @@ def _triangulated(sizes: tuple[int, ...], masks: frozenset[int]) -> list[int]:
             near[column] |= mask
     found: list[int] = []
     left = list(range(len(sizes)))
-    while (free := next((column for column in left if _joined(near, column)), None)) is not None:
+    while (free := next((column for column in left if _is_simplicial(near, column)), None)) is not None:
         _take(near, left, free, found)
     if not left:
         return found
-    ways = [_eliminated(near, left, found, rule) for rule in (_weight(sizes), _missing)]
+    ways = [_eliminate(near, left, found, rule) for rule in (_weight(sizes), _missing_pairs)]
     return min(ways, key=lambda way: sum(_product(sizes, _members(mask)) for mask in way))
 
 
-def _joined(near: Sequence[int], column: int) -> bool:
+def _is_simplicial(near: Sequence[int], column: int) -> bool:
     """Whether all neighbours of a column are neighbours of each other."""
     around = near[column]
     return all(not around & ~near[other] for other in _members(around))
 
 
-def _missing(near: Sequence[int], column: int) -> float:
+def _missing_pairs(near: Sequence[int], column: int) -> float:
     """Twice the number of pairs of neighbours that would have to be joined if this column were taken out."""
     around = near[column]
     return sum((around & ~near[other]).bit_count() for other in _members(around))
 
 
 def _weight(sizes: Sequence[int]) -> Rule:
-    """How many cells the clique of a column would have, as a logarithm."""
+    """Log of the number of cells that the clique of a column would have."""
     logs = [math.log(size) for size in sizes]
     return lambda near, column: sum(logs[other] for other in _members(near[column]))
 
 
-def _eliminated(near: Sequence[int], left: Sequence[int], found: Sequence[int], rule: Rule) -> list[int]:
+def _eliminate(near: Sequence[int], left: Sequence[int], found: Sequence[int], rule: Rule) -> list[int]:
     """Take out one column after the other by a rule; all cliques found, with those found before."""
     near, left, found = list(near), list(left), list(found)
     while left:

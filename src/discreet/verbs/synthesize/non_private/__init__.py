@@ -1,1 +1,1 @@
-"""Synthetic data that is not private: rows drawn from a model of the table, attacked before they leave."""
+"""Synthetic data without a privacy promise: rows drawn from a model of the table, attacked before they leave."""

@@ -21,24 +21,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.families import SYNTHESIZERS
 from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.values import Array
-from discreet.verbs.synthesize.non_private.column_synthesis import Anew
-from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, assembled
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn, rare_values_step
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnSynthesizer, Synthetic
 
 _SLACK = 1e-6
-"""What rounding may take from a sum of weights."""
+"""Rounding error of a sum of weights."""
 _CLASSES = 32
-"""A tree tells so many classes apart; it takes all rarer ones for one. They are drawn all the same."""
+"""Largest number of classes that a tree distinguishes; all rarer ones count as one, and are drawn all the same."""
 
 
 @declare(SYNTHESIZERS, "cart", rank=0, paper="Reiter 2005", extra="attack")
-class Cart(Anew):
+class Cart(ColumnSynthesizer):
     """Columns drawn one after the other from trees, depending on those given and those drawn before.
 
     ``smooth``: what fewer people share than are in a leaf is not given out; numbers are drawn from around it, and in
@@ -50,9 +49,6 @@ class Cart(Anew):
     proper: bool = parameter("Whether each tree is grown on a bootstrap sample.", default=False)
     smooth: bool = parameter("Whether what few people share is smoothed.", default=True)
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once, a column after the other, in the card's order."""
         lesson = self._lesson(table, self.leaf, self.leaf if self.smooth else 0)
@@ -62,14 +58,23 @@ class Cart(Anew):
         made = {}
         for name in parts.made:
             before = [(learnt[other], learnt[other].codes[drawn]) for other, drawn in donors.items()]
-            donors[name], below, above = self._drawn(learnt[name], before, count, rng)
+            donors[name], below, above = self._draw_donors(learnt[name], before, count, rng)
             made[name] = learnt[name].at(learnt[name].around(donors[name], below, above, rng), rng)
-        return Synthetic(
-            assembled(lesson.rows, made), self._parameters(parts, count), self._steps(parts), self._warnings(parts)
-        )
+        on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
+        steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
+        steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
+        steps += [rare_values_step(self.leaf)] if self.smooth else []
+        steps += ["Each tree was grown on a bootstrap sample."] if self.proper else []
+        warnings = [] if self.smooth else ["Values are taken from people, also those that only one person has."]
+        warnings += [
+            "Combinations of values that only one person has may be made again.",
+            "A leaf where all have the same value tells it of everybody who falls into it.",
+        ]
+        said = {"leaf": self.leaf, "proper": self.proper, "smooth": self.smooth}
+        return lesson.synthetic(made, said, steps, warnings)
 
-    def _drawn(
-        self, target: Learnt, before: Sequence[tuple[Learnt, Array]], count: int, rng: Generator
+    def _draw_donors(
+        self, target: SortedColumn, before: Sequence[tuple[SortedColumn, Array]], count: int, rng: Generator
     ) -> tuple[Array, Array, Array]:
         """For each new row the one of the table whose value it takes, and the next ones below and above in its leaf."""
         rows = len(target.codes)
@@ -85,43 +90,14 @@ class Cart(Anew):
         ranks = [_ranks(one, one.codes[sample], wanted) for one, _ in before]
         known = [rank[one.codes[sample]] for (one, _), rank in zip(before, ranks, strict=True)]
         asked = [rank[new] for (_, new), rank in zip(before, ranks, strict=True)]
-        tree = _grown(_matrix(known), wanted, weights, share, rng)
+        tree = _grow_tree(_matrix(known), wanted, weights, share, rng)
         leaves = tree.apply(_matrix(known)), tree.apply(_matrix(asked))
         drawn, below, above = (sample[one] for one in _from_leaves(*leaves, target.place[sample], rng))
         return drawn, below, above
 
-    def _parameters(self, parts: Parts, count: int) -> dict[str, object]:
-        return {
-            "columns": list(parts.made),
-            "given": list(parts.given),
-            "kept": list(parts.kept),
-            "leaf": self.leaf,
-            "proper": self.proper,
-            "smooth": self.smooth,
-            "made": count,
-        }
 
-    def _steps(self, parts: Parts) -> tuple[str, ...]:
-        on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
-        steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
-        steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
-        if self.smooth:
-            steps.append(said_of_few(self.leaf))
-        if self.proper:
-            steps.append("Each tree was grown on a bootstrap sample.")
-        return tuple(steps)
-
-    def _warnings(self, parts: Parts) -> tuple[str, ...]:
-        return (
-            *parts.warnings(),
-            *(() if self.smooth else ("Values are taken from people, also those that only one person has.",)),
-            "Combinations of values that only one person has may be made again.",
-            "A leaf where all have the same value tells it of everybody who falls into it.",
-        )
-
-
-def _figures(codes: Array, target: Learnt) -> Array:
-    """What the tree is to tell: a figure for each of some classes, or the rank among all, and whether it is missing."""
+def _figures(codes: Array, target: SortedColumn) -> Array:
+    """The target of a tree: a class, or the rank among all, and whether it is missing."""
     if not target.ordered:
         counts = np.bincount(codes)
         common = np.argsort(-counts, kind="stable")[:_CLASSES]
@@ -135,7 +111,7 @@ def _figures(codes: Array, target: Learnt) -> Array:
     return figures if there.all() else np.column_stack([figures, ~there])
 
 
-def _ranks(known: Learnt, codes: Array, wanted: Array) -> Array:
+def _ranks(known: SortedColumn, codes: Array, wanted: Array) -> Array:
     """The order in which a tree sees the codes of a column, as a table from codes to places in it."""
     if known.ordered:
         return np.arange(len(known.counts))
@@ -153,7 +129,7 @@ def _ranks(known: Learnt, codes: Array, wanted: Array) -> Array:
 
 
 def _direction(shares: Array, counts: Array) -> Array:
-    """How far each category lies along the direction in which the shares of the classes differ most."""
+    """Score of each category along the first principal direction of the class shares."""
     weights = counts / counts.sum()
     around = shares - weights @ shares
     spread = (around * weights[:, None]).T @ around
@@ -162,16 +138,16 @@ def _direction(shares: Array, counts: Array) -> Array:
 
 
 def _matrix(columns: Sequence[Array]) -> Array:
-    """What trees are grown on: exact, for codes are below 2^24."""
+    """The matrix that trees are grown on: exact, for codes are below 2^24."""
     return np.column_stack(columns).astype(np.float32)
 
 
 def _weights(people: Array) -> Array:
-    """What rows count for: all of a person for one. So where they add up to five, there are five people at least."""
+    """Weights of rows: one for all rows of a person. Where they add up to five, there are five people at least."""
     return 1 / np.bincount(people)[people]
 
 
-def _grown(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
+def _grow_tree(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
     """A tree of scikit-learn's, with at least that share of the weights in each leaf."""
     with extra("attack"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor

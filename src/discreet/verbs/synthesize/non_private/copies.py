@@ -53,7 +53,7 @@ class Copies:
 
     @property
     def name(self) -> str:
-        """The recipe's method."""
+        """The synthesizer's name."""
         return self.method.name
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
@@ -77,7 +77,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class Combined:
-    """What several copies say of one figure."""
+    """An estimate combined from several copies."""
 
     estimate: float
     variance: float
@@ -90,7 +90,7 @@ class Combined:
         return math.sqrt(self.variance)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """From where to where the figure lies, with that confidence."""
+        """Confidence interval of the estimate."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence!r}.")
         with extra("attack"):

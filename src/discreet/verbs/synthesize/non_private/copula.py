@@ -1,9 +1,15 @@
-"""The Gaussian copula: each column keeps how it is spread, and all hang together as normal variables do.
+"""The Gaussian copula: each column keeps its distribution, and all depend on each other as normal variables do.
 
-Every column, numbers and categories alike, is taken for steps of a normal variable (``latent.py``). Categories that are
-not numbers get the order that makes columns hang together most (the first dimension of a homogeneity analysis; Gifi
-1990), what is missing is the lowest step. New rows are normal with the correlations that were found; each variable is
-then turned back into the value that is at its place of the column.
+Every column, numbers and categories alike, is taken for steps of a latent normal variable. Categories that are not
+numbers get the order that makes columns hang together most (the first dimension of a homogeneity analysis; Gifi 1990),
+what is missing is the lowest step. New rows are normal with the correlations that were found; each variable is then
+turned back into the value that is at its place of the column.
+
+A column with few values is a normal variable of which only the step is seen that it fell on. Scores of steps (the mean
+of the normal variable within) hang together less than what is behind them, by a law that can be inverted: with the
+coefficients c and d of two columns' scores in Hermite polynomials, variables with correlation ρ give scores with
+correlation Σ c_k d_k ρ^k (Mehler's formula). Scores rise with the variable, so that this rises with ρ (Slepian 1962),
+and halving the interval finds ρ.
 
 Why this is not private. Only correlations and the columns themselves are learnt, so that combinations of values are
 rarely somebody's; but each column leaves nearly as it was, up to the values of its most extreme people, which are
@@ -12,29 +18,28 @@ coded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.families import SYNTHESIZERS
+from discreet.core.kind import NUMBERS
+from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.moments import root
 from discreet.verbs.publish.mask.values import Array, Cells, numbers
-from discreet.verbs.publish.masking import NUMERIC
-from discreet.verbs.synthesize.non_private.column_synthesis import Anew
-from discreet.verbs.synthesize.non_private.latent import Latent, below, correlations
-from discreet.verbs.synthesize.non_private.parametric import Law, likeliest
-from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, assembled
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn, rare_values_step
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnSynthesizer, Synthetic
 
 _ROUNDS = 30
 
 
 @declare(SYNTHESIZERS, "copula", extra="attack")
-class Copula(Anew):
+class Copula(ColumnSynthesizer):
     """Columns drawn at once by a Gaussian copula, depending on those given.
 
     ``margins``: numbers are spread as in the table, or by the likeliest of a few laws; those of which one value is a
@@ -44,58 +49,32 @@ class Copula(Anew):
     name: ClassVar[str] = "synthesize copula"
     margins: Literal["empirical", "parametric"] = parameter("How numbers are spread.", default="empirical")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
-        """All rows at once."""
+        """All rows at once, from correlated normal variables."""
         lesson = self._lesson(table, LEAST, LEAST)
         parts, count, rng = lesson.parts, lesson.count, generator(seed)
         columns = _in_order([*lesson.learnt.values()])
-        drawn = _drawn([Latent.of(one.codes) for one in columns], len(parts.given), count, rng)
+        drawn = _draw_normals([Latent.of(one.codes) for one in columns], len(parts.given), count, rng)
         made, laws = {}, {}
         for one, normal in zip(columns[len(parts.given) :], drawn.T, strict=True):
-            cells = one.at(below(normal) * len(one.codes) - 0.5, rng)
-            if self.margins == "parametric" and table.card[one.name].kind in NUMERIC and _many(one):
-                laws[one.name] = likeliest(one.coded(numbers(one.cells).values))
-                cells = _by_law(laws[one.name], one, cells, normal, rng)
+            cells = one.at(normal_cdf(normal) * len(one.codes) - 0.5, rng)
+            if self.margins == "parametric" and table.card[one.name].kind in NUMBERS and one.many:
+                laws[one.name] = fit_distribution(one.coded(numbers(one.cells).values))
+                cells = _draw_numbers(laws[one.name], one, cells, normal, rng)
             made[one.name] = cells
-        return Synthetic(
-            assembled(lesson.rows, made),
-            self._parameters(parts, count, laws),
-            self._steps(parts, laws),
-            self._warnings(parts),
-        )
-
-    def _parameters(self, parts: Parts, count: int, laws: Mapping[str, Law]) -> dict[str, object]:
-        return {
-            "columns": list(parts.made),
-            "given": list(parts.given),
-            "kept": list(parts.kept),
-            "margins": self.margins,
-            "laws": {name: law.name for name, law in laws.items()},
-            "made": count,
-        }
-
-    def _steps(self, parts: Parts, laws: Mapping[str, Law]) -> tuple[str, ...]:
         on = f", given {', '.join(parts.given)}" if parts.given else ""
-        spread = [f"{name}: spread as a {law.name} law is, fitted to the column." for name, law in laws.items()]
-        return (
-            f"{', '.join(parts.made)}: drawn by a Gaussian copula{on}, with the correlations of the table.",
-            *spread,
-            said_of_few(LEAST),
-        )
-
-    def _warnings(self, parts: Parts) -> tuple[str, ...]:
-        return (
-            *parts.warnings(),
+        steps = [f"{', '.join(parts.made)}: drawn by a Gaussian copula{on}, with the correlations of the table."]
+        steps += [f"{name}: spread as a {law.name} law is, fitted to the column." for name, law in laws.items()]
+        warnings = (
             "Each column leaves as it was spread: where its values lie, but for the most extreme, can be seen.",
             "Columns hang together as normal variables do: what goes beyond pairs, and up and down again, is lost.",
         )
+        said = {"margins": self.margins, "laws": {name: law.name for name, law in laws.items()}}
+        return lesson.synthetic(made, said, (*steps, rare_values_step(LEAST)), warnings)
 
 
-def _in_order(columns: Sequence[Learnt]) -> list[Learnt]:
-    """The columns, categories in the order in which they hang together most with the rest.
+def _in_order(columns: Sequence[SortedColumn]) -> list[SortedColumn]:
+    """The columns, categories in the order that correlates most with the other columns.
 
     Rows get the mean of their columns' scores, categories that of their rows, in turns: this converges to the first
     dimension. Columns of numbers keep their order.
@@ -107,7 +86,7 @@ def _in_order(columns: Sequence[Learnt]) -> list[Learnt]:
         total = np.sum(scores, axis=0)
         before = rank
         rank = [
-            ranks if one.ordered else _ranked(np.bincount(one.codes, total - score, len(many)) / many)
+            ranks if one.ordered else _rank_categories(np.bincount(one.codes, total - score, len(many)) / many)
             for one, ranks, score, many in zip(columns, rank, scores, counts, strict=True)
         ]
         if all(np.array_equal(*both) for both in zip(before, rank, strict=True)):
@@ -115,20 +94,20 @@ def _in_order(columns: Sequence[Learnt]) -> list[Learnt]:
     return [one if one.ordered else one.reordered(ranks) for one, ranks in zip(columns, rank, strict=True)]
 
 
-def _ranked(says: Array) -> Array:
+def _rank_categories(says: Array) -> Array:
     ranks = np.empty(len(says), np.int64)
     ranks[1:][np.argsort(says[1:], kind="stable")] = np.arange(1, len(says))
     ranks[0] = 0  # what is missing stays the lowest
     return ranks
 
 
-def _drawn(columns: list[Latent], given: int, count: int, rng: Generator) -> Array:
+def _draw_normals(columns: list[Latent], given: int, count: int, rng: Generator) -> Array:
     """Normal variables of the columns after the first ``given``, of which the scores are known.
 
     Scores of a given column and the variable behind another have the covariance c₁ρ, and scores their own: so the best
     linear guess, and what it leaves open, are known.
     """
-    behind = correlations(columns)
+    behind = latent_correlations(columns)
     if not given:
         return np.asarray(rng.standard_normal((count, len(columns))) @ root(behind).T)
     known = np.column_stack([one.scores for one in columns[:given]])
@@ -140,15 +119,135 @@ def _drawn(columns: list[Latent], given: int, count: int, rng: Generator) -> Arr
     return np.asarray(known @ guess + noise)
 
 
-def _many(column: Learnt) -> bool:
-    """Whether the values are so many that a law may stand for them."""
-    there = len(column.codes) - column.missing
-    return column.between and bool(column.counts[1:].max() * 10 < there)
-
-
-def _by_law(law: Law, column: Learnt, cells: Cells, normal: Array, rng: Generator) -> Cells:
+def _draw_numbers(law: Distribution, column: SortedColumn, cells: Cells, normal: Array, rng: Generator) -> Cells:
     """Numbers of a law instead of the cells that hold one; what is missing stays so."""
     there = numbers(cells).there
     gaps = column.missing / len(column.codes)
-    shares = (below(normal[there]) - gaps) / (1 - gaps)
+    shares = (normal_cdf(normal[there]) - gaps) / (1 - gaps)
     return column.holding(law.at(np.clip(shares, 1e-9, 1 - 1e-9)), cells, there, rng)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A law and its two parameters: mean and deviation (of the logarithm, for the log-normal), or least and mean."""
+
+    name: str
+    first: float
+    second: float
+
+    def at(self, shares: Array) -> Array:
+        """The values below which these shares lie."""
+        if self.name == "exponential":
+            return np.asarray(self.first - (self.second - self.first) * np.log1p(-shares))
+        normal = self.first + self.second * normal_quantiles(shares)
+        return np.asarray(np.exp(normal) if self.name == "log-normal" else normal)
+
+
+def fit_distribution(values: Array) -> Distribution:
+    """The law under which these values are likeliest; of a constant a normal law without spread."""
+    mean, deviation, least = float(values.mean()), float(values.std()), float(values.min())
+    if deviation == 0.0:
+        return Distribution("normal", mean, 0.0)
+    found = {Distribution("normal", mean, deviation): -np.log(deviation) - 0.5 - 0.5 * np.log(2 * np.pi)}
+    if least >= 0:
+        found[Distribution("exponential", 0.0, mean)] = -np.log(mean) - 1
+    if least > 0:
+        logs = np.log(values)
+        center, width = float(logs.mean()), float(logs.std())
+        found[Distribution("log-normal", center, width)] = -np.log(width) - center - 0.5 - 0.5 * np.log(2 * np.pi)
+    return max(found, key=lambda law: found[law])
+
+
+_TERMS = 40
+_MOST = 0.9999
+"""No two columns are taken for one."""
+_STEPS = 2_000
+"""With more steps than this, a column is as good as the normal variable itself."""
+
+
+@dataclass(frozen=True)
+class Latent:
+    """The scores of a column's rows, with mean 0 and variance 1, and their coefficients from the first on."""
+
+    scores: Array
+    coefficients: Array
+
+    @classmethod
+    def of(cls, codes: Array) -> Latent:
+        """The latent variable of a column whose codes are in their order."""
+        counts = np.bincount(codes)
+        here = counts > 0
+        edges = normal_quantiles(np.cumsum(counts[here]) / len(codes))[:-1]
+        height = np.concatenate([[0.0], np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi), [0.0]])
+        shares = counts[here] / len(codes)
+        score = -np.diff(height) / shares
+        spread = float(np.sqrt(shares @ score**2))
+        full = np.zeros(len(counts))
+        if spread == 0.0:
+            return cls(full[codes], np.zeros(_TERMS))
+        full[here] = score / spread
+        coefficients = np.zeros(_TERMS)
+        coefficients[0] = spread
+        if here.sum() <= _STEPS:
+            coefficients = _hermite(edges, height, score / spread)
+        return cls(full[codes], coefficients)
+
+
+def normal_quantiles(shares: Array) -> Array:
+    """The normal variable below which these shares lie."""
+    with extra("attack"):
+        from scipy.special import ndtri
+    found: Array = ndtri(shares)
+    return found
+
+
+def normal_cdf(values: Array) -> Array:
+    """The share of a normal variable below these values."""
+    with extra("attack"):
+        from scipy.special import ndtr
+
+    found: Array = ndtr(values)
+    return found
+
+
+def latent_correlations(columns: list[Latent]) -> Array:
+    """The correlations of what is behind the columns, as a matrix that some normal variables have."""
+    scores = np.column_stack([one.scores for one in columns])
+    seen = scores.T @ scores / len(scores)
+    behind = _invert_correlations(seen, np.array([one.coefficients for one in columns]))
+    return nearest_correlation(behind)
+
+
+def nearest_correlation(matrix: Array) -> Array:
+    """The matrix without negative eigenvalues, and ones on its diagonal."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    positive = (vectors * np.maximum(values, 1e-8)) @ vectors.T
+    scale = np.sqrt(np.diag(positive))
+    made: Array = positive / np.outer(scale, scale)
+    return made
+
+
+def _hermite(edges: Array, height: Array, score: Array) -> Array:
+    """∫ h_k φ over a step is the difference of h_(k−1) φ at its ends by √k, for polynomials h of norm 1."""
+    coefficients = np.empty(_TERMS)
+    before, now = np.zeros(len(edges)), np.ones(len(edges))
+    for k in range(1, _TERMS + 1):
+        ends = np.concatenate([[0.0], now * height[1:-1], [0.0]])
+        coefficients[k - 1] = score @ -np.diff(ends) / np.sqrt(k)
+        before, now = now, (edges * now - np.sqrt(k - 1) * before) / np.sqrt(k)
+    return coefficients
+
+
+def _invert_correlations(seen: Array, coefficients: Array) -> Array:
+    """For each pair of columns the correlation that is behind what is seen."""
+    products = np.einsum("ik,jk->kij", coefficients, coefficients)
+    low, high = np.full(seen.shape, -_MOST), np.full(seen.shape, _MOST)
+    for _ in range(40):
+        middle = (low + high) / 2
+        value = np.zeros(seen.shape)
+        for product in products[::-1]:
+            value = (value + product) * middle
+        low, high = np.where(value < seen, middle, low), np.where(value < seen, high, middle)
+    found = np.where(products.any(axis=0), (low + high) / 2, 0.0)  # a constant hangs together with nothing
+    np.fill_diagonal(found, 1.0)
+    return found

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 from discreet.core.catalogue import register
 from discreet.core.families import SYNTHESIZERS
+from discreet.core.kind import NUMBERS
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.publish.mask.ipso import Ipso
 from discreet.verbs.publish.mask.resample import Resample
-from discreet.verbs.publish.masking import NUMERIC
-from discreet.verbs.publish.recode import published_columns
-from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, require_people
+from discreet.verbs.publish.recoding import published_columns
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnRoles, Synthetic, require_people
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,16 @@ class Redrawn:
 
     @property
     def name(self) -> str:
-        """The recipe's method."""
+        """The masking method, as a synthesizer."""
         return f"synthesize {self.method.name}"
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
-        """As many rows as there are."""
+        """As many rows as there are, with the numbers of the masking method."""
         given = self.method.given if isinstance(self.method, Ipso) else ()
-        numbers = [c.name for c in published_columns(table.card) if c.kind in NUMERIC and c.name not in given]
+        numbers = [c.name for c in published_columns(table.card) if c.kind in NUMBERS and c.name not in given]
         if not self.method.columns and not numbers:
             raise BadInput(f"{self.name} makes numbers, and {table.card.name} has none to make.")
-        parts = Parts.of(table.card, self.method.columns or numbers, given)
+        parts = ColumnRoles.of(table.card, self.method.columns or numbers, given)
         require_people(table, LEAST)
         masked = replace(self.method, columns=parts.made).mask(table, seed)
         parts = replace(parts, given=tuple(given))

@@ -1,4 +1,4 @@
-"""A column as it is learnt from: its rows in order, and cells made anew at places of that order.
+"""A column in sorted order, and synthetic cells made at places of that order.
 
 Whatever is made is a place in the order of the original's cells: a whole number is the cell that is there, and any
 number between two of them is between their values. So the kinds of values, and what is missing, come out as they went
@@ -18,18 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Column
-from discreet.core.kind import Kind
+from discreet.core.kind import ORDERED, Kind
 from discreet.errors import DataError
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.mask.values import Array, Cells, numbers, on_grid, written
-from discreet.verbs.publish.masking import ORDERED
+from discreet.verbs.publish.mask.values import Array, Cells, numbers, round_at_random, write_numbers
 
 _DECIMALS = 6
 """Real numbers that have no more decimals than this keep to as many."""
 
 
 @dataclass(frozen=True)
-class Learnt:
+class SortedColumn:
     """Cells of a column and their codes: 0 is missing, and from 1 on values, in their order if they have one."""
 
     name: str
@@ -37,16 +36,16 @@ class Learnt:
     codes: Array
     ordered: bool
     least: int
-    """What fewer people share is not given out; 0: everything is."""
+    """Values of fewer people are not released as they are; 0: all are."""
     listed: Array
-    """Of each code whether everybody knows that there can be such a value."""
+    """Whether the card lists the value of each code."""
     between: bool
     """Whether there are values between others: not if the card lists all there are."""
     people: Array
-    """Of each row whose it is, as a number."""
+    """Number of the person of each row."""
 
     @classmethod
-    def of(cls, column: Column, cells: Cells, least: int, people: Array) -> Learnt:
+    def of(cls, column: Column, cells: Cells, least: int, people: Array) -> SortedColumn:
         """A column of a table; numbers, dates and times are in order, and what is not finite is missing."""
         plain = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
         if pa.types.is_floating(plain.type):
@@ -65,12 +64,12 @@ class Learnt:
 
     @cached_property
     def counts(self) -> Array:
-        """How many rows have each code."""
+        """Number of rows of each code."""
         return np.bincount(self.codes, minlength=2)
 
     @cached_property
     def shared(self) -> Array:
-        """How many people have each code."""
+        """Number of people of each code."""
         most = int(self.people.max(initial=0)) + 1
         return np.bincount(np.unique(self.codes * most + self.people) // most, minlength=len(self.counts))
 
@@ -81,18 +80,23 @@ class Learnt:
 
     @cached_property
     def place(self) -> Array:
-        """Of each row its place in the order."""
+        """Position of each row in the order."""
         place = np.empty(len(self.codes), np.int64)
         place[self.order] = np.arange(len(self.codes))
         return place
 
     @property
     def missing(self) -> int:
-        """How many cells hold nothing, or nothing finite."""
+        """Number of cells that are missing or not finite."""
         return int(self.counts[0])
 
-    def reordered(self, rank: Array) -> Learnt:
-        """The same column with codes in another order: ``rank`` is the new code of each."""
+    @property
+    def many(self) -> bool:
+        """Whether the values are so many that a parametric distribution may stand for them."""
+        return self.between and bool(self.counts[1:].max() * 10 < len(self.codes) - self.missing)
+
+    def reordered(self, rank: Array) -> SortedColumn:
+        """Reorder the codes: ``rank`` is the new code of each."""
         listed = np.empty(len(rank), dtype=bool)
         listed[rank] = self.listed
         return replace(self, codes=rank[self.codes], listed=listed)
@@ -149,7 +153,7 @@ class Learnt:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """From where on numbers are coded.
+        """Bounds of bottom and top coding.
 
         With ``least`` of 5: the mean of the fifth to ninth largest, each person's largest, which tells of five people
         at least and of nobody beyond them; but no less than the largest number that so many share.
@@ -171,13 +175,13 @@ class Learnt:
             values = np.round(values, self.decimals)
         mask = pa.array(where)
         some = cells.filter(mask)
-        made = written(on_grid(values, cells.type, rng), some, np.ones(len(some), dtype=bool))
+        made = write_numbers(round_at_random(values, cells.type, rng), some, np.ones(len(some), dtype=bool))
         replaced: Cells = pc.replace_with_mask(cells, mask, made)
         return replaced
 
     @cached_property
     def decimals(self) -> int | None:
-        """How many decimals real numbers have, if few: those that are drawn would else stand out by having more."""
+        """Number of decimals of real numbers, if few: those that are drawn would else stand out by having more."""
         if not pa.types.is_floating(self.cells.type):
             return None
         values = self._sorted[self.missing :]
@@ -193,7 +197,7 @@ class Learnt:
 
     @cached_property
     def _rare(self) -> Array:
-        """Of each place whether too few people share the value there."""
+        """Whether too few people share the value at each place."""
         rare = (self.shared < self.least) & ~self.listed
         rare[0] = False
         return rare[self.codes[self.order]]
@@ -213,7 +217,7 @@ class Learnt:
         )
 
 
-def said_of_few(least: int) -> str:
+def rare_values_step(least: int) -> str:
     """For the recipe."""
     return (
         f"Numbers that fewer than {least} people share are drawn from between those near by, and those of the {least} "
@@ -232,7 +236,7 @@ def _beyond(values: Array, people: Array, least: int, common: Array) -> float:
 
 
 def _known(column: Column, cells: Cells) -> Array:
-    """Of each cell whether everybody knows that there can be such a value."""
+    """Whether the card lists the value of each cell."""
     if column.kind is Kind.BOOLEAN:
         return np.ones(len(cells), dtype=bool)
     if column.categories is None or "categories" in column.from_data:

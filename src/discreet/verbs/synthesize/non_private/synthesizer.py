@@ -1,8 +1,8 @@
-"""What a synthesizer is that promises nothing, and what it leaves behind for whoever has to judge it.
+"""Interface of synthesizers that promise nothing, and the base of those that make columns from what they learnt.
 
 A synthesizer learns from the rows how they are, and draws others. *Synthetic does not mean safe*: what was learnt may
 be somebody, a value that only one person has may be drawn again, and nothing bounds how much that is. So a release
-made in this way carries no loss, and is attacked before it leaves (see ``attacked.py``).
+made in this way carries no loss, and is attacked before it leaves (see ``method.py``).
 
 Columns are made or kept. If some are kept, as they are, row by row, the table is *partially* synthetic (only y given x;
 Little 1993, Reiter 2003); if none is, it is *fully* synthetic, and may have another number of rows (Rubin 1993).
@@ -21,21 +21,23 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Card
+from discreet.core.catalogue import Checked, parameter
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
 from discreet.models.model import Model
+from discreet.verbs.publish.mask.masker import require_given, require_names
 from discreet.verbs.publish.mask.values import Array, Cells
-from discreet.verbs.publish.masking import require_released
-from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.recoding import published_columns
+from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn
 
 LEAST = 5
-"""Nothing is learnt from fewer people, and what fewer share is not given out."""
+"""Fewest people to learn from, and to share a value that is released as it is."""
 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """What a synthesizer made. The order of the rows is of no meaning, and none is anybody's."""
+    """Synthetic rows, in an order without meaning, and what the recipe says of them."""
 
     rows: pa.Table
     """All columns that will be released: no identifiers, no unit."""
@@ -44,12 +46,12 @@ class Synthetic:
     steps: tuple[str, ...]
     """For the recipe, as sentences."""
     not_promised: tuple[str, ...]
-    """What this does not protect from, as sentences."""
+    """Limits of the protection, as sentences."""
 
 
 @runtime_checkable
 class Synthesizer(Protocol):
-    """A way of making rows of nobody that are like those of people."""
+    """Interface of synthesizers without a privacy loss."""
 
     @property
     def name(self) -> str:
@@ -60,29 +62,23 @@ class Synthesizer(Protocol):
 
 
 @dataclass(frozen=True)
-class Parts:
+class ColumnRoles:
     """Which columns are made of which."""
 
     made: tuple[str, ...]
     given: tuple[str, ...]
-    """What is kept and looked at when the others are made."""
+    """Columns that are kept and that the others depend on."""
     kept: tuple[str, ...]
-    """All that stays as it is."""
+    """All columns that stay as they are."""
 
     @classmethod
-    def of(cls, card: Card, columns: Sequence[str], given: Sequence[str]) -> Parts:
+    def of(cls, card: Card, columns: Sequence[str], given: Sequence[str]) -> ColumnRoles:
         """``columns`` are made (default: all but those given), depending on those ``given`` (default: all that are not
         made)."""
         released = [column.name for column in published_columns(card)]
         for said in (columns, given):
-            if isinstance(said, str):
-                raise BadInput(f"Columns are a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
-            if len(set(said)) < len(said):
-                raise BadInput(f"A column is named twice: {', '.join(said)}.")
-            for name in said:
-                require_released(card, card[name])
-        if both := [name for name in columns if name in given]:
-            raise BadInput(f"{both[0]!r} cannot be made and given at once.")
+            require_names(said)
+            require_given(card, said, columns if said is given else (), "made and given")
         made = tuple(n for n in released if (n in columns if columns else n not in given))
         if not made:
             raise BadInput("Every column is given: there is nothing to make.", hint="Give fewer.")
@@ -90,7 +86,7 @@ class Parts:
         return cls(made, tuple(n for n in kept if n in given) if given else kept, kept)
 
     def rows(self, asked: int | None, found: int) -> int:
-        """How many rows are made."""
+        """Number of rows that are made."""
         if asked is None or asked == found:
             return found
         if type(asked) is not int or asked < 1:
@@ -102,7 +98,7 @@ class Parts:
         return asked
 
     def warnings(self) -> tuple[str, ...]:
-        """What is said of columns that stay."""
+        """Warnings about columns that stay as they are."""
         if not self.kept:
             return ()
         lone = [name for name in self.kept if name not in self.given]
@@ -112,14 +108,14 @@ class Parts:
         return tuple(said)
 
 
-def assembled(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
+def assemble(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
     """A table of the same columns, those that were made and, of the others, those of ``rows``."""
     columns = [made[name] if name in made else rows.column(name) for name in rows.column_names]
     return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
-def people_of(card: Card, rows: pa.Table) -> Array:
-    """Of each row whose it is, as a number: without a unit its own; rows of nobody in particular are one's."""
+def person_numbers(card: Card, rows: pa.Table) -> Array:
+    """Number of the person of each row: without a unit the row's own; rows without a unit's value share one."""
     if card.unit is None:
         return np.arange(rows.num_rows)
     units: Any = pc.dictionary_encode(rows.column(card.unit).combine_chunks(), null_encoding="encode")
@@ -140,10 +136,53 @@ def require_people(table: Table, least: int) -> None:
 
 
 def refuse_models(models: Sequence[Model]) -> None:
-    """An error if something is to hold for rows that are nobody's."""
+    """An error if models are required of synthetic rows, which are nobody's."""
     if models:
         raise BadInput(
             f"{models[0].claim.text} says whose rows may be whose, and synthetic rows are nobody's: it would promise "
             "nothing to the people they were learnt from.",
             hint="Leave the models out; for a promise add epsilon: synthesize epsilon=1.",
         )
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The columns and rows that are learnt from."""
+
+    parts: ColumnRoles
+    rows: pa.Table
+    """All columns that will be released."""
+    learnt: Mapping[str, SortedColumn]
+    """The columns that are given, and then those that are made."""
+    count: int
+    """Number of rows that are made."""
+
+    def synthetic(
+        self, made: Mapping[str, Cells], parameters: Mapping[str, Any], steps: Sequence[str], warnings: Sequence[str]
+    ) -> Synthetic:
+        """The table with the columns that were made, and what the recipe and the statement say of it."""
+        parts = self.parts
+        columns = {"columns": list(parts.made), "given": list(parts.given), "kept": list(parts.kept)}
+        said = {**columns, **parameters, "made": self.count}
+        return Synthetic(assemble(self.rows, made), said, tuple(steps), (*parts.warnings(), *warnings))
+
+
+@dataclass(frozen=True)
+class ColumnSynthesizer(Checked):
+    """``columns`` are made anew (default: all but those given), depending on the columns ``given``, which stay as they
+    are; without either, all are made."""
+
+    columns: Sequence[str] = parameter("Columns that are made; by default all others.", default=(), clause="on")
+    given: Sequence[str] = parameter("Columns that stay as they are.", default=(), clause="given")
+    rows: int | None = parameter("Rows that are made; by default as many as there are.", default=None, kw_only=True)
+
+    def _lesson(self, table: Table, crowd: int, least: int) -> TrainingData:
+        """The table as it is learnt from, which must be of ``crowd`` people; what fewer than ``least`` share stays."""
+        parts = ColumnRoles.of(table.card, self.columns, self.given)
+        require_people(table, crowd)
+        everything = table.fetch()
+        people = person_numbers(table.card, everything)
+        used = (*parts.given, *parts.made)
+        learnt = {name: SortedColumn.of(table.card[name], everything.column(name), least, people) for name in used}
+        rows = everything.select([name for name in table.columns if name in (*parts.made, *parts.kept)])
+        return TrainingData(parts, rows, learnt, parts.rows(self.rows, rows.num_rows))

@@ -1,4 +1,4 @@
-"""Measure what the model gets most wrong, again and again, for as long as it pays (AIM).
+"""AIM: adaptively measure the marginal that the model gets most wrong, for as long as it pays.
 
 McKenna, Mullins, Sheldon, Miklau 2022. A model is fitted to what was measured so far; among all marginals, the one is
 chosen that the model gets most wrong, less the error that measuring it would make itself, and weighted by how much of
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from discreet.verbs.synthesize.spending import Meter
 
 ROUNDS = 16
-"""So many rounds for each column, if no round is dearer than the first."""
+"""Rounds for each column, if no round is dearer than the first."""
 MEASURED = Fraction(9, 10)
 """The part of a round that is spent on its measurement; the rest on its choice."""
 LARGEST = 1 << 20
-"""So many cells the model may have when the allowance is spent."""
+"""Cells that the model may have when the allowance is spent."""
 
 
 def select(
@@ -53,10 +53,10 @@ def select(
             share = meter.left
         room = largest * float(1 - (meter.left - share) / whole)
         candidates = [columns for columns in weights if _fits(model, columns, room)]
-        chosen = _chosen(meter, model, candidates, weights, share)
+        chosen = _choose(meter, model, candidates, weights, share)
         found.append(meter.measure(chosen, MEASURED * share))
         before, model = model, fit(sizes, [*known, *found], start=model)
-        if _settled(before, model, found[-1]):
+        if _within_noise(before, model, found[-1]):
             share = meter.sharper(share)
     return found
 
@@ -69,7 +69,7 @@ def _fits(model: Model, columns: Columns, room: float) -> bool:
     )
 
 
-def _chosen(
+def _choose(
     meter: Meter, model: Model, candidates: Sequence[Columns], weights: dict[Columns, int], share: Fraction
 ) -> Columns:
     noise = USUAL_ERROR * meter.deviation(MEASURED * share)
@@ -83,7 +83,7 @@ def _chosen(
     return candidates[at]
 
 
-def _settled(before: Model, after: Model, last: Measurement) -> bool:
+def _within_noise(before: Model, after: Model, last: Measurement) -> bool:
     """Whether a measurement changed the model by no more than its noise would have."""
     changed = np.abs(after.marginal(last.columns) - before.marginal(last.columns)).sum()
     return bool(changed <= USUAL_ERROR * last.deviation * last.counts.size)

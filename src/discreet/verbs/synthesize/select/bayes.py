@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 CHOICES = Fraction(1, 8)
 """The part of what is left that is spent on choosing."""
 LARGEST = 1 << 20
-"""So many cells all families may have together."""
+"""Cells that all families may have together."""
 USEFUL = 4.0
-"""A family is too large if a cell would hold, on average, fewer rows than so many standard deviations of its noise."""
+"""Fewest rows a cell of a family holds on average, in standard deviations of its noise."""
 
 
 def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list[Measurement]:
-    """Every column but one with its parents, of which it has at most so many.
+    """Marginals of every column but one with its parents, at most this many.
 
     Why this is private: it only asks the meter, for shares that add up to what the meter has left. There is one
     choice and one measurement for each column but the first, and those that are too wide to be joined with any (what
@@ -74,7 +74,7 @@ def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list
         wholes = [tuple(sorted((column, *of))) for column, of in candidates]
         at = meter.choose(
             wholes,
-            [_unrelated(model, alone, column, of) for column, of in candidates],
+            [_independent_counts(model, alone, column, of) for column, of in candidates],
             [1] * len(wholes),
             [USUAL_ERROR * noise * size(sizes, columns) for columns in wholes],
             choice,
@@ -100,7 +100,7 @@ def _parents(
                     yield of
 
 
-def _unrelated(model: Model, alone: Model, column: int, of: Columns) -> NDArray[np.float64]:
+def _independent_counts(model: Model, alone: Model, column: int, of: Columns) -> NDArray[np.float64]:
     """The counts of a family, in the order of its columns, if the column had nothing to do with its parents."""
     apart = np.multiply.outer(alone.marginal((column,)) / alone.total, model.marginal(of))
     return np.moveaxis(apart, 0, sorted((column, *of)).index(column))

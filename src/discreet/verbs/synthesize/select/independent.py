@@ -1,4 +1,4 @@
-"""Every column for itself: the simplest twin, and the one to beat."""
+"""Every column by itself: the simplest selection of marginals, and the baseline."""
 
 from __future__ import annotations
 

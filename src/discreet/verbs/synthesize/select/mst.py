@@ -1,11 +1,11 @@
-"""A tree of pairs, chosen privately (MST), and a few pairs that no tree can hold.
+"""MST: a maximum spanning tree of pairs, chosen privately, and a few pairs that no tree can hold.
 
 Winner of a NIST competition (McKenna, Miklau, Sheldon 2021). The columns are joined to a tree, pair by pair, each time
 by the pair that the columns taken alone explain worst; and the pairs of the tree are measured. A tree has the fewest
 pairs that leave no column on its own, so each gets much of the allowance, and a model of it is fitted and drawn from at
 once.
 
-What is worst in such a twin is not noise: it is a pair whose columns both depend on a third one, and on each other
+What is worst in such data is not noise: it is a pair whose columns both depend on a third one, and on each other
 besides. So a few more pairs are measured, each the one that the model so far gets most wrong. On 13 columns of Adult
 this takes a third off the worst pair and off the mean (``bench/synthesize.py``).
 """
@@ -32,7 +32,7 @@ CHOICES = Fraction(1, 8)
 pair is chosen: on seven tables a third of the whole, as in the paper, was better on two, by 2 % at the most, and worse
 on five."""
 COLUMNS_A_PAIR = 2
-"""For so many columns there is one pair more than those of the tree."""
+"""Columns for which there is one pair more than those of the tree."""
 SPOILT = 0.5
 """The part of its noise (in a cell that holds less than its noise: of what it holds) that a measurement is thought to
 spoil: the fit pulls what is mostly noise back to independence. With the whole noise large pairs were hardly ever
@@ -40,9 +40,9 @@ chosen. With half of it, over six turns or more beside three, the worst pair was
 seven tables and about the same on the others, and the mean over pairs was worse by 2 % at most; a quarter was no
 better."""
 LARGEST = 1 << 17
-"""So many cells the model may have with a pair that no tree can hold."""
+"""Cells that the model may have with a pair that no tree can hold."""
 WIDEST = 1 << 20
-"""So many cells the pairs of a tree may have together."""
+"""Cells that the pairs of a tree may have together."""
 
 
 def select(meter: Meter, known: Sequence[Measurement]) -> list[Measurement]:

@@ -16,27 +16,25 @@ from discreet.verbs.synthesize.graph.fitting import fit
 from discreet.verbs.synthesize.graph.measurement import Measurement
 from discreet.verbs.synthesize.graph.tree import cells
 from discreet.verbs.synthesize.select import independent
-from discreet.verbs.synthesize.select.workload import Columns, ways
+from discreet.verbs.synthesize.select.workload import ways
 
 if TYPE_CHECKING:
     from discreet.verbs.synthesize.spending import Meter
 
 LARGEST = 1 << 20
-"""So many cells the model may have."""
+"""Cells that the model may have."""
 
 
-def select(
-    meter: Meter, known: Sequence[Measurement], workload: Sequence[Columns] = (), rounds: int = 0
-) -> list[Measurement]:
-    """One marginal of the workload (all pairs) for each round, of which there are as many as columns.
+def select(meter: Meter, known: Sequence[Measurement]) -> list[Measurement]:
+    """One pair of columns for each round, of which there are as many as columns.
 
     Why this is private: it only asks the meter, for shares that add up to what the meter has left; how many rounds
     there are does not depend on the data, and each one's choice follows from earlier answers alone. Marginals that are
     too large are left out by the sizes of the columns; where none is left, the columns alone get the rest.
     """
     sizes = meter.sizes
-    left = list(workload or ways(len(sizes), min(2, len(sizes))))
-    rounds = min(rounds or len(sizes), len(left))
+    left = ways(len(sizes), min(2, len(sizes)))
+    rounds = min(len(sizes), len(left))
     share = meter.left / (2 * rounds)
     found: list[Measurement] = []
     model = fit(sizes, known)

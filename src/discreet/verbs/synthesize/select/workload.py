@@ -1,4 +1,4 @@
-"""What the twin should be right about: sets of columns, and what it is worth to measure others."""
+"""The workload: the marginals that synthetic data should be right about, and what measuring others tells of them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def closure(workload: Iterable[Columns]) -> list[Columns]:
 
 
 def relevance(candidate: Columns, workload: Iterable[Columns]) -> int:
-    """How much measuring a candidate tells about the workload: columns in common, over all sets of the workload."""
+    """Relevance of a candidate to the workload: columns in common, over all sets of the workload."""
     inside = set(candidate)
     return sum(len(inside.intersection(one)) for one in workload)
 
 
 def size(sizes: Sequence[int], columns: Columns) -> int:
-    """How many cells a marginal has."""
+    """Number of cells of a marginal."""
     return math.prod(sizes[column] for column in columns)

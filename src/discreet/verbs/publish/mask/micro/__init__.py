@@ -1,1 +1,1 @@
-"""The kernels of microaggregation: arrays in, a group number for each record out."""
+"""Microaggregation: coordinates of records, groups of them, and their Numba kernels."""

@@ -1,6 +1,6 @@
-"""What a group must hold of a confidential column, compiled. Import this where it is needed only.
+"""Diversity of a confidential column within a group, as Numba kernels check it. Import this where it is needed only.
 
-Reckoned in floating point, to steer by; whether groups are diverse enough, the models say exactly in the end.
+Computed in floating point, to steer by; whether groups are diverse enough, the models say exactly in the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 ANY, DISTINCT, ENTROPY, RECURSIVE = 0, 1, 2, 3
 _SMALL = 1e-12
 _FEW = 1e12
-"""More than any group has records, and little enough that one value more still counts beside it."""
+"""More than any group has records, and small enough that adding one value still changes it."""
 
 
 class Rule(NamedTuple):
@@ -28,7 +28,7 @@ class Rule(NamedTuple):
     l: float  # noqa: E741  # the literature's name
     c: float
     values: int
-    """How many values the column has."""
+    """Number of values of the column."""
 
 
 NO_RULE = Rule(ANY, 1.0, 1.0, 0)
@@ -36,7 +36,7 @@ NO_RULE = Rule(ANY, 1.0, 1.0, 0)
 
 @njit(cache=True)
 def tally(members: Array, codes: Array, rule: Rule) -> Array:
-    """How often each value comes among the members of a group; nothing, if that does not matter."""
+    """Count of each value among the members of a group; empty without a rule."""
     counts = np.zeros(rule.values, np.int64)
     if rule.kind != ANY:
         for point in members:

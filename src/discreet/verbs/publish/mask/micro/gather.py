@@ -1,11 +1,19 @@
-"""Groups of k records that lie together, compiled. Import this where it is needed only.
+"""Groups of k records that lie together: MDAV, V-MDAV, CBFS, and the best groups of one column (Numba).
 
-All three ways take a record at the edge of what is left and group it with those nearest to it: MDAV (Domingo-Ferrer and
-Mateo-Sanz 2002, Domingo-Ferrer and Torra 2005) at two opposite ends at a time, CBFS (Laszlo and Mukherjee 2005) at
+The first three take a record at the edge of what is left and group it with those nearest to it: MDAV (Domingo-Ferrer
+and Mateo-Sanz 2002, Domingo-Ferrer and Torra 2005) at two opposite ends at a time, CBFS (Laszlo and Mukherjee 2005) at
 one end, V-MDAV (Solanas and Martínez-Ballesté 2006) with groups that grow up to 2k - 1 where a neighbour is close.
 
 With a rule a group takes, after its k, the nearest records that bring it closer to being diverse enough, and then gives
 back the farthest of the k that it can spare.
+
+One column is grouped optimally (Hansen and Mukherjee 2003): in the best grouping groups are runs of the sorted values,
+of k to 2k - 1 each, so the best is a shortest path over the places where a run may end. Which start is best for an end
+never moves back as the end moves on, since the cost of a run obeys the quadrangle inequality; so the ends are done in
+blocks of k, whose starts are all known before, and in a block by bisection: k log k steps for k ends, n log k in all.
+Sums are taken anew in each block, from its own first value: over the whole column they would drown small differences.
+
+Import this where it is needed only: compiling takes a moment.
 """
 
 from __future__ import annotations
@@ -22,13 +30,13 @@ from discreet.verbs.publish.mask.micro.tree import (
     NUMBER,
     SUM,
     Tree,
-    apart,
     farthest,
     nearest,
     plant,
     remove,
     restore,
     select,
+    squared_distance,
 )
 
 Array = npt.NDArray[Any]
@@ -40,7 +48,7 @@ LEFT = -1
 """The group of a record that found none."""
 NOBODY: Whole = np.int64(-1)  # no literal: Numba would compile everything twice
 _EDGE = 512
-"""So many outermost records are watched at a time."""
+"""Number of outermost records watched at a time."""
 
 
 class Edge(NamedTuple):
@@ -61,13 +69,13 @@ def mdav(points: Array, k: int, both: bool, codes: Array, rule: Rule) -> tuple[A
     tree = plant(points, np.arange(len(points)))
     edge = _edge(points, tree)
     while tree.left[0] >= 2 * k:
-        tree = _tended(points, tree)
+        tree = _replant_if_sparse(points, tree)
         twice = both and tree.left[0] >= 3 * k
         edge, one = _outermost(points, tree, edge)
         remove(tree, points, one)
         two = one
         if twice:
-            guess, far = _outmost(points, tree, edge, points[one])
+            guess, far = _farthest_of_edge(points, tree, edge, points[one])
             two = farthest(tree, points[one], far, guess)
             remove(tree, points, two)
         groups += _form(points, tree, of, groups, one, k, room, codes, rule) > 0
@@ -96,7 +104,7 @@ def v_mdav(  # noqa: PLR0917  # Numba takes arguments by position
         if tree.left[0] < k:
             break
         if tree.home[one, NUMBER] >= 0:
-            tree = _tended(points, tree)
+            tree = _replant_if_sparse(points, tree)
             remove(tree, points, one)
             size = _form(points, tree, of, groups, one, k, room, codes, rule)
             if size:
@@ -106,7 +114,7 @@ def v_mdav(  # noqa: PLR0917  # Numba takes arguments by position
 
 
 @njit(cache=True)
-def closest(points: Array, places: Array, count: int) -> Array:
+def nearest_points(points: Array, places: Array, count: int) -> Array:
     """For each of some places the ``count`` points nearest to it, nearest first; -1 where there are no more."""
     tree = plant(points, np.arange(len(points)))
     found, costs = np.full((len(places), count), -1), np.empty(count)
@@ -116,8 +124,8 @@ def closest(points: Array, places: Array, count: int) -> Array:
 
 
 @njit(cache=True)
-def _tended(points: Array, tree: Tree) -> Tree:
-    """The same records, in a new tree if fewer leaves will do."""
+def _replant_if_sparse(points: Array, tree: Tree) -> Tree:
+    """The tree, planted anew if fewer leaves are enough."""
     if len(tree.ids) > 1 and 2 * tree.left[0] <= len(tree.ids) * LEAF:
         return plant(points, _rest(tree))
     return tree
@@ -125,7 +133,7 @@ def _tended(points: Array, tree: Tree) -> Tree:
 
 @njit(cache=True)
 def _rest(tree: Tree) -> Array:
-    """Who is left."""
+    """Records that are still in the tree."""
     found, have = np.empty(tree.left[0], np.int64), 0
     for point in range(len(tree.home)):
         if tree.home[point, NUMBER] >= 0:
@@ -217,7 +225,7 @@ def _edge(points: Array, tree: Tree) -> Edge:
     column, order = np.empty((len(points), 1)), rest.copy()
     away = column[:, 0]  # as columns of points come: Numba would compile for another layout
     for point in rest:
-        away[point] = apart(points[point], centre)
+        away[point] = squared_distance(points[point], centre)
     select(away, order, 0, len(rest) - 1, place)
     limit = away[order[place]]
     return Edge(centre, rest[away[rest] >= limit], np.sqrt(limit))
@@ -225,26 +233,77 @@ def _edge(points: Array, tree: Tree) -> Edge:
 
 @njit(cache=True)
 def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
-    """The edge, seen anew if need be, and the record farthest from the centre of what is left.
+    """The edge, recomputed if need be, and the record farthest from the centre of what is left.
 
     By the triangle inequality nobody beyond the edge is farther from the centre than its limit and the way that the
     centre has gone since; as long as somebody on it is, nobody else need be looked at.
     """
     centre = tree.whole[SUM] / tree.left[0]
-    found, best = _outmost(points, tree, edge, centre)
-    if best < 0 or np.sqrt(best) * (1 - 1e-12) <= edge.limit + np.sqrt(apart(centre, edge.centre)):
+    found, best = _farthest_of_edge(points, tree, edge, centre)
+    if best < 0 or np.sqrt(best) * (1 - 1e-12) <= edge.limit + np.sqrt(squared_distance(centre, edge.centre)):
         edge = _edge(points, tree)
-        found, best = _outmost(points, tree, edge, centre)
+        found, best = _farthest_of_edge(points, tree, edge, centre)
     return edge, found
 
 
 @njit(cache=True)
-def _outmost(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, float]:
-    """Who of the edge that is still there is farthest from ``at``, and the squared distance; -1 if nobody is there."""
+def _farthest_of_edge(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, float]:
+    """The remaining record of the edge farthest from ``at``, and its squared distance; -1 if none remains."""
     found, best = -1, -1.0
     for point in edge.who:
         if tree.home[point, NUMBER] >= 0:
-            far = apart(points[point], at)
+            far = squared_distance(points[point], at)
             if far > best:
                 found, best = point, far
     return found, best
+
+
+def optimal(values: Array, k: int) -> Array:
+    """For each value its group, from 0 in the order of the values; at least ``k`` values, finite."""
+    order = np.argsort(values, kind="stable")
+    of = np.empty(len(values), np.int64)
+    of[order] = _number_runs(_starts(values[order], k))
+    return of
+
+
+@njit(cache=True)
+def _starts(values: Array, k: int) -> Array:
+    """For each end from k on where its last run starts; ends are exclusive."""
+    count = len(values)
+    cost, start = np.full(count + 1, np.inf), np.zeros(count + 1, np.int64)
+    cost[0] = 0.0
+    sums, squares = np.zeros(3 * k + 1), np.zeros(3 * k + 1)
+    for first in range(k, count + 1, k):
+        base, last = max(first - 2 * k + 1, 0), min(first + k, count + 1) - 1
+        for place in range(base, last):
+            value = values[place] - values[base]
+            sums[place - base + 1] = sums[place - base] + value
+            squares[place - base + 1] = squares[place - base] + value * value
+        stride = 1
+        while stride <= last - first:
+            stride *= 2
+        while stride > 0:
+            for end in range(first + stride - 1, last + 1, 2 * stride):
+                low = start[end - stride] if end - stride >= first else base
+                high = start[end + stride] if end + stride <= last else end - k
+                for one in range(max(low, end - 2 * k + 1), min(high, end - k) + 1):
+                    part = sums[end - base] - sums[one - base]
+                    total = cost[one] + squares[end - base] - squares[one - base] - part * part / (end - one)
+                    if total < cost[end]:
+                        cost[end], start[end] = total, one
+            stride //= 2
+    return start
+
+
+@njit(cache=True)
+def _number_runs(start: Array) -> Array:
+    """The run of each place, numbered from the first."""
+    of, end, groups = np.empty(len(start) - 1, np.int64), len(start) - 1, 0
+    while end > 0:
+        groups += 1
+        for place in range(start[end], end):
+            of[place] = -groups
+        end = start[end]
+    for place in range(len(of)):
+        of[place] += groups
+    return of

@@ -1,4 +1,4 @@
-"""Better groups by iterated local search, compiled. Import this where it is needed only.
+"""Iterated local search for better groups (Numba). Import this where it is needed only.
 
 Again and again a few groups that lie side by side are taken apart and put together anew (ruin and recreate, Schrimpf
 and others 2000), then records are moved and swapped among them as long as that helps. What is a little worse is kept,
@@ -17,19 +17,19 @@ import numpy.typing as npt
 
 from discreet.core.compiled import njit
 from discreet.verbs.publish.mask.micro.diverse import ANY, Rule, satisfied, tally
-from discreet.verbs.publish.mask.micro.tree import apart
+from discreet.verbs.publish.mask.micro.tree import squared_distance
 
 Array = npt.NDArray[Any]
 
 NOBODY: Any = np.int64(-1)  # no literal: Numba would compile everything twice
 ROOM = 16
-"""So many times k records are looked at together at most."""
+"""Largest number of records looked at together, as a multiple of k."""
 _GROUPS: Any = np.int64(8)
 """Fewer groups than two more than these are taken at a time."""
 _FEWER: Any = np.int64(4)
-"""One time in so many there is a group less than there could be."""
+"""One attempt in so many forms a group less than it could."""
 _HEAT, _COOLING = 0.03, 5.0
-"""By what share worse what is kept may be, on average, at first; and how far that falls, as a power of e."""
+"""Simulated annealing: mean relative loss accepted at first, and the exponent by which it falls."""
 _SMALL = 1e-9
 
 
@@ -57,7 +57,7 @@ class Pool(NamedTuple):
     total: Array
     """For each record and group the sum of its squared distances from the members."""
     size: Array
-    """How many members each group has; 0: it does not exist."""
+    """Number of members of each group; 0: it does not exist."""
     pairs: Array
     """For each group the sum of the squared distances of its pairs."""
     old: Array
@@ -68,7 +68,7 @@ class Pool(NamedTuple):
 def search(  # noqa: PLR0917  # Numba takes arguments by position
     points: Array, groups: Groups, near: Array, k: int, tries: int, seed: int, codes: Array, rule: Rule
 ) -> float:
-    """Make ``groups`` better, by so many ``tries``; by how much the sum of squares fell.
+    """Improve ``groups`` by ``tries`` attempts; the decrease of the sum of squares.
 
     ``near``: for each record its neighbours. The same ``seed`` makes the same choices.
     """
@@ -90,7 +90,7 @@ def search(  # noqa: PLR0917  # Numba takes arguments by position
 
 
 @njit(cache=True)
-def linked(of: Array, most: int) -> Groups:
+def link_groups(of: Array, most: int) -> Groups:
     """The groups that records form by the numbers they are given; there may be ``most`` of them."""
     groups = Groups(of.copy(), np.full(len(of), NOBODY), np.full(most, NOBODY), np.zeros(most + 1, np.int64))
     for point in range(len(of)):
@@ -150,7 +150,7 @@ def _measure(points: Array, pool: Pool, count: int, taken: int) -> float:
         pool.size[pool.of[one]] += 1
         pool.apart[one, one] = 0.0
         for two in range(one):
-            gap = apart(points[pool.who[one]], points[pool.who[two]])
+            gap = squared_distance(points[pool.who[one]], points[pool.who[two]])
             pool.apart[one, two] = pool.apart[two, one] = gap
             if pool.of[one] == pool.of[two]:
                 pool.pairs[pool.of[one]] += gap
@@ -192,7 +192,7 @@ def _recreate(pool: Pool, count: int, k: int, state: Array) -> int:
         if pool.of[one] == NOBODY:
             best, chosen = np.inf, NOBODY
             for group in range(made):
-                cost = _joined(pool, one, group)
+                cost = _cost_of_joining(pool, one, group)
                 if cost < best:
                     best, chosen = cost, group
             _join(pool, count, one, chosen)
@@ -213,7 +213,7 @@ def _settle(pool: Pool, count: int, made: int, k: int) -> None:
                 best, chosen = spared * (1.0 - _SMALL), NOBODY
                 for group in range(made):
                     if group != own:
-                        cost = _joined(pool, one, group)
+                        cost = _cost_of_joining(pool, one, group)
                         if cost < best:
                             best, chosen = cost, group
                 if chosen != NOBODY:
@@ -239,8 +239,8 @@ def _settle(pool: Pool, count: int, made: int, k: int) -> None:
 
 
 @njit(cache=True)
-def _joined(pool: Pool, one: int, group: int) -> float:
-    """By how much the sum of squares rises when a record joins a group."""
+def _cost_of_joining(pool: Pool, one: int, group: int) -> float:
+    """Increase of the sum of squares when a record joins a group."""
     size, pairs = pool.size[group], pool.pairs[group]
     return float((pairs + pool.total[one, group]) / (size + 1) - pairs / size)
 

@@ -1,4 +1,4 @@
-"""Points in a k-d tree which they leave one by one, compiled. Import this where it is needed only.
+"""A k-d tree whose points are removed one by one (Numba). Import this where it is needed only.
 
 Every answer is exact and the same as a scan of all points would give, ties included: distances add up column by column
 in one order, of equal ones the point with the lowest number counts, and a box is passed over only if its bound, which
@@ -17,9 +17,9 @@ from discreet.core.compiled import njit
 Array = npt.NDArray[Any]
 
 LEAF = 32
-"""So many points are in a leaf at most: what one scan compares."""
+"""Largest number of points in a leaf: what one scan compares."""
 FAN = 8
-"""So many children has a node: what one scan of boxes compares."""
+"""Number of children of a node: what one scan of boxes compares."""
 LOW, HIGH = 0, 1
 SUM, MIDDLE = 0, 1
 NUMBER, SLOT = 0, 1
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
     reach: Array
     """Shape (inner nodes, FAN): for each child a squared distance from the middle; none of its points is farther."""
     left: Array
-    """How many points are left in each node; there may be fewer leaves than numbers of them."""
+    """Number of points left in each node; there may be fewer leaves than numbers of them."""
     cells: Array
     """Shape (leaves, columns, LEAF): the values of the points of each leaf."""
     ids: Array
@@ -96,7 +96,7 @@ def remove(tree: Tree, points: Array, point: int) -> None:
     _put(tree, points, tree.ids[number, last], number, tree.home[point, SLOT])
     tree.home[point, NUMBER] = ~number
     tree.left[node] = last
-    inside = apart(points[point], tree.whole[MIDDLE]) < tree.reach[above, slot]
+    inside = squared_distance(points[point], tree.whole[MIDDLE]) < tree.reach[above, slot]
     for column in range(points.shape[1]):
         value = points[point, column]
         tree.whole[SUM, column] -= value
@@ -116,7 +116,7 @@ def restore(tree: Tree, points: Array, point: int) -> None:
     number = ~tree.home[point, NUMBER]
     node = number + len(tree.box)
     _put(tree, points, point, number, tree.left[node])
-    far = apart(points[point], tree.whole[MIDDLE])
+    far = squared_distance(points[point], tree.whole[MIDDLE])
     for column in range(points.shape[1]):
         tree.whole[SUM, column] += points[point, column]
     while node > 0:
@@ -133,7 +133,7 @@ def restore(tree: Tree, points: Array, point: int) -> None:
 @njit(cache=True)
 def farthest(tree: Tree, at: Array, best: float, found: int) -> int:
     """The point farthest from ``at``; -1 if none is left. ``found`` is one known to be far, as ``best`` says, or -1."""
-    inner, own = len(tree.box), apart(at, tree.whole[MIDDLE])
+    inner, own = len(tree.box), squared_distance(at, tree.whole[MIDDLE])
     todo, bounds, costs, along = np.empty(_DEEP, np.int64), np.empty(_DEEP), np.empty(LEAF), np.empty(FAN)
     todo[0], bounds[0], depth = 0, -np.inf, 1
     while depth:
@@ -194,7 +194,7 @@ def nearest(  # noqa: PLR0917  # Numba takes arguments by position
 
 
 @njit(cache=True)
-def apart(one: Array, two: Array) -> float:
+def squared_distance(one: Array, two: Array) -> float:
     """The squared distance, added up column by column."""
     total = 0.0
     for column in range(len(one)):
@@ -251,7 +251,7 @@ def _distances(cells: Array, number: int, at: Array, out: Array) -> None:
 def _split(  # noqa: PLR0917
     points: Array, order: Array, left: Array, ends: Array, node: int, parts: int
 ) -> None:
-    """Divide the points of a node among its first children, so many ``parts``."""
+    """Divide the points of a node among its first ``parts`` children."""
     edges = np.empty(FAN + 1, np.int64)
     edges[0], edges[parts] = ends[node] - left[node], ends[node]
     step = parts
@@ -287,7 +287,7 @@ def _draw_leaf(tree: Tree, points: Array, number: int) -> None:
     above, slot = _above(node)
     tree.reach[above, slot] = 0.0
     for place in range(tree.left[node]):
-        far = apart(points[tree.ids[number, place]], tree.whole[MIDDLE])
+        far = squared_distance(points[tree.ids[number, place]], tree.whole[MIDDLE])
         tree.reach[above, slot] = max(tree.reach[above, slot], far)
     for column in range(points.shape[1]):
         low, high = np.inf, -np.inf
