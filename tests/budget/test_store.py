@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -15,12 +16,12 @@ import psycopg
 import pytest
 
 from discreet.budget import store as module
-from discreet.budget.postgres import create_postgres
+from discreet.budget.postgres import PostgresStore, _version, create_postgres
 from discreet.budget.store import Contents, Group, Readers, Session, Witness, migrate, record_version
 from discreet.budget.verify import Verdict, require_head
 from discreet.core.document import Format, Migration
 from discreet.core.loss import Pure
-from discreet.errors import LedgerError, Unsound
+from discreet.errors import BadInput, LedgerError, LoginFailed, NotFound, Unreachable, Unsound
 
 
 @pytest.fixture
@@ -386,3 +387,75 @@ def test_a_witness_keeps_what_it_saw_first_of_a_line(tmp_path: Path) -> None:
         witness.write(number, digest)
         assert witness.head() == (9, "a" * 64)
     witness.close()
+
+
+# A database on a server, as far as it can be told without one
+
+
+def server(schema: str = "s") -> PostgresStore:
+    return PostgresStore("postgresql://ann@db.example:5433/health", schema, contents(1))
+
+
+def test_a_server_is_named_without_its_password() -> None:
+    assert server().place == "db.example:5433/health (s)"
+    plain = PostgresStore("postgresql://ann:secret@localhost/health", "s", contents(1))
+    assert plain.place == "localhost:5432/health (s)"
+
+
+@pytest.mark.parametrize("name", ["a", "_", "a" * 63, "a1_"])
+def test_a_schema_has_a_plain_name(name: str) -> None:
+    assert name in server(name).place
+
+
+@pytest.mark.parametrize("name", ["", "A", "1a", "a" * 64, "a-b", "a;", "ä"])
+def test_another_name_of_a_schema_is_refused(name: str) -> None:
+    with pytest.raises(BadInput, match="63 small letters"):
+        server(name)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "said"),
+    [
+        (
+            'connection failed: FATAL:  password authentication failed for user "ann"\nmore',
+            LoginFailed,
+            "password auth",
+        ),
+        ("connection failed: fe_sendauth: no password supplied", LoginFailed, "turned us away: fe_sendauth"),
+        ("connection failed: FATAL:  no pg_hba.conf entry", LoginFailed, "FATAL:  no pg_hba.conf entry"),
+        ("\n\n  connection refused\n", Unreachable, "Nobody answers at db.example:5433/health .s.: connection refused"),
+        ("failed: timeout expired", Unreachable, "s.: timeout expired"),
+        ("", Unreachable, "no reason given"),
+    ],
+)
+def test_who_is_turned_away_is_told_from_who_finds_nobody(message: str, kind: type[Exception], said: str) -> None:
+    refusal = server()._rejection(message)
+    assert type(refusal) is kind
+    assert re.search(said, str(refusal.message))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (psycopg.errors.UndefinedTable("x"), NotFound, "no thing"),
+        (psycopg.errors.InvalidSchemaName("x"), NotFound, "no thing"),
+        (psycopg.errors.DuplicateSchema("x"), LedgerError, "a schema s at"),
+        (psycopg.errors.AdminShutdown("the end.\nmore"), Unreachable, r"was lost: the end\.$"),
+        (psycopg.errors.ConnectionFailure("x"), Unreachable, "was lost"),
+        (psycopg.OperationalError("gone\nmore"), Unreachable, r"was lost: gone\.$"),
+        (psycopg.errors.UniqueViolation("twice\nmore"), LedgerError, r"could not be used: twice\.$"),
+    ],
+)
+def test_errors_of_a_server_have_words(error: psycopg.Error, kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind) as raised, server()._errors():
+        raise error
+    assert re.search(said, raised.value.message)  # type: ignore[attr-defined]
+
+
+def test_a_database_on_a_server_says_its_version() -> None:
+    for answers, found in (
+        ([[(None,)]], (1, "")),
+        ([[("formats",)], [(3, "0.3")]], (3, "0.3")),
+        ([[("formats",)], []], (0, "")),
+    ):
+        assert _version(_Noted(*answers)) == found  # type: ignore[arg-type]

@@ -351,3 +351,19 @@ def test_a_falling_root_is_found_to_the_last_digit(root):
     assert _falling_root(lambda x: 1.0, 0.0, 3.0) == pytest.approx(3.0)
     assert _falling_root(lambda x: -1.0, 0.0, 3.0) == pytest.approx(0.0, abs=1e-12)
     assert _falling_root(lambda x: 1.0, 5.0, 5.0) == 5.0
+
+
+@pytest.mark.parametrize("sizes", [{1: 298, 2: 177, 3: 115, 4: 68, 5: 19, 6: 129}])
+def test_a_fit_counts_the_unique_rows_too(sizes):
+    """Only of the unique rows there are more than four deviations fewer than the fitted law expects."""
+    assert not pitman_fits(sizes)
+
+
+def test_a_root_near_the_end_of_its_range_is_found():
+    """Between 0.001 and 0.002, where few classes are tiny and one is large."""
+    sizes, people = {1: 2, 2: 1, 50: 1}, 20_000
+    drawn = 54 / people
+    classes = _classes_of_population(sizes, drawn)
+    root = brentq(lambda b: classes * expected_seen(_shape(b, drawn, 0.5), b, drawn, 1) - 2, 0.001, 0.002)
+    wanted = classes * root ** _shape(root, drawn, 0.5)
+    assert slide_negative_binomial(sizes, people) == pytest.approx(wanted, rel=1e-3)

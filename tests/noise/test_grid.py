@@ -215,3 +215,12 @@ def test_a_sum_with_noise_is_divided_and_cut(monkeypatch: pytest.MonkeyPatch, no
     assert ClampedMean(0, 10, 1, 1).mean_of_sum(10, 3) == round(max(0, min(10, (10 + noise) / 3)))
     assert ClampedMean(0, 10, 1, 1).mean_of_sum(10 + 10**6, 3) == max(0, min(10, (30 + noise + 1) // 3))
     assert ClampedMean(0, 10, 1, 1).mean_of_sum(-5, 3) == max(0, min(10, (noise + 1) // 3))
+
+
+def test_a_mean_is_in_the_unit_of_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, entropy: 0)
+    mechanism = ClampedMean(1000, 3000, 500, 1)
+    assert mechanism.mean([1500, 2000, 2500]) == 2000
+    assert mechanism.mean([0, 0]) == 1000
+    assert mechanism.mean([3000, 9000]) == 3000
+    assert ClampedMean(-1, 1, "1/4", 1).mean([-1, 0, Fraction(1, 2), 1]) == Fraction(1, 4)

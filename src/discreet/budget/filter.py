@@ -15,9 +15,11 @@ So a ceiling is fixed when a budget is made, one number a coordinate, and never 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import is_
 from typing import Any, TypeAlias
 
 from discreet.budget.convert import largest_concentrated, to_approximate
@@ -99,13 +101,8 @@ class Budget:
     @property
     def nothing(self) -> Spent:
         """Where an account begins."""
-        match self.ceiling.core:
-            case Pure():
-                return Spent(Pure(0), Fraction(0))
-            case Concentrated():
-                return Spent(Concentrated(0), Fraction(0))
-            case Renyi(curve=curve):
-                return Spent(Renyi((order, 0) for order, _ in curve), Fraction(0))
+        core = self.ceiling.core
+        return Spent(_like(core, [Fraction(0)] * len(_coordinates(core))), Fraction(0))
 
     def add(self, spent: Spent, loss: Loss) -> Spent:
         """``spent`` and ``loss`` together. Numbers that grow too long are rounded up."""
@@ -198,28 +195,35 @@ class Budget:
         return _short(core)
 
 
+def _coordinates(core: Core) -> tuple[Fraction, ...]:
+    """The numbers of a loss that are kept below a ceiling, each on its own."""
+    match core:
+        case Pure(epsilon=epsilon):
+            return (epsilon,)
+        case Concentrated(rho=rho):
+            return (rho,)
+        case Renyi(curve=curve):
+            return tuple(epsilon for _, epsilon in curve)
+
+
+def _like(core: Core, numbers: Sequence[Fraction]) -> Core:
+    """The loss with these numbers in place of those of ``core``."""
+    if isinstance(core, Renyi):
+        return Renyi((order, epsilon) for (order, _), epsilon in zip(core.curve, numbers, strict=True))
+    return type(core)(numbers[0])
+
+
 def _within(core: Core, ceiling: Core) -> bool:
-    match core, ceiling:
-        case Pure(), Pure():
-            return core.epsilon <= ceiling.epsilon
-        case Concentrated(), Concentrated():
-            return core.rho <= ceiling.rho
-        case Renyi(), Renyi():
-            return all(spent <= most for (_, spent), (_, most) in zip(core.curve, ceiling.curve, strict=True))
-    return False
+    pairs = zip(_coordinates(core), _coordinates(ceiling), strict=True)
+    return type(core) is type(ceiling) and all(spent <= most for spent, most in pairs)
 
 
 def _minus(ceiling: Core, core: Core) -> Core:
     """What is left below the ceiling, and nothing where a limit was lowered since."""
-    match ceiling, core:
-        case Pure(), Pure():
-            return Pure(max(ceiling.epsilon - core.epsilon, Fraction(0)))
-        case Concentrated(), Concentrated():
-            return Concentrated(max(ceiling.rho - core.rho, Fraction(0)))
-        case Renyi(), Renyi():
-            pairs = zip(ceiling.curve, core.curve, strict=True)
-            return Renyi((order, max(most - spent, Fraction(0))) for (order, most), (_, spent) in pairs)
-    raise BadInput(f"A budget that is kept as {_kind(ceiling)} cannot have spent {core}.")
+    if type(ceiling) is not type(core):
+        raise BadInput(f"A budget that is kept as {_kind(ceiling)} cannot have spent {core}.")
+    pairs = zip(_coordinates(ceiling), _coordinates(core), strict=True)
+    return _like(ceiling, [max(most - spent, Fraction(0)) for most, spent in pairs])
 
 
 def _pure_within(left: Core) -> Fraction:
@@ -235,13 +239,9 @@ def _pure_within(left: Core) -> Fraction:
 
 def _short(core: Core) -> Core:
     """``core`` with its numbers cut."""
-    match core:
-        case Pure(epsilon=epsilon):
-            return core if _cut(epsilon) is epsilon else Pure(_cut(epsilon))
-        case Concentrated(rho=rho):
-            return core if _cut(rho) is rho else Concentrated(_cut(rho))
-        case Renyi(curve=curve):
-            return Renyi((order, _cut(epsilon)) for order, epsilon in curve)
+    numbers = _coordinates(core)
+    cut = [_cut(number) for number in numbers]
+    return core if all(map(is_, cut, numbers)) else _like(core, cut)
 
 
 def _cut(value: Fraction) -> Fraction:

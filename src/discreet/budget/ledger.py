@@ -18,7 +18,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from discreet.budget.entries import Account, Began, Book, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
@@ -74,18 +74,6 @@ def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     return open_sqlite(where)
 
 
-class Ledger(Protocol):
-    """What charges are written to."""
-
-    def charge(self, account: str, loss: Loss, *, key: str, what: str, part: str | None = None) -> Receipt:
-        """Charge ``loss`` to an account and all above it: durable when this returns, refused if one is exceeded.
-
-        The same request under the same key is charged once, and gets the first receipt again; another
-        request under the same key is an error. ``part`` names the part of the account's partition that
-        alone is looked at.
-        """
-
-
 class SqlLedger:
     """A ledger in an SQL database. Threads may share it; a process that forked must open it again."""
 
@@ -101,7 +89,12 @@ class SqlLedger:
         self._group: Group[Entry, Line | None] = Group(self._commit)
 
     def charge(self, account: str, loss: Loss, *, key: str, what: str, part: str | None = None) -> Receipt:
-        """See ``Ledger.charge``."""
+        """Charge ``loss`` to an account and all above it: durable when this returns, refused if one is exceeded.
+
+        The same request under the same key is charged once, and gets the first receipt again; another
+        request under the same key is an error. ``part`` names the part of the account's partition that
+        alone is looked at.
+        """
         line = self._group.submit(Charged(account, loss, key, what, part))
         assert line is not None  # noqa: S101  # only an account that was opened before has no line
         return line.receipt

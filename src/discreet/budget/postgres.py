@@ -108,12 +108,10 @@ class PostgresStore:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A snapshot, on a connection that nobody else has meanwhile."""
         with self._errors(), self._readers.snapshot() as connection:
             yield _Session(connection)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query gives."""
         with self._errors():
             return self._readers.once(lambda connection: _Session(connection).rows(sql, parameters))
 

@@ -122,7 +122,6 @@ class SqliteStore:
 
     @property
     def place(self) -> str:
-        """Its path."""
         return str(self._path)
 
     @contextmanager
@@ -142,13 +141,11 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A snapshot, on a connection that nobody else has meanwhile."""
         self._require_open()
         with self._errors(), self._readers.snapshot() as connection:
             yield _Session(connection)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query gives."""
         self._require_open()
         with self._errors():
             return self._readers.once(lambda connection: _Session(connection).rows(sql, parameters))

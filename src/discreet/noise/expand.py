@@ -23,7 +23,6 @@ class Expanded(Entropy):
     __slots__ = ()
 
     def bytes(self, count: int) -> bytes:
-        """``count`` random bytes."""
         if count < _FEW:
             return super().bytes(count)
         try:

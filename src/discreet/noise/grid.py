@@ -83,7 +83,6 @@ class GridLaplace(OnGrid):
 
     @property
     def noise(self) -> DiscreteLaplace:
-        """The noise, in grid steps."""
         return DiscreteLaplace(self.scale / self.grid)
 
 
@@ -114,7 +113,6 @@ class GridGaussian(OnGrid):
 
     @property
     def noise(self) -> DiscreteGaussian:
-        """The noise, in grid steps."""
         return DiscreteGaussian(self.sigma_squared / self.grid**2)
 
 

@@ -49,7 +49,6 @@ class DiscreteLaplace(Additive):
         return Pure(positive(sensitivity, "sensitivity") / self.scale)
 
     def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """One draw, of any size."""
         return two_sided(self.scale, entropy)
 
     @property

@@ -81,7 +81,6 @@ class Exponential(Selection):
     """
 
     def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:
-        """The index of the chosen candidate."""
         best = max(exact_scores(scores))
         while True:
             i = entropy.below(len(scores))
@@ -126,7 +125,6 @@ class NoisyMax(Selection):
     """
 
     def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:
-        """The index of the winner."""
         if not all(isinstance(score, int) for score in exact_scores(scores)):
             raise BadInput("Noisy max needs whole scores.", hint="Count in smaller units, or use permute-and-flip.")
         count = len(scores)

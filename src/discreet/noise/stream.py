@@ -38,7 +38,6 @@ class Stream(Entropy):
         self._cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def bytes(self, count: int) -> bytes:
-        """The next ``count`` bytes of the stream."""
         return self._cipher.update(bytes(count))
 
 
@@ -61,7 +60,6 @@ class Keyed(Entropy):
         self._left, self._next = b"", 0
 
     def bytes(self, count: int) -> bytes:
-        """The next ``count`` bytes of the stream."""
         blocks = [self._left]
         have = len(self._left)
         while have < count:

@@ -6,9 +6,8 @@ several workspaces; each has a schema of its own, so that nobody signs in to, or
 row of anybody's data, no answer, and of passwords, sessions and tokens only hashes.
 
 Whoever keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database, since
-its lines are the ones that nobody may change. How far the log had come is kept in a file in the workspace, too
-(``budget/witness.py``): a log that was edited or cut short, or an old copy of the database, is an error when it is
-opened.
+its lines are the ones that nobody may change. How far the log had come is kept in a file in the workspace, too (see
+``Witness``): a log that was edited or cut short, or an old copy of the database, is an error when it is opened.
 """
 
 from __future__ import annotations
