@@ -22,9 +22,8 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
-from discreet.verbs.ask import join
-from discreet.verbs.ask.scalar.reader import Reader
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask import source
+from discreet.verbs.ask.value import Reader, Value
 
 CITIES = ("Oslo", "Rome", "it's")
 WHOLES = (0, 1, -1, 7, 50, 2**31, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, -(2**63), None)
@@ -397,7 +396,7 @@ LIES: dict[str, Lie] = {
 @contextmanager
 def lying(seed: int, rate: float = 0.4) -> Iterator[None]:
     """The analysis of expressions, and of joins, lies about some of them: about the same every time it is asked."""
-    honest, many = Reader.of, join.multiplicity
+    honest, many = Reader.of, source.multiplicity
 
     def of(self: Reader, node: exp.Expr | None) -> Value:
         value = honest(self, node)
@@ -408,5 +407,5 @@ def lying(seed: int, rate: float = 0.4) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Reader, "of", of)
-        patch.setattr(join, "multiplicity", lambda *given: seed % 3 or many(*given))
+        patch.setattr(source, "multiplicity", lambda *given: seed % 3 or many(*given))
         yield

@@ -32,9 +32,8 @@ from discreet.noise.entropy import Entropy, Integers
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.releases.method import Method
-from discreet.verbs.ask.bins import MOST_BINS, Bins
 from discreet.verbs.ask.bounds import Bounds
-from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.ask.distribution import MOST_BINS, Bins, Distribution
 from discreet.verbs.tabulate.private.macro_table import MacroTable
 
 SILENT = 10**6

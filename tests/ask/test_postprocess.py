@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 from tests.ask.test_plan import planned
 
 from discreet.core.kind import Kind
-from discreet.verbs.ask.postprocess import ERROR, work_out
+from discreet.verbs.ask.postprocess import ERROR, Association, Count, Mean, Spread, Total, work_out
 
 WHOLE = [0, 1, -1, 2**63 - 1, -(2**63)]
 REALS = [0.0, float("nan"), float("inf"), -1e308, 5e-324]
@@ -78,3 +83,76 @@ def test_any_figures_give_a_value_or_null(text: str) -> None:
             for name, one in columns.items()
         }
         assert work_out(made.after, pa.table(turned)).num_rows <= 3
+
+
+# -- figures of noisy measures, worked out by hand
+
+
+def numbers(*values: int) -> np.ndarray[Any, Any]:
+    return np.array(values, dtype=np.int64)
+
+
+HALF = Fraction(1, 2)
+MEAN = Mean("t", HALF, "n", Fraction(50), (Fraction(0), Fraction(100)), exp.column("x"), rounded=True)
+
+
+def test_an_average_is_the_centre_and_the_mean_distance_within_the_bounds() -> None:
+    noisy = {"t": numbers(40, 40, -40, 1000, -1000, 7), "n": numbers(4, 0, -3, 1, 1, 2)}
+    assert MEAN.worth(noisy).tolist() == [55, 70, 30, 100, 0, 51.75]
+    assert MEAN.apart(noisy).tolist() == [5, 20, -20, 50, -50, 1.75]
+    assert MEAN.people(noisy).tolist() == [4, 1, 1, 1, 1, 2]
+    assert MEAN.reach == (-50, 50)
+    assert MEAN.made_of == {"t", "n"}
+
+
+def test_the_error_of_an_average_counts_with_the_fewest_rows_there_may_be() -> None:
+    noisy, off = {"t": numbers(40, 40, 40, -40, 400), "n": numbers(10, 5, 4, 10, 10)}, {"t": 6, "n": 4}
+    # (6 / 2 + |mean distance| · 4) / (n - 4), and half a step for rounding; with no row left, all of the bounds
+    assert MEAN.error(noisy, off).tolist() == pytest.approx([11 / 6 + 0.5, 19.5, 100, 11 / 6 + 0.5, 83 / 6 + 0.5])
+    exact = replace(MEAN, rounded=False)
+    assert exact.error(noisy, off).tolist() == pytest.approx([11 / 6, 19, 100, 11 / 6, 83 / 6])
+    assert exact.error({"t": numbers(4000), "n": numbers(10)}, off).tolist() == [100], "never more than the bounds"
+
+
+def test_counts_and_sums_have_the_errors_of_their_noise() -> None:
+    noisy, off = {"m": numbers(7, -3)}, {"m": 5}
+    assert Count("m").worth(noisy).tolist() == [7, -3]
+    assert Count("m").error(noisy, off).tolist() == [5, 5]
+    total = Total("m", HALF, Fraction(10))
+    assert total.worth(noisy).tolist() == [3.5, -1.5]
+    assert total.error(noisy, off).tolist() == [2.5, 2.5]
+    assert total.mean(noisy, numbers(1, 2)).tolist() == [13.5, 9.25]
+    assert Count("m").made_of == total.made_of == {"m"}
+
+
+def test_a_spread_is_the_mean_square_less_the_square_of_the_mean() -> None:
+    noisy = {"t": numbers(40, 40, 40), "n": numbers(4, 1, 4), "q": numbers(120, 1200, 1)}
+    squares = Total("q", Fraction(1))  # mean squares of 30, 1200 and 1/4; mean distances of 5, 20 and 5
+    for sample, root, expected in (
+        (False, False, [5, 800, 0]),
+        (True, False, [5 * 4 / 3, 800, 0]),
+        (False, True, [5**0.5, 800**0.5, 0]),
+    ):
+        figure = Spread(MEAN, squares, sample, root)
+        assert figure.worth(noisy).tolist() == pytest.approx(expected)
+        assert figure.error(noisy, {}) is None
+        assert figure.made_of == {"t", "n", "q"}
+
+
+def test_an_association_is_the_mean_product_less_the_product_of_means() -> None:
+    other = replace(MEAN, total="u")
+    noisy = {"t": numbers(40, 40), "u": numbers(16, -16), "n": numbers(4, 4), "p": numbers(60, -60)}
+    noisy |= {"a": numbers(116, 100), "b": numbers(52, 16)}  # variances 4 and 9; none and none
+    products = Total("p", Fraction(1))
+    covariance = Association(MEAN, other, products, (), False)
+    assert covariance.worth(noisy).tolist() == pytest.approx([15 - 5 * 2, -15 + 5 * 2])
+    assert replace(covariance, sample=True).worth(noisy).tolist() == pytest.approx([20 / 3, -20 / 3])
+    assert covariance.made_of == {"t", "u", "n", "p"}
+    both = (Total("a", Fraction(1)), Total("b", Fraction(1)))
+    correlation = Association(MEAN, other, products, both, False)
+    assert correlation.worth(noisy).tolist() == pytest.approx([5 / (2 * 3), 0]), "without a spread there is none"
+    assert correlation.worth(noisy | {"p": numbers(600, -600)}).tolist() == [1, 0]
+    assert correlation.worth(noisy | {"p": numbers(-600, 0)}).tolist()[0] == -1
+    assert correlation.made_of == {"t", "u", "n", "p", "a", "b"}
+    one = {"t": numbers(0), "u": numbers(0), "n": numbers(1), "p": numbers(6)}
+    assert replace(covariance, sample=True).worth(one).tolist() == [6], "of one row there is no sample"

@@ -16,7 +16,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.plan import plan
 from discreet.verbs.ask.price import price
-from discreet.verbs.ask.public import described
+from discreet.verbs.ask.source import described
 
 PLACES = Card(
     "places",

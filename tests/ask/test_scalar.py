@@ -24,9 +24,8 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError, NotDeclared
-from discreet.verbs.ask.columns import Columns, Known
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask.value import Columns, Known, Value
 
 BOUNDS = {"d": (dt.date(1999, 1, 31), dt.date(2004, 3, 1))}
 CARD = Card(
@@ -326,12 +325,101 @@ WITHIN = {
     "EXTRACT(YEAR FROM d)": (1999, 2004),
     "EXTRACT(YEAR FROM e)": (1, 9999),
     "EXTRACT(YEAR FROM d + INTERVAL 11 MONTH)": (1999, 2005),
+    "-i": (-9, 7),
+    "ABS(i)": (0, 9),
+    "ABS(n + 2)": (2, 6),
+    "ABS(-n - 1)": (1, 5),
+    "i + n": (-7, 13),
+    "i - n": (-11, 9),
+    "i * n": (-28, 36),
+    "n / (n + 1)": (0, 4),
+    "n / (-1 - n)": (-4, 0),
+    "MOD(i, 3)": (-2, 2),
+    "MOD(n, 3)": (0, 2),
+    "MOD(-n, -3)": (-2, 0),
+    "WIDTH_BUCKET(x, 0, 10, 5)": (0, 6),
+    "FLOOR(x)": (-3, 4),
+    "CEIL(x)": (-3, 4),
+    "ROUND(p)": (-10, 10),
+    "SIGN(x)": (-1, 1),
+    "SIGN(y)": (0, 1),
+    "SIGN(y + 1)": (-1, 1),
+    "i ** 1": (-7, 9),
+    "(n + 1) ** 8": (1, 390625),
+    "CASE WHEN b THEN n ELSE -7 END": (-7, 4),
+    "CASE WHEN b THEN n END": (0, 4),
+    "IF(b, i, n)": (-7, 9),
+    "COALESCE(n, 9)": (0, 9),
+    "NULLIF(n, 9)": (0, 4),
+    "LEAST(i, n)": (-7, 4),
+    "GREATEST(i, n)": (0, 9),
+    "LEAST(STRPOS(s, 'a'), 5)": (0, 5),
+    "DATE_DIFF('quarter', d, DATE '2004-03-01')": (0, 20),
+    "EXTRACT(QUARTER FROM d)": (1, 4),
+    "EXTRACT(MONTH FROM d)": (1, 12),
+    "EXTRACT(DAY FROM d)": (1, 31),
+    "EXTRACT(DOW FROM d)": (0, 6),
+    "EXTRACT(ISODOW FROM d)": (1, 7),
+    "EXTRACT(HOUR FROM t)": (0, 23),
+    "EXTRACT(MINUTE FROM t)": (0, 59),
+}
+DAYS = {
+    "DATE_TRUNC('day', d)": ("1999-01-31", "2004-03-01"),
+    "DATE_TRUNC('month', d)": ("1999-01-01", "2004-03-01"),
+    "DATE_TRUNC('quarter', d)": ("1999-01-01", "2004-01-01"),
+    "DATE_TRUNC('year', d)": ("1999-01-01", "2004-01-01"),
+    "d + 1": ("1999-02-01", "2004-03-02"),
+    "d - 1": ("1999-01-30", "2004-02-29"),
+    "d + INTERVAL 1 MONTH": ("1999-02-28", "2004-04-01"),
+    "d - INTERVAL 1 YEAR": ("1998-01-31", "2003-03-01"),
+    "d + INTERVAL 2 WEEK": ("1999-02-14", "2004-03-15"),
+    "d - INTERVAL '1' QUARTER": ("1998-10-31", "2003-12-01"),
+    "CAST(d AS TIMESTAMP)": ("1999-01-31", "2004-03-01"),
+}
+DOMAINS: dict[str, tuple[Any, ...] | None] = {
+    "MOD(i, 3)": (-2, -1, 0, 1, 2),
+    "WIDTH_BUCKET(x, 0, 10, 2)": (0, 1, 2, 3),
+    "SIGN(n)": (0, 1),
+    "CAST(b AS INT)": (0, 1),
+    "LENGTH(c)": (1, 2, 3),
+    "EXTRACT(YEAR FROM d)": tuple(range(1999, 2005)),
+    "EXTRACT(YEAR FROM e)": None,
+    "EXTRACT(DOW FROM d)": tuple(range(7)),
+    "DATE_TRUNC('year', d)": tuple(dt.date(year, 1, 1) for year in range(1999, 2005)),
+    "DATE_TRUNC('quarter', d)": tuple(dt.date(1999 + n // 4, 3 * (n % 4) + 1, 1) for n in range(21)),
+    "DATE_TRUNC('month', d)": tuple(dt.date(1999 + n // 12, n % 12 + 1, 1) for n in range(63)),
+    "DATE_TRUNC('day', d)": None,
+    "CASE WHEN b THEN c ELSE 'no' END": ("ab", "é", "10%", "no"),
+    "COALESCE(c, 'ab', 'x')": ("ab", "é", "10%", "x"),
+    "COALESCE(c, s)": None,
+    "COALESCE(1, 1.5)": None,
+    "NULLIF(c, 'ab')": ("ab", "é", "10%"),
+    "x > 1": (False, True),
 }
 
 
 @pytest.mark.parametrize("text", WITHIN)
 def test_bounds_follow_from_bounds(text: str) -> None:
     assert read(text).within == WITHIN[text]
+
+
+@pytest.mark.parametrize("text", DAYS)
+def test_bounds_of_dates_are_days(text: str) -> None:
+    assert read(text).within == tuple(dt.date.fromisoformat(end).toordinal() for end in DAYS[text])
+
+
+@pytest.mark.parametrize("text", DOMAINS)
+def test_all_values_there_can_be_are_known(text: str) -> None:
+    assert read(text).domain == DOMAINS[text]
+
+
+@pytest.mark.parametrize(("days", "few"), [(999, True), (1000, False)])
+def test_days_are_categories_if_they_are_few(days: int, few: bool) -> None:
+    first = dt.date(2000, 1, 1).toordinal()
+    known = Value(sql.column("z"), Kind.DATE, (Fraction(first), Fraction(first + days - 1)))
+    found = scalar(sqlglot.parse_one("DATE_TRUNC('day', z)", dialect="duckdb"), Columns([Known("z", known)]))
+    assert (found.domain is not None) == few
+    assert not few or (found.domain is not None and len(found.domain) == days)
 
 
 def test_bounds_of_curves_are_outside_and_near() -> None:

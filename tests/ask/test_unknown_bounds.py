@@ -23,7 +23,7 @@ from discreet.engines.contribution import OwnedRows, owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.ask.unknown_bounds import BoundsSearch
+from discreet.verbs.ask.bounds import BoundsSearch
 from discreet.verbs.ask.value import Value
 
 SILENT = DiscreteLaplace("1/1000")

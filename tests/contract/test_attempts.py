@@ -204,7 +204,7 @@ def _counted(folder: Path, more: list[tuple[int | None, int]]) -> list[int]:
     columns = (Column("p", Kind.INTEGER), Column("x", Kind.INTEGER), Column("z", Kind.INTEGER))
     card = Card("t", columns, unit="p", rows_per_unit=1)
     with Curator.create(folder, {"t": (pa.table({"p": range(len(x)), "x": x, "z": z}), card)}, Pure(1)) as curator:
-        table = curator._twins.open("t")
+        table = curator.workspace.open("t")
         rows = owned_rows(table)
         twice = {"a": parse_one("c2 * 4"), "b": parse_one("CASE WHEN c2 * 4 > 5 THEN 1 ELSE 0 END")}
         found = []
@@ -246,7 +246,7 @@ def test_a_question_that_fails_on_its_noise_is_not_drawn_again(
 
 def test_a_question_that_took_too_long_is_not_tried_again(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that takes about as long as it may would tell, by how often it does, of somebody's rows."""
-    engine = curator._twins.open("visits").engine
+    engine = curator.workspace.open("visits").engine
     original, asked = type(engine).fetch, []
 
     def slow(*arguments: object, **options: object) -> pa.Table:
@@ -264,7 +264,7 @@ def test_a_question_that_took_too_long_is_not_tried_again(curator: Curator, monk
 
 def test_a_question_that_found_no_data_is_tried_again(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was looked at: it is charged once, and answered when the data is there."""
-    engine = curator._twins.open("visits").engine
+    engine = curator.workspace.open("visits").engine
 
     def gone(*_: object, **__: object) -> pa.Table:
         raise Unreachable("Nobody answers.")

@@ -69,7 +69,7 @@ def worker(folder, *words):
 
 def with_engine(curator, engine):
     curator.price(COUNT, epsilon=1)
-    curator._twins._opened["visits"] = replace(curator._twins._opened["visits"], engine=engine)
+    curator.workspace._opened["visits"] = replace(curator.workspace._opened["visits"], engine=engine)
     curator._lately.cache_clear()
 
 
@@ -257,7 +257,7 @@ def test_a_key_stands_for_one_question(tmp_path):
         with_engine(curator, Gone())
         with pytest.raises(Refused, match="charged"):
             curator.ask(COUNT, epsilon=1, key="monday")
-        del curator._twins._opened["visits"]
+        del curator.workspace._opened["visits"]
         curator._lately.cache_clear()
         with pytest.raises(LedgerError, match="used for another charge"):
             curator.ask(CITIES, epsilon=1, key="monday")
@@ -344,7 +344,7 @@ def test_a_batch_that_died_half_way_is_charged_once(tmp_path):
     asked = [COUNT, CITIES]
     with clinic(tmp_path / "clinic") as curator:
         curator.price(COUNT, epsilon=1)
-        with_engine(curator, Once(curator._twins._opened["visits"].engine))
+        with_engine(curator, Once(curator.workspace._opened["visits"].engine))
         with pytest.raises(Refused, match="charged"):
             curator.ask_all(asked, epsilon=1)
     with Curator(tmp_path / "clinic") as curator:

@@ -105,7 +105,7 @@ def test_limits_are_those_of_the_workspace(tmp_path: Path) -> None:
     with Curator(tmp_path / "w") as curator:
         assert curator.workspace.limits == Limits(seconds=7, memory=500)
         curator.price(COUNT, epsilon=1)
-        engine = curator._twins.open("visits").engine
+        engine = curator.workspace.open("visits").engine
         assert engine.run("SELECT current_setting('memory_limit')") == [("476.8 MiB",)]  # type: ignore[attr-defined]
 
 

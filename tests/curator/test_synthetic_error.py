@@ -15,7 +15,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.curator.curator import Curator
-from discreet.curator.synthetic_error import Nearness
+from discreet.curator.synthetic import Nearness
 from discreet.engines.read import read
 from discreet.verbs.ask.question import planned
 

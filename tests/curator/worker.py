@@ -33,7 +33,7 @@ def main(folder, what, which):
             return
         if which == "charge":
             curator.price(COUNT, epsilon="0.5")
-            curator._twins._opened["visits"] = replace(curator._twins._opened["visits"], engine=Deadly())
+            curator.workspace._opened["visits"] = replace(curator.workspace._opened["visits"], engine=Deadly())
             curator._lately.cache_clear()
         else:
             release_module.give_name = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))

@@ -187,3 +187,69 @@ def test_what_is_only_compared_is_not_registered(six):
     table = dc.read("six.parquet", "six.toml")
     assert not dc.compare(table, ["noise alpha=1"], processes=1).failed
     assert not Path("six.published.jsonl").exists()
+
+
+def test_three_earlier_releases_are_all_named_and_of_four_the_first_is_counted():
+    def said(many):
+        return notice(Entry("t", "", f"r{n}", "publish", 9) for n in range(many))
+
+    assert said(0) == ""
+    assert said(1).startswith(
+        "Earlier releases of the same people are out: r0 (published, of 9 rows, no longer there). "
+    )
+    assert "before these" not in said(3)
+    assert said(3).count("published") == 3
+    assert "; and 1 before these." in said(4)
+    assert "r0 " not in said(4)
+
+
+def test_an_entry_says_where_and_when(tmp_path):
+    assert (
+        str(Entry("t", "", str(tmp_path), "hide x", 2, "2026-01-01")) == f"{tmp_path} (hidden on 2026-01-01, of 2 rows)"
+    )
+    assert str(Entry("t", "", "", "tabulate", 2)) == "in memory (printed, of 2 rows)"
+    assert Entry("t", "", "", "publish", 2).kind == "published"
+    assert [Entry("t", "", "", method, 1).kind for method in ("", "swap")] == ["masked", "masked"]
+
+
+def test_the_register_of_a_private_folder_is_private(tmp_path):
+    for mode, shared in ((0o700, 0), (0o755, 0o044)):
+        folder = tmp_path / oct(mode)
+        folder.mkdir(mode=mode)
+        register = Register(folder / "list.jsonl")
+        assert register.read() == []
+        register.add(Entry("t", "", "", "publish", 1))
+        assert register.file.stat().st_mode & 0o044 == shared
+        assert register.read() == [Entry("t", "", "", "publish", 1)]
+
+
+def test_the_line_that_cannot_be_read_is_named(tmp_path):
+    register = Register(tmp_path / "list.jsonl")
+    register.add(Entry("t", "", "", "publish", 1))
+    with register.file.open("a") as file:
+        file.write("[]\n")
+    with pytest.raises(Damaged, match=r"Line 2 of .*list\.jsonl"):
+        register.read()
+
+
+def test_releases_in_memory_are_each_one_of_their_own(tmp_path):
+    file = tmp_path / "list.jsonl"
+    table = replace(dc.samples.age6(), registers=(file,))
+    for method in ("publish", "noise"):
+        Register(file).add(Entry("age6", "", "", method, 6))
+    assert [one.method for one in earlier_releases(table)] == ["publish", "noise"]
+
+
+def test_a_release_that_is_listed_and_lies_there_is_one(tmp_path):
+    table = replace(dc.samples.age6(), registers=(tmp_path / "list.jsonl",))
+    dc.publish(table, "k=2", to=tmp_path / "r")
+    (found,) = earlier_releases(table, tmp_path)
+    assert (found.release, found.rows, bool(found.at)) == (str(tmp_path / "r"), 6, True)
+    assert earlier_releases(replace(table, registers=()), tmp_path)[0].at == ""
+    renamed = replace(table, registers=(), card=replace(table.card, name="other"))
+    assert earlier_releases(renamed, tmp_path) == []
+    recipe = tmp_path / "r" / "recipe.json"
+    said = json.loads(recipe.read_text())
+    del said["parameters"]["rows"]
+    recipe.write_text(json.dumps(said))
+    assert earlier_releases(replace(table, registers=()), tmp_path)[0].rows == 0, "nobody wrote it down"

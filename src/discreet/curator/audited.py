@@ -7,6 +7,12 @@ and by other people, who might put their answers together.
 
 The line is durable before the answer is given: a crash in between leaves an answer in the history that nobody has seen,
 which denies too much and never too little; whoever asks it again gets it. What was denied stays denied.
+
+A table is asked with noise and under a budget, or audited, never both. That it is audited stands in the ledger, where
+it is as durable as what was charged, and cannot be taken back. It holds for the table's account: whoever shares the
+ledger shares it. Why noise cannot come in between: before the table is called audited its limit is set to nothing, so
+from then on the ledger itself refuses every loss, also to those who looked before; only then is it seen whether
+anything was spent.
 """
 
 from __future__ import annotations
@@ -14,21 +20,21 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.budget.dp_statement import kept_rows
-from discreet.budget.entries import Charged, Line
+from discreet.budget.entries import Account, Charged, Line
+from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
+from discreet.core.document import fields
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.bounded_tables import Twins
-from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.method import Answering, Made
@@ -36,12 +42,90 @@ from discreet.releases.pipeline import account_of, answered
 from discreet.releases.store import Store
 from discreet.verbs.ask.query_auditing.audit import Audit, Decision, Outcome
 from discreet.verbs.ask.query_auditing.facts import written
-from discreet.verbs.ask.query_auditing.policy import Policy
-from discreet.verbs.ask.query_auditing.promise import promised
+from discreet.verbs.ask.query_auditing.policy import Policy, promised
 from discreet.verbs.ask.query_auditing.question import AuditedQuestion, table_of
 
 METHOD = "ask-audited"
 """The method, in a recipe, of an audited answer."""
+_KEY = "audited: "
+
+
+@dataclass(frozen=True)
+class Audited:
+    """That an account is audited."""
+
+    policy: Policy
+    twin: str
+    """The one twin that is asked: the history is about its rows."""
+
+
+def write_policy(ledger: SqlLedger, table: str, twin: str, policy: Policy) -> None:
+    """Write down that a table is audited; an error if it is under another policy, or elsewhere."""
+    found = find_audited(ledger, table)
+    if found is not None:
+        require_twin(found, table, twin)
+        if found.policy != policy:
+            raise _other_policy(table)
+        return
+    before = ledger.account(table)
+    _require_unspent(before)
+    ledger.set_limit(table, Budget(before.budget.nothing.core), why="audited from now on: nothing is charged any more")
+    try:
+        _require_unspent(ledger.account(table))
+    except Refused:
+        ledger.set_limit(table, before.budget, why="not audited: a question was answered with noise meanwhile")
+        raise
+    said = json.dumps({"policy": policy.to_dict(), "twin": twin}, sort_keys=True)
+    try:
+        ledger.charge(table, Pure(0), key=_KEY + table, what=f"audited from now on: {policy}\n{said}")
+    except Taken:
+        raise _other_policy(table) from None
+
+
+def find_audited(ledger: SqlLedger, table: str) -> Audited | None:
+    """How a table is audited, if it is."""
+    line = ledger.find_line(_KEY + table)
+    if line is None:
+        return None
+    try:
+        if not isinstance(line.entry, Charged):
+            raise BadInput("no charge")
+        said = json.loads(line.entry.purpose.rpartition("\n")[2])
+        read = fields(said, "an audited table", policy=dict, twin=str)
+        return Audited(Policy.from_dict(read["policy"]), read["twin"])
+    except (ValueError, BadInput):
+        raise Damaged("The ledger's line about an audited table is none.") from None
+
+
+def require_twin(found: Audited, table: str, twin: str) -> None:
+    """An error if another twin under the same account is the audited one: its history is not about this one's rows."""
+    if found.twin != twin:
+        raise Refused(
+            f"Another workspace with the same ledger audits {table}: there is one history, and it is about that one.",
+            hint="Ask there, or use a workspace with a ledger of its own.",
+        )
+
+
+def require_noise(ledger: SqlLedger, tables: Iterable[str]) -> None:
+    """An error if one of these tables is audited."""
+    for table in tables:
+        if ledger.find(_KEY + table) is not None:
+            raise Refused(
+                f"{table} is audited: its questions are answered exactly or denied, and never with noise.",
+                hint="Ask it with --audited, or ask_audited.",
+            )
+
+
+def _require_unspent(account: Account) -> None:
+    if account.total != account.budget.nothing:
+        raise Refused(
+            f"Questions about {account.name} were answered with noise: it cannot be audited from here on.",
+            hint="Register it in a workspace of its own. What was answered with noise is known there too.",
+        )
+
+
+def _other_policy(table: str) -> Refused:
+    return Refused(f"{table} is audited already, under another policy, which cannot be changed.")
 
 
 @dataclass(frozen=True)
@@ -79,18 +163,17 @@ class _History:
 class Audits:
     """The audited tables of a workspace. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store, twins: Twins) -> None:
+    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store) -> None:
         self._workspace = workspace
         self._ledger = ledger
         self._store = store
-        self._twins = twins
         self._histories: dict[str, _History] = {}
         self._lock = threading.Lock()
 
     def start(self, table: str, columns: Mapping[str, str], by: Sequence[str]) -> Policy:
         """Audit a table from now on."""
         policy = Policy.of(columns, by, self._workspace.card(table))
-        twin = self._twins.open(table)
+        twin = self._workspace.open(table)
         Audit(twin, policy)  # which says what could not be answered, while that can be changed
         self._require_whole(table, twin)
         write_policy(self._ledger, table, self._workspace.tables[table].id, policy)
@@ -163,7 +246,7 @@ class Audits:
                         hint="Its holder may audit it: discreet workspace audit.",
                     )
                 require_twin(found, table, self._workspace.tables[table].id)
-                self._histories[table] = _History(Audit(self._twins.open(table), found.policy))
+                self._histories[table] = _History(Audit(self._workspace.open(table), found.policy))
             return self._histories[table]
 
     def _catch_up(self, history: _History, table: str) -> None:
@@ -197,7 +280,7 @@ class Audits:
             Made(audit.answer(question, decision.told), steps=steps, title=f"An audited answer about {table}"),
             {"question": question.text, "table": table, "twins": {table: self._workspace.tables[table].id}},
         )
-        return answered(answer, self._twins.open(table), line.receipt)
+        return answered(answer, self._workspace.open(table), line.receipt)
 
     def _key(self, table: str, number: int) -> str:
         return f"audited {self._workspace.tables[table].id}: {number}"

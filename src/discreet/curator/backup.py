@@ -39,10 +39,9 @@ from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.core.document import fields, give_name, settle
 from discreet.core.release import Receipt, Release
-from discreet.curator.books import open_books
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
-from discreet.curator.workspace import LEDGER, Workspace, open_workspace, require_free
+from discreet.curator.workspace import LEDGER, Workspace, open_books, open_workspace, require_free
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
 from discreet.releases.store import SEAL, Store, is_failure, receipts_of
 

@@ -25,12 +25,16 @@ from discreet.core.loss import Loss
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left, is_synthetic
-from discreet.curator.audited import AuditedAnswer, Audits
-from discreet.curator.books import open_books
-from discreet.curator.bounded_tables import Twins
-from discreet.curator.noise_or_audit import require_noise
+from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
-from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
+from discreet.curator.workspace import (
+    LEDGER,
+    Public,
+    Workspace,
+    new_workspace,
+    open_books,
+    open_workspace,
+)
 from discreet.curator.workspace import Given as Source
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
@@ -38,9 +42,9 @@ from discreet.releases.method import Method
 from discreet.releases.pipeline import Given, Pipeline, Request, account_of, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
+from discreet.verbs.ask.price import Quote, smallest_epsilon
 from discreet.verbs.ask.query_auditing.policy import Policy
-from discreet.verbs.ask.question import Planned, Quote, normal, planned, pose, smallest_epsilon
-from discreet.verbs.ask.sql_method import SqlMethod
+from discreet.verbs.ask.question import Planned, SqlMethod, normal, planned, pose
 
 ANALYST = "analyst"
 """Who asks, unless somebody else is named."""
@@ -62,9 +66,8 @@ class Curator:
         self._pipeline = Pipeline(
             self.ledger, self._store, self.workspace.limits, lambda names: require_noise(self.ledger, names)
         )
-        self._twins = Twins(self.workspace)
-        self._synthetics = Synthetics(self.workspace, self._store, self._twins, self._pipeline)
-        self._audits = Audits(self.workspace, self.ledger, self._store, self._twins)
+        self._synthetics = Synthetics(self.workspace, self._store, self._pipeline)
+        self._audits = Audits(self.workspace, self.ledger, self._store)
         self._lately = lru_cache(maxsize=_LATELY)(self._planned)
 
     @classmethod
@@ -156,7 +159,7 @@ class Curator:
     def close(self) -> None:
         """Let go of the ledger and the engines."""
         self.ledger.close()
-        self._twins.close()
+        self.workspace.close()
 
     def __enter__(self) -> Self:
         return self
@@ -379,7 +382,7 @@ class Curator:
         return (self._lately if len(sql) <= _SHORT else self._planned)(sql, tuple(tables))
 
     def _planned(self, sql: str, tables: tuple[str, ...]) -> Planned:
-        return planned(sql, self._twins.among(tables))
+        return planned(sql, self.workspace.among(tables))
 
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
         return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
@@ -419,7 +422,7 @@ class Curator:
         if not allowed:
             raise Refused(f"{analyst} may ask about nothing here.", hint="The data's holder adds analysts.")
         allowed += [name for name, one in self.workspace.tables.items() if one.public]
-        return self._twins.among(allowed)
+        return self.workspace.among(allowed)
 
     def _left(self, tables: Sequence[str], analyst: str) -> dict[str, Left]:
         own = {table: account_of(table, analyst) for table in tables}

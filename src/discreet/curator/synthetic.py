@@ -1,5 +1,4 @@
-"""The synthetic twin of a table: rows of people who never existed, on which questions are answered when the budget is
-gone.
+"""Synthetic stand-ins of tables, on which questions are answered when the budget is gone, and how far they are off.
 
 The twin is a release like any other: it went through the one door, was charged to its table, and is kept in the store.
 Which of a table's releases is its twin is noted in ``tables/visits/synthetic.json``, after it was kept: a crash before
@@ -14,12 +13,33 @@ budget does not cover it, which whoever asks may know.
 Nothing was paid for such an answer, and the same twin gives the same again. So it is not sealed as others are
 (``store.py``); it is kept beside them, for whoever wants it with its papers, and the oldest make room for newer ones:
 nobody fills the disk by asking for nothing.
+
+Why an error bound holds. Of some columns the twin and the table have counts S(x) and T(x) for every combination x of
+codes. Whatever condition A on those columns is counted, T(A) - S(A) is the sum of T(x) - S(x) over the x in A: at most
+the sum of all that are above 0, and at least that of all below. Both sums were bounded when the twin was made,
+privately and with 95 % confidence, and the larger bound is the *reach* of those columns. So
+
+* a count over those columns is off by at most the reach R, whatever is counted and however it is grouped;
+* a sum of whole steps g(x), each within ±M, is off by at most 2 M R: what there is too much of and too little of is
+  each at most R rows, of at most M. If no g(x) is below 0, or none above, each of the two moves the sum its own way,
+  and M R is enough;
+* an average follows from its sum and its count, as ``verbs/ask/postprocess.py`` has it. Both are taken over the same
+  columns, so that one reach bounds both: two that hold with 95 % confidence each would hold together with less.
+
+For the same reason, of several reaches that would do that of the fewest columns is taken, and then the first by name,
+and not the smallest.
+
+This holds where a figure is worked out of a row's codes alone, so only columns count of which every value has a code
+of its own (``verbs/synthesize/distances.py`` measures, and says which those are). A figure that looks into a bin of
+numbers has no bound; nor has one over more columns than were compared, of joined rows, or of rows that were put
+together; nor has a median or a spread.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import threading
@@ -31,27 +51,104 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from sqlglot import exp
 
 from discreet.core.card import Card
 from discreet.core.document import FOLDER, dumps, fields, flush_name, give_name, write
-from discreet.core.release import Release, load_papers, save, verified
+from discreet.core.release import Release, Rows, load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
-from discreet.curator.bounded_tables import Twins
-from discreet.curator.synthetic_error import Nearness, measured_nearness
 from discreet.curator.workspace import Workspace
+from discreet.engines.contribution import UNIT, numbered
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
 from discreet.releases.method import Answering, Made, Method
 from discreet.releases.pipeline import Given, Pipeline, Request, answered, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.answer import exact_answer
+from discreet.verbs.ask.plan import Plan
+from discreet.verbs.ask.postprocess import Count, Mean, Total
 from discreet.verbs.ask.question import planned
+from discreet.verbs.ask.rows import table_rows
 
 _FILE = "synthetic.json"
 _PAYLOAD = "payload.parquet"
 _MOST = 500
 """How many answers of twins are kept."""
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """How far counts over columns may be off, for those columns of which every value has a code of its own."""
+
+    reach: Mapping[frozenset[str], float]
+    """By columns: the most rows that a count over them is off by, with 95 % confidence."""
+    rows: int
+    """How many rows the twin has."""
+
+    def errors(self, plan: Plan, twin: Table) -> dict[str, dict[str, int]]:
+        """For each figure of a plan on the twin that has a bound: how far each measure it is made of may be off."""
+        seen = _condition(plan, twin)
+        if seen is None or not plan.declared:
+            return {}
+        seen = seen.union(*(_columns(key.sql) for key in plan.keys.values()))
+        names = {numbered(place): column.name for place, column in enumerate(twin.card.columns)}
+        found: dict[str, dict[str, int]] = {}
+        for name, figure in plan.figures.items():
+            if not isinstance(figure, Count | Total | Mean):
+                continue
+            used = seen.union(*(_columns(plan.measures[one].sql) for one in figure.made_of))
+            rows = None if UNIT in used else self._rows_off(frozenset(names[column] for column in used))
+            if rows is not None:
+                found[name] = {one: self._off(plan, one, rows, figure) for one in figure.made_of}
+        return found
+
+    def _rows_off(self, columns: frozenset[str]) -> int | None:
+        """The most rows that a count over columns is off by, if that is known; as many as there are bound nothing."""
+        around = [others for others in self.reach if columns <= others]
+        if not around:
+            return None
+        rows = math.ceil(self.reach[min(around, key=lambda one: (len(one), sorted(one)))])
+        return rows if rows < self.rows else None
+
+    def _off(self, plan: Plan, measure: str, rows: int, figure: Count | Total | Mean) -> int:
+        """How far a measure may be off, in its own steps, where counts are off by so many rows."""
+        one = plan.measures[measure]
+        if isinstance(figure, Count) or (isinstance(figure, Mean) and measure == figure.count):
+            return rows
+        rounding = self.rows + rows if isinstance(figure, Total) and one.rounded else 0
+        return (2 if one.signed else 1) * (one.most // plan.rows.most) * rows + rounding
+
+
+def measured_nearness(place: Path, twin: Table) -> Nearness:
+    """What was measured of a twin, whose rows are in the file ``place``, when it was made; nothing, if it was not."""
+    from discreet.verbs.synthesize.distances import distances
+
+    try:
+        near = distances(Rows(place))
+    except BadInput:
+        return Nearness({}, twin.count())
+    told = {frozenset(columns): far for columns, far in near.reach.items()}
+    return Nearness({columns: far for columns, far in told.items() if columns <= set(near.exact)}, near.rows)
+
+
+def _condition(plan: Plan, twin: Table) -> frozenset[str] | None:
+    """The columns that decide which rows of the twin a question is about; ``None``: it is about rows made of them."""
+    base, query = table_rows(twin).query, plan.rows.query
+    seen: frozenset[str] = frozenset()
+    while query != base:
+        where, source = query.args.get("where"), query.args.get("from_")
+        if where is None or source is None or query.expressions != [exp.Star()]:
+            return None
+        if not isinstance(source.this, exp.Subquery) or query.args.get("joins"):
+            return None
+        seen |= _columns(where)
+        query = source.this.this
+    return seen
+
+
+def _columns(node: exp.Expr) -> frozenset[str]:
+    return frozenset(column.name for column in node.find_all(exp.Column))
 
 
 @dataclass(frozen=True)
@@ -76,17 +173,16 @@ class Synthetic:
 class Synthetics:
     """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, store: Store, twins: Twins, pipeline: Pipeline) -> None:
+    def __init__(self, workspace: Workspace, store: Store, pipeline: Pipeline) -> None:
         self._workspace = workspace
         self._pipeline = pipeline
         self._store = store
-        self._twins = twins
         self._opened: dict[str, Synthetic] = {}
         self._lock = threading.Lock()
 
     def make(self, method: Method[Any], table: str) -> Given:
         """Make the twin of a table through the door, and note it; a method that makes none is refused before that."""
-        asked = request(method, self._twins.open(table), table, self._workspace.tables[table].id)
+        asked = request(method, self._workspace.open(table), table, self._workspace.tables[table].id)
         _card(asked.table.card, method.makes(asked.table.card), method.name)
         asked = replace(asked, title=f"The synthetic twin of {table}")
         given = self._pipeline.one(asked, None, f"synthetic: {asked.identity}")
@@ -166,7 +262,7 @@ class Synthetics:
         if found is None:
             raise NotFound(f"That of {name} is not in this copy of the workspace.")
         public = {other: id_ for other, id_ in sorted(asked.twins.items()) if other != name}
-        again = planned(asked.text, {name: found.rows} | {other: self._twins.open(other) for other in public})
+        again = planned(asked.text, {name: found.rows} | {other: self._workspace.open(other) for other in public})
         said = [ON_SYNTHETIC, again.text, name, found.identity, public]
         identity = hashlib.sha256(dumps(said).encode()).hexdigest()
         payload = marked(exact_answer(again.plan, found.nearness.errors(again.plan, found.rows)))

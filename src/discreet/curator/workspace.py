@@ -6,7 +6,7 @@
     tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
     tables/visits/synthetic.json    which release is its synthetic twin, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
-    ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/witness.py``)
+    ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/store.py``)
     releases/                   every answer that was given
     .synthetic/                 the last answers that synthetic twins gave, which cost nothing and can be made again
 
@@ -16,16 +16,24 @@ Who may ask what is not in these files but in the ledger: an account ``visits/an
     [limits]
     seconds = 60
     memory = 2000    # megabytes
+
+The ledger is opened only if it knows of every answer in the workspace. ``budget/verify.py`` checks what a ledger says
+of itself, and how far it had come. The answers are a second witness, which nobody has to keep: each has the receipts of
+its charges. An answer that the ledger has sealed was charged in that ledger. One without a seal is what a crash between
+keeping and sealing leaves, and then its charge is there; or the ledger is an older copy than the answer, and then it
+is not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import threading
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,20 +43,23 @@ from typing import Any, TypeAlias
 import pyarrow.parquet as pq
 from sqlglot import exp
 
+from discreet.budget.ledger import SqlLedger, open_ledger
+from discreet.budget.store import REMEDY
 from discreet.core import sql, toml
 from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
 from discreet.core.identifiers import require_rows_of_people
+from discreet.core.release import Receipt
 from discreet.core.table import Table
-from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
 from discreet.engines.bounded_table import bounded, require_narrow, write_parquet
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import SPILLED, Limits
-from discreet.engines.read import Address, database, draft, parse_address, read
-from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
-from discreet.verbs.ask.public import described
+from discreet.engines.read import Address, database, draft, parse_address, read, shown
+from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound, Unsound
+from discreet.releases.store import SEAL, Store
+from discreet.verbs.ask.source import described
 
 FORMAT: Format[dict[str, Any]] = Format("workspace")
 LEDGER = "ledger.db"
@@ -59,6 +70,10 @@ Public: TypeAlias = Any
 _FILE = "workspace.toml"
 _SMALL = 2**24
 """How many bytes the twins' files may have to be held in memory, where a question costs half as much."""
+IN_MEMORY = " in memory"
+"""How the place of rows ends that came from no file and no database."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,8 @@ class Workspace:
     """What one question may take."""
     _engines: dict[str, Engine] = field(default_factory=dict, repr=False, compare=False)
     """By the place that rows are in: what is in one place is opened on one engine, so that it can be joined."""
+    _opened: dict[str, Table] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def private(self) -> tuple[str, ...]:
@@ -122,7 +139,26 @@ class Workspace:
         return load_card(path, name)
 
     def open(self, name: str) -> Table:
-        """The bounded twin of a table. It has the card's columns, since it was cut by that card."""
+        """The bounded table of that name, opened when it is first needed. Threads may share it.
+
+        One that is missing or damaged concerns whoever asks about it, and nobody else.
+        """
+        with self._lock:
+            if name not in self._opened:
+                self._opened[name] = self._open(name)
+            return self._opened[name]
+
+    def among(self, names: Sequence[str]) -> Mapping[str, Table]:
+        """Some bounded tables by name; none is opened before it is looked up."""
+        return _Among(self, names)
+
+    def close(self) -> None:
+        """Let go of the engines."""
+        for table in self._opened.values():
+            table.engine.close()
+
+    def _open(self, name: str) -> Table:
+        """It has the card's columns, since it was cut by that card."""
         card, twin = self.card(name), self.tables[name].twin
         address = parse_address(twin)
         engine = self._engine(address)
@@ -251,13 +287,14 @@ def open_workspace(folder: Path) -> Workspace:
         raise Damaged(f"{file} cannot be read: {error}.") from error
     said = FORMAT.read(said, folder)
     try:
-        limits = Limits(**said.pop("limits", {}))
+        limited = said.pop("limits", {})
         whole = fields(said, _FILE, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
         tables = {
             name: Registered(**fields({"left_out": -1} | one, name, **kinds)) for name, one in whole["tables"].items()
         }
+        limits = Limits(**limited)
     except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
     workspace = Workspace(folder, whole["ledger"], tables, limits)
@@ -356,3 +393,79 @@ def _file_digest(path: Path) -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def where_from(source: Any, beside: Path) -> str:
+    """Where rows came from: an address without its password, or a path as seen from the folder of the workspace."""
+    if not isinstance(source, str | Path):
+        return f"{type(source).__name__}{IN_MEMORY}"
+    return shown(str(source)) if parse_address(str(source)) else os.path.relpath(Path(source).absolute(), beside)
+
+
+def require_names(tables: Collection[str]) -> None:
+    """An error unless SQL can tell these names apart, and there is one."""
+    if not tables:
+        raise BadInput("A workspace needs a table to ask about.")
+    for name in tables:
+        if not _NAME.fullmatch(name):
+            raise BadInput(
+                f"{name!r} cannot be a table's name.",
+                hint="Use up to 40 letters, digits and underscores, no digit first.",
+            )
+    if len({name.lower() for name in tables}) < len(tables):
+        raise BadInput("Two tables have the same name; SQL does not tell case apart.")
+
+
+def require_no_secret(address: str) -> None:
+    """An error if an address says more than where something is."""
+    if parse_address(address) is not None and _SECRET.search(address):
+        raise BadInput(
+            f"The address {shown(address)} holds a password or a token, which would be written to workspace.toml.",
+            hint="Leave it out; for PostgreSQL set PGPASSWORD, or put it into a .pgpass file.",
+        )
+
+
+def open_books(workspace: Workspace) -> SqlLedger:
+    """The ledger of a workspace; ``Unsound`` if it is not what was written, or older than an answer."""
+    answers = {place.name for place in workspace.releases.iterdir() if not place.name.startswith(".")}
+    ledger = open_ledger(workspace.ledger_place, witness=workspace.folder / LEDGER)
+    try:
+        for identity in answers - {key.removeprefix(SEAL) for key in ledger.keys(SEAL)}:
+            with suppress(Damaged):  # which is told to whoever asks for that answer
+                for receipt in Store(workspace.releases, ledger).receipts_at(identity):
+                    _require_charge(ledger, receipt, identity)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _require_charge(ledger: SqlLedger, receipt: Receipt, identity: str) -> None:
+    if ledger.find(receipt.key) != receipt:
+        raise Unsound(
+            f"The ledger is an older copy than the answer {identity}, which was charged to {receipt.account} on line "
+            f"{receipt.line:,}: that charge is not in it.",
+            hint=REMEDY,
+        )
+
+
+class _Among(Mapping[str, Table]):
+    """Bounded tables that are opened when they are looked up."""
+
+    def __init__(self, workspace: Workspace, names: Sequence[str]) -> None:
+        self._workspace = workspace
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._workspace.open(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # that of a Mapping would open it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

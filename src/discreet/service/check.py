@@ -15,12 +15,11 @@ from pathlib import Path
 from discreet.budget.verify import Verdict
 from discreet.core.document import readable_by_others
 from discreet.core.text import number
-from discreet.curator.books import open_books
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
-from discreet.curator.workspace import Workspace, open_workspace
+from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 from discreet.service.listen import good_until, listening
 from discreet.service.settings import Settings

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.curator.books import open_books
-from discreet.curator.noise_or_audit import require_noise
-from discreet.curator.workspace import Workspace
+from discreet.curator.audited import require_noise
+from discreet.curator.workspace import Workspace, open_books
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:

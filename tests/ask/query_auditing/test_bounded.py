@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.verbs.ask.query_auditing import bounded
-from discreet.verbs.ask.query_auditing.auditor import Part, Verdict
+from discreet.verbs.ask.query_auditing.auditor import Classes, Part, Verdict
 from discreet.verbs.ask.query_auditing.bounded import Bounded
-from discreet.verbs.ask.query_auditing.classes import Classes
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.verbs.ask.query_auditing.auditor import Part, Verdict
-from discreet.verbs.ask.query_auditing.classes import Classes
+from discreet.verbs.ask.query_auditing.auditor import Classes, Part, Verdict
 from discreet.verbs.ask.query_auditing.extremes import Extremes
 
 

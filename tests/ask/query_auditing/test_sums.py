@@ -5,11 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.verbs.ask.query_auditing.auditor import Part, Verdict
-from discreet.verbs.ask.query_auditing.classes import Classes
+from discreet.verbs.ask.query_auditing.auditor import Classes, Part, Verdict
 from discreet.verbs.ask.query_auditing.kernels import PRIME
-from discreet.verbs.ask.query_auditing.span import Span, _fraction
-from discreet.verbs.ask.query_auditing.sums import Sums
+from discreet.verbs.ask.query_auditing.sums import Span, Sums, _fraction
 
 
 class Asker:

@@ -5,8 +5,8 @@ import stat
 import pytest
 
 from discreet.core.release import Release
+from discreet.curator.audited import write_policy
 from discreet.curator.curator import Curator
-from discreet.curator.noise_or_audit import write_policy
 from discreet.errors import NoPromise, NotFound
 from discreet.service.jobs.places import Places
 from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate

@@ -23,9 +23,9 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.bounds import BoundsSearch
 from discreet.verbs.ask.continual import TreeCounter
 from discreet.verbs.ask.tree import Tree
-from discreet.verbs.ask.unknown_bounds import BoundsSearch
 from discreet.verbs.ask.value import Interval, Value
 
 FALSE_ALARM = 1e-9

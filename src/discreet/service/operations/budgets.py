@@ -6,8 +6,8 @@ from itertools import islice
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Loss
+from discreet.curator.audited import require_noise
 from discreet.curator.curator import Curator
-from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.person import Person
 from discreet.service.operations.permissions import READERS, Permissions

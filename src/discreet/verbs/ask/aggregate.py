@@ -1,7 +1,15 @@
-"""Aggregates: what has to be measured for each, and how the figure follows from the noisy measures."""
+"""Aggregates: what has to be measured for each, in whole steps, and which figure follows from the noisy measures.
+
+How fine the steps of a sum are, where its bounds lie and what a row adds is about accuracy. That a row adds no more
+than it is charged for is enforced by ``engines/contribution.py``, whatever is worked out here.
+
+Why rounding is small beside noise: a step is at most 2**-28 of what a unit can change the sum by, so noise, which is
+as large as that change over epsilon, is 2**28 / epsilon steps or more, and rounding is less than a step a row.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -9,18 +17,27 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution import Measure, counted, units_counted
+from discreet.engines.contribution import (
+    LARGEST_BOUND,
+    Measure,
+    OwnedRows,
+    counted,
+    summed,
+    summed_on_grid,
+    units_counted,
+)
 from discreet.errors import BadQuery, NotDeclared
-from discreet.verbs.ask.figure import Association, Chosen, Count, Figure, Mean, Spread, Total
-from discreet.verbs.ask.measure import middle, total
+from discreet.verbs.ask.postprocess import Association, Chosen, Count, Figure, Mean, Spread, Total
 from discreet.verbs.ask.quantile import Quantile, quantile
 from discreet.verbs.ask.rows import Rows, is_unit
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.value import Interval, Value, largest, multiply
+from discreet.verbs.ask.value import Columns, Interval, Value, exponent, largest, multiply
 
 _T = TypeVar("_T")
 _FINEST = 1000
-_EXTREME = Fraction(2) ** 400
+"""Largest denominator of a quantile."""
+_LARGEST_SPREAD = Fraction(2) ** 400
+"""Largest square that a spread is made of; its inverse is the smallest."""
 _SPREADS: dict[type[exp.Expr], tuple[bool, bool]] = {  # of a sample, and its root
     exp.Variance: (True, False),
     exp.VariancePop: (False, False),
@@ -33,11 +50,49 @@ _PAIRS: dict[type[exp.Expr], tuple[bool, bool]] = {  # of a sample, and divided 
     exp.CovarPop: (False, False),
     exp.Corr: (False, True),
 }
+_FINE = 30  # a unit's rows are 2**30 steps, or few less
+_LARGEST_SUMMAND = Fraction(2) ** 900
+"""Largest number that can be added; its inverse is the smallest."""
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` is an aggregate, with or without FILTER."""
     return isinstance(_inner(node), exp.AggFunc)
+
+
+def aggregate_parts(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """An aggregate function, and the condition of its FILTER if it has one."""
+    inner = _inner(node)
+    if inner.args.get("order") or inner.args.get("expressions") or inner.this is None:
+        raise BadQuery(f"{node.sql()} cannot be asked.")
+    return inner, node.expression.this if isinstance(node, exp.Filter) else None
+
+
+def filter_condition(only: exp.Expr, columns: Columns) -> Value:
+    """The condition of a FILTER."""
+    condition = scalar(only, columns)
+    if condition.kind is not Kind.BOOLEAN:
+        raise BadQuery(f"FILTER takes a condition; {only.sql()} is {condition.kind.value}.")
+    return condition
+
+
+def summand_bounds(node: exp.Expr, argument: exp.Expr, value: Value) -> Interval:
+    """The bounds of the numbers that the aggregate ``node`` adds, which must be declared."""
+    if not value.number:
+        raise BadQuery(f"{node.sql()}: {value.kind.value} cannot be added.")
+    if value.within is None:
+        raise NotDeclared(
+            f"{node.sql()} needs the bounds of {value.name or argument.sql()}, and the card declares none.",
+            hint="Declare bounds on the card; discreet does not read them off the data.",
+        )
+    return value.within
+
+
+def name_once(named: dict[str, _T], wanted: _T, letter: str) -> str:
+    """The name of something that is computed, the same for the same: ``m0``, ``m1`` and so on."""
+    found = next((name for name, one in named.items() if one == wanted), f"{letter}{len(named)}")
+    named.setdefault(found, wanted)
+    return found
 
 
 class Aggregates:
@@ -52,13 +107,10 @@ class Aggregates:
 
     def figure(self, node: exp.Expr) -> str:
         """The name of the figure that answers an aggregate."""
-        return _known(self.figures, self._made(node), "f")
+        return name_once(self.figures, self._made(node), "f")
 
     def _made(self, node: exp.Expr) -> Figure:
-        only = node.expression.this if isinstance(node, exp.Filter) else None
-        inner = _inner(node)
-        if inner.args.get("order") or inner.args.get("expressions") or inner.this is None:
-            raise BadQuery(f"{node.sql()} cannot be asked.")
+        inner, only = aggregate_parts(node)
         if isinstance(inner, exp.Count):
             return Count(self._count(inner, only))
         if isinstance(inner, exp.CountIf):
@@ -79,7 +131,7 @@ class Aggregates:
         if share is not None:
             value, within = self._argument(inner, inner.this)
             chosen = quantile(self._conditional(value, only), within, share, self._rows.owned)
-            return Chosen(_known(self.quantiles, chosen, "q"))
+            return Chosen(name_once(self.quantiles, chosen, "q"))
         raise BadQuery(
             f"{inner.sql()} cannot be asked.",
             hint="COUNT, COUNT(DISTINCT unit), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, MEDIAN, "
@@ -111,14 +163,7 @@ class Aggregates:
         value = scalar(argument, self._rows.columns)
         if argument.find(exp.Column) is None and not isinstance(node, exp.Sum | exp.Avg):
             raise BadQuery(f"{node.sql('duckdb')} is about a constant.", hint="It can be told without asking anybody.")
-        if not value.number:
-            raise BadQuery(f"{node.sql()}: {value.kind.value} cannot be added.")
-        if value.within is None:
-            raise NotDeclared(
-                f"{node.sql()} needs the bounds of {value.name or argument.sql()}, and the card declares none.",
-                hint="Declare bounds on the card; discreet does not read them off the data.",
-            )
-        return value, value.within
+        return value, summand_bounds(node, argument, value)
 
     def _conditional(self, value: Value, only: exp.Expr | None) -> Value:
         if only is None:
@@ -127,10 +172,7 @@ class Aggregates:
         return Value(chosen, value.kind, value.within, value.domain)
 
     def _condition(self, only: exp.Expr) -> exp.Expr:
-        condition = scalar(only, self._rows.columns)
-        if condition.kind is not Kind.BOOLEAN:
-            raise BadQuery(f"FILTER takes a condition; {only.sql()} is {condition.kind.value}.")
-        return condition.sql.copy()
+        return filter_condition(only, self._rows.columns).sql.copy()
 
     def _average(self, node: exp.Expr, only: exp.Expr | None) -> Mean:
         value, within = self._argument(node, node.this)
@@ -146,7 +188,7 @@ class Aggregates:
     def _product(self, one: Mean, other: Mean) -> Total:
         """The sum of the products of two distances from their centres, less the middle of where a product can lie."""
         within = multiply(one.reach, other.reach)
-        if not 1 / _EXTREME <= largest(within) <= _EXTREME:
+        if not 1 / _LARGEST_SPREAD <= largest(within) <= _LARGEST_SPREAD:
             raise BadQuery("Numbers that may be so large, or are so small, have no spread that can be asked.")
         value = Value(exp.paren(one.distance.copy() * other.distance.copy()), Kind.REAL, within)
         centre = middle(within, Kind.REAL, self._rows.most)
@@ -170,16 +212,7 @@ class Aggregates:
         return Association(means[0], means[1], self._product(*means), own, sample)
 
     def _measured(self, measure: Measure) -> str:
-        return _known(self.measures, measure, "m")
-
-
-def _known(known: dict[str, _T], wanted: _T, letter: str) -> str:
-    for name, one in known.items():
-        if one == wanted:
-            return name
-    name = f"{letter}{len(known)}"
-    known[name] = wanted
-    return name
+        return name_once(self.measures, measure, "m")
 
 
 def _inner(node: exp.Expr) -> exp.Expr:
@@ -211,3 +244,73 @@ def _share(node: exp.Expr) -> Fraction | None:
             hint=f"For example {float(round(share, 3)) or 0.001}.",
         )
     return share
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a row adds to a sum of ``value - centre``."""
+
+    sql: exp.Expr
+    """A whole number of steps; of a column of doubles, the double itself less what ``centre`` cannot say exactly."""
+    bound: int
+    """The most steps a row adds, above or below zero, if all that is known of it is so."""
+    step: Fraction
+    rounded: bool
+    grid: Fraction | None = None
+    """Of a column of doubles: what is still to be taken off it. Engines add doubles faster than whole numbers."""
+
+
+def total(rows: OwnedRows, value: Value, within: Interval, centre: Fraction = Fraction(0)) -> Measure:
+    """The sum of ``value - centre`` in whole steps."""
+    steps = steps_of(value, within, rows.most, centre)
+    if steps.grid is None:
+        measure = summed(rows, steps.sql, steps.bound)
+    else:
+        measure = summed_on_grid(rows, steps.sql, steps.grid, steps.step, steps.bound)
+    signed = within[0] < centre < within[1]
+    return replace(measure, step=steps.step, rounded=steps.rounded, signed=signed)
+
+
+def steps_of(value: Value, within: Interval, rows_per_unit: int, centre: Fraction = Fraction(0)) -> Steps:
+    """What a row adds, in steps that are fine enough for a unit with that many rows."""
+    far = largest((within[0] - centre, within[1] - centre))
+    if far and not 1 / _LARGEST_SUMMAND <= far <= _LARGEST_SUMMAND:
+        raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")
+    if value.kind is Kind.INTEGER and (2 * centre).denominator == 1 and far <= LARGEST_BOUND // 2:
+        twice = centre.denominator == 2
+        shifted = value.sql.copy() * 2 if twice else value.sql.copy()
+        shift = int(2 * centre) if twice else int(centre)
+        step = Fraction(1, 2) if twice else Fraction(1)
+        return Steps(exp.paren(shifted) - shift if shift else shifted, max(1, int(far / step)), step, False)
+    step = _step(far, rows_per_unit)
+    centre = round(centre / step) * step
+    bound = int(-(-largest((within[0] - centre, within[1] - centre)) // step) + 1)
+    if value.is_double_column:
+        return _on_grid(value, centre, step, bound)
+    # Half a step is added before the product: no double is then so small that the product would underflow.
+    moved = exp.paren(value.as_double + sql.literal(float(step / 2 - centre)))
+    return Steps(exp.Floor(this=moved * sql.literal(float(1 / step))), bound, step, True)
+
+
+def middle(within: Interval, kind: Kind, rows_per_unit: int) -> Fraction:
+    """The middle of an interval, as ``steps_of`` can take it exactly."""
+    centre = (within[0] + within[1]) / 2
+    if kind is Kind.INTEGER and largest(within) <= LARGEST_BOUND // 2:
+        return centre
+    step = _step(largest(within), rows_per_unit)
+    return round(centre / step) * step
+
+
+def _step(far: Fraction, rows_per_unit: int) -> Fraction:
+    """A power of two, so that dividing by it is exact in doubles."""
+    return Fraction(2) ** ((exponent(far * rows_per_unit) if far else 0) - _FINE)
+
+
+def _on_grid(value: Value, centre: Fraction, step: Fraction, bound: int) -> Steps:
+    """A column of doubles. A centre too far away to be taken off on the grid is taken off before: it is then near the
+    double, and the difference exact but for the last digit."""
+    away = 3 * 2**51 * step
+    if Fraction(float(away - centre)) == away - centre:
+        return Steps(value.sql.copy(), bound, step, True, grid=centre)
+    near = exp.paren(value.sql.copy() + sql.literal(float(-centre)))
+    return Steps(near, bound, step, True, grid=Fraction(0))

@@ -24,9 +24,8 @@ from discreet.core.sql import arrow_type, scale_of
 from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.ask.figure import Association, Chosen, Mean, Spread
 from discreet.verbs.ask.plan import MOST_QUANTILES, UNITS, Plan
-from discreet.verbs.ask.postprocess import ERROR, work_out
+from discreet.verbs.ask.postprocess import ERROR, Association, Chosen, Mean, Spread, work_out
 from discreet.verbs.ask.price import Price
 from discreet.verbs.ask.quantile import counts_by_group, slice_query
 from discreet.verbs.ask.value import Value

@@ -12,8 +12,7 @@ from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
 from discreet.errors import BadInput
 from discreet.releases.pipeline import Uncharged, release
-from discreet.verbs.ask.question import planned, pose
-from discreet.verbs.ask.sql_method import SqlMethod
+from discreet.verbs.ask.question import SqlMethod, planned, pose
 
 
 def ask(

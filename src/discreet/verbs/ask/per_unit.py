@@ -9,26 +9,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TypeVar
 
 from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.engines.contribution import UnitAggregate, unit_count, unit_extreme, unit_sum
-from discreet.errors import BadQuery, NotDeclared
-from discreet.verbs.ask.aggregate import is_aggregate
-from discreet.verbs.ask.columns import Columns, Known, name_of
-from discreet.verbs.ask.keys import keys_of
-from discreet.verbs.ask.measure import steps_of
-from discreet.verbs.ask.rows import Rows, at, is_unit, whole_domain
+from discreet.errors import BadQuery
+from discreet.verbs.ask.aggregate import (
+    aggregate_parts,
+    filter_condition,
+    is_aggregate,
+    name_once,
+    steps_of,
+    summand_bounds,
+)
+from discreet.verbs.ask.rows import Rows, at, is_unit, keys_of, whole_domain
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.value import CHARACTERS, Interval, Value, cut_to, largest
+from discreet.verbs.ask.value import CHARACTERS, Columns, Interval, Known, Value, cut_to, largest, name_of
 
-_T = TypeVar("_T")
 _SAFE = 2**53
 _KEPT = 10
-"""How much more a text counts that is held for every unit, and not for a few thousand rows."""
+"""Factor for the characters of a text that is held for every unit, and not for a few thousand rows."""
 
 
 def per_unit(select: exp.Select, rows: Rows) -> Rows:
@@ -64,7 +66,7 @@ class _PerUnit:
                 hint=_hint(self.rows, "… GROUP BY {unit}"),
             )
         for node, value in keys:
-            kept = value if is_unit(value) else at(value, _column(self.keys, _one_zero(value).sql, "k"))
+            kept = value if is_unit(value) else at(value, name_once(self.keys, _one_zero(value).sql, "k"))
             self._known(self.rows.columns.text(node), node.sql(), kept)
         shown = [(name_of(one), self._replaced(one.unalias())) for one in self.select.expressions]
         having = self.select.args.get("having")
@@ -98,12 +100,8 @@ class _PerUnit:
     # -- aggregates of one unit's rows
 
     def _aggregate(self, node: exp.Expr) -> Value:
-        only = scalar(node.expression.this, self.rows.columns) if isinstance(node, exp.Filter) else None
-        if only is not None and only.kind is not Kind.BOOLEAN:
-            raise BadQuery(f"FILTER takes a condition; {node.expression.this.sql()} is {only.kind.value}.")
-        inner = node.this if isinstance(node, exp.Filter) else node
-        if inner.args.get("order") or inner.args.get("expressions") or inner.this is None:
-            raise BadQuery(f"{node.sql()} cannot be asked.")
+        inner, condition = aggregate_parts(node)
+        only = None if condition is None else filter_condition(condition, self.rows.columns)
         if isinstance(inner, exp.Count):
             return self._count(inner, only)
         if not isinstance(inner, exp.Sum | exp.Avg | exp.Min | exp.Max) or isinstance(inner.this, exp.Distinct):
@@ -116,14 +114,8 @@ class _PerUnit:
             if value.kind is Kind.TEXT:
                 extreme.sql.meta[CHARACTERS] = _KEPT * value.characters
             return at(value, self._column(extreme))
-        if not value.number:
-            raise BadQuery(f"{inner.sql()}: {value.kind.value} cannot be added.")
-        if value.within is None:
-            raise NotDeclared(
-                f"{inner.sql()} needs the bounds of {value.name or inner.this.sql()}, and the card declares none.",
-                hint="Declare bounds on the card; discreet does not read them off the data.",
-            )
-        return self._mean(value, value.within) if isinstance(inner, exp.Avg) else self._sum(inner, value, value.within)
+        within = summand_bounds(inner, inner.this, value)
+        return self._mean(value, within) if isinstance(inner, exp.Avg) else self._sum(inner, value, within)
 
     def _count(self, node: exp.Count, only: Value | None) -> Value:
         distinct = isinstance(node.this, exp.Distinct)
@@ -168,14 +160,7 @@ class _PerUnit:
         return sql.column(self._column(unit_count(self.rows.owned, value.sql)))
 
     def _column(self, aggregate: UnitAggregate) -> str:
-        return _column(self.aggregates, aggregate, "g")
-
-
-def _column(columns: dict[str, _T], wanted: _T, letter: str) -> str:
-    """The column in which something is computed, the same once."""
-    found = next((name for name, one in columns.items() if one == wanted), f"{letter}{len(columns)}")
-    columns.setdefault(found, wanted)
-    return found
+        return name_once(self.aggregates, aggregate, "g")
 
 
 def _one_zero(value: Value) -> Value:

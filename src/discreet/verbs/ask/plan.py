@@ -20,22 +20,14 @@ from discreet.core.table import Table
 from discreet.engines.contribution import Measure, measured_query, quick, units_counted
 from discreet.errors import BadQuery
 from discreet.verbs.ask.aggregate import Aggregates, is_aggregate
-from discreet.verbs.ask.figure import Figure
-from discreet.verbs.ask.keys import keys_of, position
-from discreet.verbs.ask.parse import require_supported, statements_of
-from discreet.verbs.ask.postprocess import ERROR, NOISY, attempt, require_works
+from discreet.verbs.ask.postprocess import ERROR, NOISY, Figure, attempt, require_works
 from discreet.verbs.ask.quantile import Quantile
-from discreet.verbs.ask.rows import Rows
-from discreet.verbs.ask.size import Size
+from discreet.verbs.ask.rows import Rows, keys_of, position
 from discreet.verbs.ask.source import rows_of
+from discreet.verbs.ask.syntax import Size, answer_name, depth, parse_question
 from discreet.verbs.ask.value import Value
 
 UNITS = "units"
-_LONGEST = 20_000
-_DEEPEST = 64
-_MOST_SELECTS = 32
-_MOST_AGGREGATES = 64
-_MOST_COLUMNS = 256
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
 _MOST_ROWS = 10**9
 _MOST_KEYS = 100_000
@@ -43,7 +35,6 @@ _MOST_WORK = 3_000_000
 """Rows of one unit in a join, times the work on each."""
 _MOST_FIGURES = 1_000_000
 MOST_QUANTILES = 5_000
-_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Column, exp.Identifier, exp.EQ, exp.NEQ,
@@ -96,32 +87,7 @@ class Plan:
 
 def plan(text: str, tables: Mapping[str, Table]) -> Plan:
     """The plan for a question; what cannot be asked is refused with the nearest thing that can."""
-    return _Planner(_parsed(text), tables).plan()
-
-
-def _parsed(text: str) -> exp.Select:
-    if len(text) > _LONGEST:
-        raise BadQuery(f"The question is longer than {_LONGEST:,} characters.")
-    statements = statements_of(text)
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        several = len(statements) > 1 or any(isinstance(one, exp.SetOperation) for one in statements)
-        hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Nothing else can be asked."
-        raise BadQuery("A question is one SELECT.", hint=hint)
-    select = statements[0]
-    if _depth(select) > _DEEPEST:
-        raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
-    if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
-        raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
-    require_supported(select)
-    if sum(1 for _ in select.find_all(exp.AggFunc)) > _MOST_AGGREGATES:
-        raise BadQuery(f"The question has more than {_MOST_AGGREGATES} aggregates.", hint="Ask several questions.")
-    if any(len(one.expressions) > _MOST_COLUMNS for one in select.find_all(exp.Select)):
-        raise BadQuery(f"A SELECT has more than {_MOST_COLUMNS} columns.", hint="Ask several questions.")
-    extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
-    if extra:
-        name = extra[0].rstrip("_").upper()
-        raise BadQuery(f"{name} cannot be asked.", hint="WHERE, GROUP BY, HAVING, ORDER BY and LIMIT can.")
-    return select
+    return _Planner(parse_question(text), tables).plan()
 
 
 @dataclass
@@ -182,7 +148,7 @@ class _Planner:
                 "that takes could tell of somebody.",
                 hint="Join fewer tables, or make one row of each unit before: GROUP BY the unit.",
             )
-        if _depth(made.query) > _DEEPEST_QUERY:
+        if depth(made.query) > _DEEPEST_QUERY:
             raise BadQuery("The question is nested too deeply.", hint="Put fewer SELECTs inside one another.")
         types = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
         require_works(after, made.keys, made.figures, types)
@@ -233,8 +199,7 @@ class _Planner:
         inner = node.unalias()
         if isinstance(inner, exp.Star):
             raise BadQuery("SELECT * asks for rows; a question asks for figures about many.")
-        name = node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
-        return name, self._computed(inner)
+        return answer_name(node, place), self._computed(inner)
 
     def _computed(self, node: exp.Expr, named: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
         """An expression over keys, aggregates and columns of the answer, over the noisy table."""
@@ -288,10 +253,3 @@ class _Planner:
 def _noisy(name: str) -> exp.Column:
     """A column of the noisy table, whatever the answer's columns are called."""
     return exp.column(name, table=NOISY, quoted=True)
-
-
-def _depth(tree: exp.Expr) -> int:
-    depth, level = 0, [tree]
-    while level:
-        depth, level = depth + 1, [child for node in level for child in node.iter_expressions()]
-    return depth

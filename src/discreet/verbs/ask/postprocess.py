@@ -1,16 +1,28 @@
-"""What a question makes of its noisy figures, worked out by a DuckDB that holds nothing and sees nothing else.
+"""Figures from noisy measures (counts, sums, averages, spreads, each with its error bar), and what a question makes of
+them.
 
-Nothing may fail here: an answer is charged by then. So a question is tried on a table without rows when it is planned,
-and refused if that fails; and what only a value can make fail, such as a number that grows too large, is NULL. So is
-what is not finite, such as a logarithm of 0.
+All of this is post-processing: it sees noisy whole numbers only. An error bar holds with 95 % confidence: each
+measure it is made of is within its own error with 97.5 %, and there are at most two.
+
+Rows are rounded to steps, each by less than one. An average allows for that. A sum would have to know how many rows
+there are; but it is made of one measure, and its noise is within less than that with 95 %: less by ln 2 · 2**28 / ε
+steps for Laplace noise, whose scale is 2**28 / ε steps or more, and by 0.28 · 2**28 / √(2ρ) for Gaussian. That is room
+for the rounding of 10**8 / ε rows, or 7 · 10**7 / √(2ρ), in a group, where ε and ρ are the sum's own share.
+
+The rest of a question (HAVING, ORDER BY, LIMIT, arithmetic) is worked out by a DuckDB that holds nothing and sees
+nothing else. Nothing may fail there: an answer is charged by then. So a question is tried on a table without rows when
+it is planned, and refused if that fails; and what only a value can make fail, such as a number that grows too large,
+is NULL. So is what is not finite, such as a logarithm of 0.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,16 +30,199 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.kind import Kind
+from discreet.core.kind import CATEGORICAL, NUMBERS
 from discreet.core.sql import arrow_type, kind_of
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError
-from discreet.verbs.ask.figure import Figure
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask.value import Interval, Value
 
 NOISY = "discreet_noisy"
 ERROR = "_error"
-_COMPUTED = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL, Kind.TEXT, Kind.BOOLEAN)
+_COMPUTED = NUMBERS | CATEGORICAL
+"""Kinds of what is computed from figures."""
+Numbers = np.ndarray[Any, Any]
+
+
+class Figure(Protocol):
+    """A figure that is worked out from measures, group by group."""
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The names of what it is worked out from."""
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The figure."""
+
+    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers | None:
+        """How far it may be off; ``None``: no bar is known that holds with 95 % confidence and is worth showing."""
+        return None
+
+
+@dataclass(frozen=True)
+class _MeasuredFigure(Figure):
+    """A figure of one measure."""
+
+    measure: str
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The measure."""
+        return frozenset({self.measure})
+
+
+@dataclass(frozen=True)
+class Count(_MeasuredFigure):
+    """A count is its measure."""
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy count, which may be negative: cutting it off would bias sums of counts."""
+        return noisy[self.measure]
+
+    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
+        """The noise's own error."""
+        return np.full_like(noisy[self.measure], errors[self.measure])
+
+
+@dataclass(frozen=True)
+class Chosen(Figure):
+    """A quantile is what was chosen. How far it may be off depends on how dense the data is there: not known."""
+
+    quantile: str
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The choice."""
+        return frozenset({self.quantile})
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The chosen value."""
+        return noisy[self.quantile]
+
+
+@dataclass(frozen=True)
+class Total(_MeasuredFigure):
+    """A sum is its measure times the step; ``centre`` is what was taken off every row before it was added."""
+
+    step: Fraction
+    centre: Fraction = Fraction(0)
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy sum."""
+        return noisy[self.measure] * float(self.step)
+
+    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
+        """The noise's own error, which has room for rounding."""
+        return np.full(noisy[self.measure].shape, errors[self.measure] * float(self.step))
+
+    def mean(self, noisy: Mapping[str, Numbers], people: Numbers) -> Numbers:
+        """The mean of what was added, with the centre put back."""
+        return float(self.centre) + self.worth(noisy) / people
+
+
+@dataclass(frozen=True)
+class Mean(Figure):
+    """The centre of the bounds plus the mean distance from it: half the noise of a plain sum."""
+
+    total: str
+    step: Fraction
+    count: str
+    centre: Fraction
+    within: Interval
+    distance: exp.Expr
+    """How far a row is from the centre, as SQL: for what else is measured of it."""
+    rounded: bool
+    """Whether rows were rounded to steps."""
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The sum and the count."""
+        return frozenset({self.total, self.count})
+
+    @property
+    def reach(self) -> Interval:
+        """Where the distance lies."""
+        return self.within[0] - self.centre, self.within[1] - self.centre
+
+    def people(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """How many rows there are, at least one."""
+        return np.maximum(noisy[self.count], 1)
+
+    def _distance(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy mean distance from the centre, wherever it lies."""
+        return np.asarray(noisy[self.total] * float(self.step) / self.people(noisy))
+
+    def apart(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """How far the mean is from the centre."""
+        return self.worth(noisy) - float(self.centre)
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy mean, never outside the bounds."""
+        return np.clip(float(self.centre) + self._distance(noisy), float(self.within[0]), float(self.within[1]))
+
+    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
+        """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows.
+
+        Rounding moves each row, and so the mean, by less than a step.
+        """
+        people = noisy[self.count] - errors[self.count]
+        off = errors[self.total] * float(self.step) + np.abs(self._distance(noisy)) * errors[self.count]
+        width = float(self.within[1] - self.within[0])
+        rounding = float(self.step) if self.rounded else 0.0
+        return np.where(people >= 1, np.minimum(off / np.maximum(people, 1) + rounding, width), width)
+
+
+@dataclass(frozen=True)
+class Spread(Figure):
+    """The mean square distance from the centre less the squared mean distance; never below zero."""
+
+    mean: Mean
+    squares: Total
+    sample: bool
+    root: bool
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The mean and the sum of squares."""
+        return self.mean.made_of | self.squares.made_of
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy variance, or its root."""
+        people = self.mean.people(noisy)
+        spread = np.maximum(self.squares.mean(noisy, people) - self.mean.apart(noisy) ** 2, 0.0)
+        if self.sample:
+            spread = spread * people / np.maximum(people - 1, 1)
+        return np.asarray(np.sqrt(spread) if self.root else spread)
+
+
+@dataclass(frozen=True)
+class Association(Figure):
+    """The mean product of two distances less the product of their means; divided by both spreads, a correlation."""
+
+    x: Mean
+    y: Mean
+    products: Total
+    squares: tuple[Total, ...]
+    """The squares of x and of y, for a correlation; none for a covariance."""
+    sample: bool
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """Both means, the sum of products and those of squares."""
+        parts: list[Figure] = [self.x, self.y, self.products, *self.squares]
+        return frozenset(name for part in parts for name in part.made_of)
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy covariance, or the noisy correlation, which is never outside -1 and 1."""
+        people = self.x.people(noisy)
+        together = self.products.mean(noisy, people) - self.x.apart(noisy) * self.y.apart(noisy)
+        if self.squares:
+            spreads = [
+                Spread(mean, squares, sample=False, root=True).worth(noisy)
+                for mean, squares in zip((self.x, self.y), self.squares, strict=True)
+            ]
+            both = spreads[0] * spreads[1]
+            return np.clip(np.where(both > 0, together / np.where(both > 0, both, 1.0), 0.0), -1.0, 1.0)
+        return np.asarray(together * people / np.maximum(people - 1, 1) if self.sample else together)
 
 
 def work_out(after: exp.Select, noisy: pa.Table) -> pa.Table:

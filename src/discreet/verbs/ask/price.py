@@ -1,4 +1,4 @@
-"""What an answer costs, and the noise each of its measures gets for it.
+"""Price of an answer: its loss, the noise each measure gets for it, and the error bars that follow.
 
 Why an answer is private. One unit has at most ``rows.most`` rows, and changes every measure, added up over all
 groups, by at most ``measure.most``.
@@ -25,11 +25,15 @@ off than if each were measured on its own.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+
+import numpy as np
+from sqlglot import exp
 
 from discreet.budget.dp_statement import loss_of, require_drawable
 from discreet.core.directed_rounding import sqrt_lower
@@ -41,8 +45,13 @@ from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.selection import Exponential
 from discreet.verbs.ask.plan import UNITS, Plan
+from discreet.verbs.ask.postprocess import ERROR, Mean
 
 CONFIDENCE = Fraction(95, 100)
+_RELATIVE = re.compile(r"(?P<share>[0-9.]+) *%( +at +95 *%)?")
+"""An error as a share of the figure: "5%", "5 % at 95 %"."""
+_DIGITS = range(100, 1000)
+_POWERS = range(-8, 2)
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,125 @@ def _require_delta(plan: Plan, whole: Loss, delta: Fraction) -> None:
         raise BadInput(
             f"{said} with a delta above 0.", hint="Give a delta such as 1e-6, or declare categories on the card."
         )
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What an answer would cost, how far its figures would be off, and what would be left."""
+
+    loss: Loss
+    errors: Mapping[str, float | None]
+    """By column of the answer, with 95 % confidence; ``None``: it shows only in the answer (for an average give the
+    number of rows you expect)."""
+    left: Loss
+    """What the analyst may spend, before this."""
+    answered: bool
+    """Whether this was answered before: then it is free."""
+    synthetic: tuple[str, ...] = ()
+    """The tables whose synthetic twins would answer instead, for nothing, because the budget does not cover it."""
+
+    def __str__(self) -> str:
+        lines = [
+            "Answered before: it is free." if self.answered else f"This would cost {self.loss}; {self.left} is left."
+        ]
+        if self.synthetic:
+            lines.append(
+                f"The budget does not cover it: the synthetic twin of {' and '.join(self.synthetic)} would answer "
+                "instead, for nothing, about people who never existed. The errors below are those of a paid answer."
+            )
+        for name, error in self.errors.items():
+            lines.append(f"  {name}: " + ("±" + _short(error) if error is not None else "the answer will say"))
+        return "\n".join(lines)
+
+
+def expected_errors(planned: Plan, priced: Price, rows: int | None) -> dict[str, float | None]:
+    """How far each column with an error bar will be off. An average's needs the number of rows behind it.
+
+    Its values are taken to be as far from the middle of their bounds as they can be: it will be less.
+    """
+    most = Fraction(rows or 1, planned.rows.most)
+    noisy = {name: np.array([float(most * measure.most)]) for name, measure in planned.measures.items()}
+    off = priced.errors()
+    errors: dict[str, float | None] = {}
+    for name, figure in _barred(planned):
+        bars = (
+            None
+            if isinstance(planned.figures[figure], Mean) and rows is None
+            else planned.figures[figure].error(noisy, off)
+        )
+        errors[name] = None if bars is None else float(bars[0])
+    return errors
+
+
+def smallest_epsilon(planned: Plan, delta: Number, error: Number, expect: Number | None, rows: int | None) -> Fraction:
+    """The smallest epsilon, of three digits, for which every error bar is at most ``error``.
+
+    ``error`` is in the figure's own unit, or a share of the figure that is expected ("5%", with ``expect``).
+    """
+    wanted = _wanted(error, expect)
+    price(planned, 1, delta)  # what is wrong with every epsilon is said here
+
+    def enough(epsilon: Fraction) -> bool:
+        try:
+            errors = expected_errors(planned, price(planned, epsilon, delta), rows)
+        except BadInput:  # so little that its noise could not be drawn
+            return False
+        open_ = [name for name, one in errors.items() if one is None]
+        if open_ or not errors:
+            which = f"{', '.join(open_)} has" if open_ else "This question has"
+            raise BadInput(
+                f"{which} no error that is known beforehand.",
+                hint="For an average, say how many rows you expect (rows=…, --rows).",
+            )
+        return all(one is not None and one <= wanted for one in errors.values())
+
+    return _first(enough)
+
+
+def _wanted(error: Number, expect: Number | None) -> Fraction:
+    found = _RELATIVE.fullmatch(error.strip()) if isinstance(error, str) else None
+    if found is None:
+        wanted = exact(error, "error")
+    elif expect is None:
+        raise BadInput(
+            "An error in per cent is a share of the figure, and discreet will not look at the figure to find it.",
+            hint="Say how large you expect it to be (expect=…, --expect), or give the error in the figure's own unit.",
+        )
+    else:
+        wanted = exact(found["share"], "error") / 100 * exact(expect, "expect")
+    if wanted == 0:
+        raise BadInput("No epsilon gives an error of 0.", hint="Say how large it may be.")
+    return wanted
+
+
+def _first(enough: Callable[[Fraction], bool]) -> Fraction:
+    """The first of 1.00e-6, 1.01e-6, … 999 that is enough, where all after one that is enough are too."""
+    low, high = 0, len(_POWERS) * len(_DIGITS)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(_epsilon(middle)) else (middle + 1, high)
+    if low == len(_POWERS) * len(_DIGITS):
+        raise BadInput("No epsilon that protects anybody gives so small an error.", hint="Allow a larger one.")
+    return _epsilon(low)
+
+
+def _epsilon(place: int) -> Fraction:
+    power, digits = divmod(place, len(_DIGITS))
+    return _DIGITS[digits] * Fraction(10) ** _POWERS[power]
+
+
+def _barred(planned: Plan) -> Iterator[tuple[str, str]]:
+    """The answer's columns that have an error bar, each with the figure it is."""
+    for one in planned.after.expressions:
+        inner = one.unalias()
+        if isinstance(inner, exp.Column) and inner.name.endswith(ERROR) and one.alias.endswith(ERROR):
+            figure = inner.name.removesuffix(ERROR)
+            if figure in planned.figures:
+                yield one.alias.removesuffix(ERROR), figure
+
+
+def _short(number: float) -> str:
+    return f"{number:,.4g}" if abs(number) < 10_000 else f"{number:,.0f}"
 
 
 @lru_cache(maxsize=256)

@@ -1,33 +1,31 @@
-"""A question with its price: everything about an answer that is known before any row is looked at."""
+"""A question in SQL with its price, known before any row is looked at, and the method that answers it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import inf
+from typing import Any, ClassVar
 
-import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
-from discreet.core.exact import Number, exact
-from discreet.core.loss import Loss
+from discreet.budget.dp_statement import kept_rows, promised
+from discreet.core.card import Card
+from discreet.core.exact import Number
+from discreet.core.release import Release
+from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, BadQuery
-from discreet.verbs.ask.figure import Mean
-from discreet.verbs.ask.identity import fingerprint
-from discreet.verbs.ask.parse import statements_of
+from discreet.noise.entropy import Entropy
+from discreet.releases.method import Method
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.identity import fingerprint, relabel
 from discreet.verbs.ask.plan import Plan, plan
-from discreet.verbs.ask.postprocess import ERROR
-from discreet.verbs.ask.price import Price, price
-
-_RELATIVE = re.compile(r"(?P<share>[0-9.]+) *%( +at +95 *%)?")
-_LONGEST = 20_000
-_DIGITS = range(100, 1000)
-_POWERS = range(-8, 2)
+from discreet.verbs.ask.price import Price, expected_errors, price
+from discreet.verbs.ask.syntax import LONGEST, require_whole_characters, statements_of
 
 
 @dataclass(frozen=True)
@@ -63,35 +61,6 @@ class Question:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Quote:
-    """What an answer would cost, how far its figures would be off, and what would be left."""
-
-    loss: Loss
-    errors: Mapping[str, float | None]
-    """By column of the answer, with 95 % confidence; ``None``: it shows only in the answer (for an average give the
-    number of rows you expect)."""
-    left: Loss
-    """What the analyst may spend, before this."""
-    answered: bool
-    """Whether this was answered before: then it is free."""
-    synthetic: tuple[str, ...] = ()
-    """The tables whose synthetic twins would answer instead, for nothing, because the budget does not cover it."""
-
-    def __str__(self) -> str:
-        lines = [
-            "Answered before: it is free." if self.answered else f"This would cost {self.loss}; {self.left} is left."
-        ]
-        if self.synthetic:
-            lines.append(
-                f"The budget does not cover it: the synthetic twin of {' and '.join(self.synthetic)} would answer "
-                "instead, for nothing, about people who never existed. The errors below are those of a paid answer."
-            )
-        for name, error in self.errors.items():
-            lines.append(f"  {name}: " + ("±" + _short(error) if error is not None else "the answer will say"))
-        return "\n".join(lines)
-
-
 def questions_in(text: str) -> list[str]:
     """The questions of a file, divided by semicolons."""
     parsed = statements_of(text)
@@ -103,10 +72,7 @@ def questions_in(text: str) -> list[str]:
 
 def planned(text: str, tables: Mapping[str, Table]) -> Planned:
     """Plan a question about ``tables``."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+    require_whole_characters(text)
     spelled = normal(text)
     made = plan(spelled, tables)
     return Planned(spelled, made, fingerprint(made, tables))
@@ -135,7 +101,7 @@ def normal(text: str) -> str:
 
     What cannot be read is left as it is, for ``plan`` to say why.
     """
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST:
         return text
     try:
         statements = statements_of(text)
@@ -145,91 +111,43 @@ def normal(text: str) -> str:
         return text
 
 
-def expected_errors(planned: Plan, priced: Price, rows: int | None) -> dict[str, float | None]:
-    """How far each column with an error bar will be off. An average's needs the number of rows behind it.
+@dataclass(frozen=True)
+class SqlMethod(Method[pa.Table]):
+    """A question that was planned and priced. Why its answer is private is said in ``verbs/ask/answer.py``."""
 
-    Its values are taken to be as far from the middle of their bounds as they can be: it will be less.
-    """
-    most = Fraction(rows or 1, planned.rows.most)
-    noisy = {name: np.array([float(most * measure.most)]) for name, measure in planned.measures.items()}
-    off = priced.errors()
-    errors: dict[str, float | None] = {}
-    for name, figure in _barred(planned):
-        bars = (
-            None
-            if isinstance(planned.figures[figure], Mean) and rows is None
-            else planned.figures[figure].error(noisy, off)
+    name: ClassVar[str] = "ask"
+    question: Question
+    cards: tuple[Card, ...]
+    """Of the private tables it is about."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The question."""
+        return {"question": self.question.text}
+
+    def steps(self, card: Card) -> tuple[str, ...]:
+        """What is done, in words."""
+        return (
+            kept_rows(*self.cards),
+            "the figures were measured as whole numbers and given exact noise; error bars hold with 95 % confidence",
         )
-        errors[name] = None if bars is None else float(bars[0])
-    return errors
 
+    def promise(self, card: Card) -> Statement:
+        """What it was priced at."""
+        return promised(self.question.price.loss, *self.cards)
 
-def smallest_epsilon(planned: Plan, delta: Number, error: Number, expect: Number | None, rows: int | None) -> Fraction:
-    """The smallest epsilon, of three digits, for which every error bar is at most ``error``.
+    def expected(self, rows: int | None) -> Mapping[str, float | None]:
+        """How far the figures will be off, if so many rows are in a group."""
+        return expected_errors(self.question.plan, self.question.price, rows)
 
-    ``error`` is in the figure's own unit, or a share of the figure that is expected ("5%", with ``expect``).
-    """
-    wanted = _wanted(error, expect)
-    price(planned, 1, delta)  # what is wrong with every epsilon is said here
+    def run(self, table: Table, entropy: Entropy) -> pa.Table:
+        """The figures and their error bars."""
+        return answer(self.question.plan, self.question.price, entropy)
 
-    def enough(epsilon: Fraction) -> bool:
-        try:
-            errors = expected_errors(planned, price(planned, epsilon, delta), rows)
-        except BadInput:  # so little that its noise could not be drawn
-            return False
-        open_ = [name for name, one in errors.items() if one is None]
-        if open_ or not errors:
-            which = f"{', '.join(open_)} has" if open_ else "This question has"
-            raise BadInput(
-                f"{which} no error that is known beforehand.",
-                hint="For an average, say how many rows you expect (rows=…, --rows).",
-            )
-        return all(one is not None and one <= wanted for one in errors.values())
-
-    return _first(enough)
-
-
-def _wanted(error: Number, expect: Number | None) -> Fraction:
-    found = _RELATIVE.fullmatch(error.strip()) if isinstance(error, str) else None
-    if found is None:
-        wanted = exact(error, "error")
-    elif expect is None:
-        raise BadInput(
-            "An error in per cent is a share of the figure, and discreet will not look at the figure to find it.",
-            hint="Say how large you expect it to be (expect=…, --expect), or give the error in the figure's own unit.",
-        )
-    else:
-        wanted = exact(found["share"], "error") / 100 * exact(expect, "expect")
-    if wanted == 0:
-        raise BadInput("No epsilon gives an error of 0.", hint="Say how large it may be.")
-    return wanted
-
-
-def _first(enough: Callable[[Fraction], bool]) -> Fraction:
-    """The first of 1.00e-6, 1.01e-6, … 999 that is enough, where all after one that is enough are too."""
-    low, high = 0, len(_POWERS) * len(_DIGITS)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(_epsilon(middle)) else (middle + 1, high)
-    if low == len(_POWERS) * len(_DIGITS):
-        raise BadInput("No epsilon that protects anybody gives so small an error.", hint="Allow a larger one.")
-    return _epsilon(low)
-
-
-def _epsilon(place: int) -> Fraction:
-    power, digits = divmod(place, len(_DIGITS))
-    return _DIGITS[digits] * Fraction(10) ** _POWERS[power]
-
-
-def _barred(planned: Plan) -> Iterator[tuple[str, str]]:
-    """The answer's columns that have an error bar, each with the figure it is."""
-    for one in planned.after.expressions:
-        inner = one.unalias()
-        if isinstance(inner, exp.Column) and inner.name.endswith(ERROR) and one.alias.endswith(ERROR):
-            figure = inner.name.removesuffix(ERROR)
-            if figure in planned.figures:
-                yield one.alias.removesuffix(ERROR), figure
-
-
-def _short(number: float) -> str:
-    return f"{number:,.4g}" if abs(number) < 10_000 else f"{number:,.0f}"
+    def named(self, release: Release[pa.Table]) -> Release[pa.Table]:
+        """A release that answers this question in this question's own words, which may have been made for others."""
+        text = self.question.text
+        if release.recipe.parameters["question"] == text:
+            return release
+        recipe = replace(release.recipe, parameters={**release.recipe.parameters, "question": text})
+        return replace(release, payload=relabel(self.question.plan, release.payload), recipe=recipe)

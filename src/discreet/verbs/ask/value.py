@@ -1,24 +1,46 @@
-"""A value that a query computes for each row: the SQL for it, and what is known of it without looking."""
+"""Values that a query computes for each row, the columns they are of, and the reader of expressions that makes them.
+
+A value is the SQL for it and what is known of it without looking. Columns are found as SQL finds them: whatever their
+case, with or without their table's name. A name that could be two columns is an error: the bounds of one must never be
+believed of the other.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from itertools import islice
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.kind import Kind, Scalar
+from discreet.core.kind import NUMBERS, Kind, Scalar
+from discreet.errors import BadQuery, NotDeclared
 
-NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 Interval: TypeAlias = tuple[Fraction, Fraction]
 LONGEST_TEXT = 10_000
-"""No text that a question makes has more characters."""
+"""Characters of a text that a question makes, at most."""
 WEIGHT = "weight"
 """Where an expression says, among what sqlglot keeps with it, how many nodes it has in the end."""
 CHARACTERS = "characters"
 """Where an expression that makes a text says, among what sqlglot keeps with it, how long that can be."""
+Rule: TypeAlias = "Callable[[Reader, Any], Value]"
+SAFE = Fraction(2**53)
+"""No number is larger: whole ones are doubles exactly."""
+TINY = Fraction(1, 2**200)
+"""No bound that a number is multiplied with is smaller."""
+MANY = 10_000
+"""Values of a list, and buckets, at most."""
+_LARGEST_TREE = 5_000
+"""Nodes of an expression, at most."""
+_READ = {
+    *("this", "expression", "expressions", "table", "is_string", "to", "low", "high", "query", "unnest", "field"),
+    *("negate", "ifs", "true", "false", "default", "decimals", "start", "length", "substr", "unit"),
+    *("min_value", "max_value", "num_buckets", "safe", "typed", "ignore_nulls", "coalesce", "date_part_boundary"),
+}
+"""What the rules look at, or may overlook. Anything else in a tree has a meaning that is not known here."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +59,6 @@ class Value:
     """Whether every row has one: it is never NULL."""
     longest: int | None = None
     """The most characters it has, if it is a text; ``None``: those of its domain, or not known."""
-
     weight: int = 1
     """Nodes of its tree with every column replaced by what that was computed of, as an engine may do."""
 
@@ -113,3 +134,213 @@ def cut_to(double: exp.Expr, low: Fraction, high: Fraction) -> exp.Expr:
     ends = sql.literal(float(low)), sql.literal(float(high))
     below, above = double < ends[0], double > ends[1]
     return exp.case().when(below, ends[0].copy()).when(above, ends[1].copy()).else_(double.copy())
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column under the name a question has for it."""
+
+    name: str
+    value: Value
+    table: str = ""
+    """What the question calls the table it is of; empty if it has no name for it."""
+    bare: bool = True
+    """Whether it is found without its table's name; of two that USING makes one, the second is not."""
+
+
+def name_of(expression: exp.Expr) -> str:
+    """What an expression of a SELECT inside another is called: without a name, by what it says."""
+    return expression.alias_or_name if isinstance(expression, exp.Alias | exp.Column) else expression.sql()
+
+
+class Columns(Mapping[str, Value]):
+    """All columns there are, in order."""
+
+    def __init__(self, known: Iterable[Known]) -> None:
+        self.known = tuple(known)
+
+    def find(self, node: exp.Column) -> Value:
+        """The column that is meant; an error if there is none, or more than one."""
+        found = self._among(node.name, node.table)
+        if len(found) == 1:
+            return found[0].value
+        if found:
+            said = " and ".join(f"{one.table}.{one.name}" if one.table else one.name for one in found)
+            raise BadQuery(f"{node.name!r} could be {said}.", hint="Say which, with its table's name before it.")
+        if node.table and node.table.casefold() not in self.tables:
+            named = ", ".join(dict.fromkeys(one.table for one in self.known if one.table)) or "none that has a name"
+            raise BadQuery(f"There is no table {node.table!r} in this FROM.", hint=f"There is: {named}.")
+        there = [one.name for one in self.known if not node.table or one.table.casefold() == node.table.casefold()]
+        raise BadQuery(
+            f"There is no column {node.name!r}.", hint=f"There are: {', '.join(dict.fromkeys(there)) or 'none'}."
+        )
+
+    def has(self, node: exp.Column) -> bool:
+        """Whether there is one of that name."""
+        return bool(self._among(node.name, node.table))
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """What the tables are called, in small letters."""
+        return frozenset(one.table.casefold() for one in self.known if one.table)
+
+    def starred(self, table: str = "") -> list[tuple[str, Value]]:
+        """What a star means, or a star behind a table's name."""
+        if table and table.casefold() not in self.tables:
+            raise BadQuery(f"There is no table {table!r} in this FROM.")
+        chosen = (one for one in self.known if (one.table.casefold() == table.casefold() if table else one.bare))
+        return [(one.name, one.value) for one in chosen]
+
+    def called(self, table: str) -> Columns:
+        """The same columns, of a table of that name and no other."""
+        return Columns(replace(one, table=table, bare=True) for one in self.known if one.bare)
+
+    def text(self, node: exp.Expr) -> str:
+        """One text for all ways to write the same expression: whatever names of tables and cases of letters."""
+        plain = node.copy()
+        for column in list(plain.find_all(exp.Column)):
+            found = self._among(column.name, column.table)
+            meant = found[0].value.sql.copy() if len(found) == 1 else sql.column(f"?{column.sql()}")
+            if column is plain:
+                plain = meant
+            else:
+                column.replace(meant)
+        return plain.sql(comments=False)
+
+    def _among(self, name: str, table: str) -> list[Known]:
+        found = [one for one in self.known if one.name.casefold() == name.casefold()]
+        if table:
+            return [one for one in found if one.table.casefold() == table.casefold()]
+        return [one for one in found if one.bare]
+
+    def __getitem__(self, name: str) -> Value:
+        found = self._among(name, "")
+        if len(found) != 1:
+            raise KeyError(name)
+        return found[0].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(one.name for one in self.known if one.bare))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Columns) and self.known == other.known
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+class Reader:
+    """Reads expressions over rows with these columns."""
+
+    def __init__(self, columns: Columns, rules: Mapping[type[exp.Expr], Rule]) -> None:
+        self._columns = columns
+        self._rules = rules
+
+    def of(self, node: exp.Expr | None) -> Value:
+        """What ``node`` computes."""
+        if node is None:
+            raise BadQuery("A part of the question is missing.")
+        rule = self._rules.get(type(node))
+        if rule is None or any(value and key not in _READ for key, value in node.args.items()):
+            raise BadQuery(
+                f"{said(node)} cannot be used on rows.",
+                hint="Arithmetic, comparisons, AND/OR/NOT, CASE, IN, BETWEEN, LIKE, COALESCE, EXTRACT, DATE_DIFF, "
+                "DATE_TRUNC and simple text functions can.",
+            )
+        value = rule(self, node)
+        if sum(1 for _ in islice(value.sql.walk(), _LARGEST_TREE + 1)) > _LARGEST_TREE:
+            raise BadQuery(f"{said(node)} is too long.")  # some rules use a part twice, and that part another twice
+        return value
+
+    def column(self, node: exp.Column) -> Value:
+        """The column that is meant."""
+        return self._columns.find(node)
+
+    def number(self, node: exp.Expr | None) -> Value:
+        """A number."""
+        return number(node, self.of(node))
+
+    def text(self, node: exp.Expr | None) -> Value:
+        """A text."""
+        value = self.of(node)
+        if node is not None and value.kind is not Kind.TEXT:
+            raise BadQuery(f"{said(node)} is {value.kind.value}, not text.")
+        return value
+
+    def truth(self, node: exp.Expr) -> exp.Expr:
+        """A condition, in parentheses."""
+        value = self.of(node)
+        if value.kind is not Kind.BOOLEAN:
+            raise BadQuery(f"{said(node)} is {value.kind.value}, not a condition.")
+        return exp.paren(value.sql.copy())
+
+
+def number(node: exp.Expr | None, value: Value) -> Value:
+    """``value``, which ``node`` computes and which must be a number."""
+    if node is not None and not value.number:
+        raise BadQuery(f"{said(node)} is {value.kind.value}, not a number.")
+    return value
+
+
+def within(value: Value) -> Interval:
+    """The bounds of a number, which must be known."""
+    if value.within is None:
+        what = f"column {value.name!r}" if value.name else "what is made of a column"
+        raise NotDeclared(
+            f"To compute with {what}, its bounds must be known, and the card declares none.",
+            hint="Declare bounds on the card, or set them here: LEAST(GREATEST(x, lowest), highest). discreet does "
+            "not read them off the data.",
+        )
+    return value.within
+
+
+@dataclass(frozen=True)
+class HalfBounded(Value):
+    """A number with one bound that is known, at most. LEAST and GREATEST may give it the other."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+def half_bounded(made: exp.Expr, kind: Kind, low: Fraction | None, high: Fraction | None) -> Value:
+    """A number with the bounds that are known."""
+    if low is not None and high is not None:
+        return Value(made, kind, (low, high))
+    return HalfBounded(made, kind, low=low, high=high)
+
+
+def ends(value: Value) -> tuple[Fraction | None, Fraction | None]:
+    """Each bound of a number, as far as it is known."""
+    if isinstance(value, HalfBounded):
+        return value.low, value.high
+    return value.within or (None, None)
+
+
+def given(value: Value) -> Fraction | None:
+    """The whole number that is written there; ``None``: it is none, or differs from row to row."""
+    if value.kind is not Kind.INTEGER or value.within is None or value.sql.find(exp.Column, exp.Case, exp.Null):
+        return None  # a CASE may be NULL whatever its bounds are
+    return value.within[0] if value.within[0] == value.within[1] else None
+
+
+def computed(node: exp.Expr, made: exp.Expr, within: Interval, kind: Kind) -> Value:
+    """A number that was computed, if it is neither too large nor too small to compute on."""
+    far = largest(within)
+    if far > SAFE:
+        raise BadQuery(f"{said(node)} could be as large as {_power(far)}, too large to compute with.")
+    if 0 < far < TINY:
+        raise BadQuery(f"{said(node)} is never larger than {_power(far)}, too small to compute with.")
+    return Value(exp.paren(made), kind, within)
+
+
+def said(node: exp.Expr) -> str:
+    """A part of the question, as it can be quoted."""
+    text = node.sql(dialect="duckdb")
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _power(far: Fraction) -> str:
+    return f"{float(far):.3g}" if TINY < far < 1 / TINY else f"2**{exponent(far)}"

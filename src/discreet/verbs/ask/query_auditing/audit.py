@@ -19,9 +19,8 @@ from discreet.core.card import Card
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadQuery
-from discreet.verbs.ask.query_auditing.auditor import Auditor, Part, Verdict
+from discreet.verbs.ask.query_auditing.auditor import Auditor, Classes, Part, Verdict
 from discreet.verbs.ask.query_auditing.bounded import Bounded
-from discreet.verbs.ask.query_auditing.classes import Classes
 from discreet.verbs.ask.query_auditing.extremes import Extremes
 from discreet.verbs.ask.query_auditing.facts import Facts, Raw, Sets
 from discreet.verbs.ask.query_auditing.policy import BOUNDED, EXTREMES, SUM, Policy, ends_of

@@ -43,8 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.programs import Program, Solver, Status
-from discreet.verbs.ask.query_auditing.auditor import Part, Verdict
-from discreet.verbs.ask.query_auditing.classes import Bools, Classes, Ints
+from discreet.verbs.ask.query_auditing.auditor import Bools, Classes, Ints, Part, Verdict
 
 _Numbers = NDArray[np.float64]
 _MOST_CLASSES = 150

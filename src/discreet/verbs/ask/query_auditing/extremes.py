@@ -28,8 +28,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.verbs.ask.query_auditing.auditor import Part, Verdict
-from discreet.verbs.ask.query_auditing.classes import Bools, Classes, Ints
+from discreet.verbs.ask.query_auditing.auditor import Bools, Classes, Ints, Part, Verdict
 
 
 class _Side:

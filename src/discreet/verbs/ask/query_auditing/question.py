@@ -12,11 +12,10 @@ from sqlglot import exp
 
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.keys import keys_of
-from discreet.verbs.ask.parse import statements_of
 from discreet.verbs.ask.query_auditing.policy import AGGREGATES, Policy
-from discreet.verbs.ask.rows import Rows
+from discreet.verbs.ask.rows import Rows, keys_of
 from discreet.verbs.ask.scalar import scalar
+from discreet.verbs.ask.syntax import answer_name, require_whole_characters, statements_of
 from discreet.verbs.ask.value import Value
 
 _LONGEST = 3_000
@@ -26,7 +25,7 @@ COUNT = "count"
 
 
 @dataclass(frozen=True)
-class Figure:
+class AuditedFigure:
     """A figure of the answer."""
 
     name: str
@@ -46,7 +45,7 @@ class AuditedQuestion:
     """A question as it will be weighed."""
 
     text: str
-    figures: tuple[Figure, ...]
+    figures: tuple[AuditedFigure, ...]
     keys: tuple[tuple[str, Value], ...]
     """What it groups by, each under the name it has in the answer."""
     where: Value | None
@@ -83,7 +82,7 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
     figures, shown = [], []
     for place, node in enumerate(select.expressions):
         inner = node.unalias()
-        name = node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
+        name = answer_name(node, place)
         if known.text(inner) in texts:
             shown.append((name, texts[known.text(inner)]))
         else:
@@ -101,10 +100,7 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
 def _parsed(text: str) -> exp.Select:
     if len(text) > _LONGEST:
         raise BadQuery(f"The question is longer than {_LONGEST:,} characters.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+    require_whole_characters(text)
     statements = statements_of(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise BadQuery("An audited question is one SELECT.")
@@ -132,9 +128,9 @@ def _table(select: exp.Select) -> exp.Table:
     return found
 
 
-def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> Figure:
+def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> AuditedFigure:
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and not node.expressions:
-        return Figure(name, COUNT)
+        return AuditedFigure(name, COUNT)
     aggregate = _FUNCTIONS.get(type(node))
     column = node.this if aggregate is not None else None
     if not isinstance(column, exp.Column) or len([one for one in node.args.values() if one]) > 1:
@@ -145,7 +141,7 @@ def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> Figure:
     watched = next((one for one in policy.columns if one.casefold() == column.name.casefold()), None)
     if watched is None:
         raise BadQuery(f"{column.name} is not audited.", hint=f"Audited: {', '.join(policy.columns)}.")
-    figure = Figure(name, aggregate or "", watched)
+    figure = AuditedFigure(name, aggregate or "", watched)
     how = policy.columns[watched].how
     if figure.weighed is None or figure.weighed[0] not in AGGREGATES[how]:
         raise BadQuery(

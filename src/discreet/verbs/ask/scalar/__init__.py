@@ -16,30 +16,95 @@ do alike, so that an answer does not depend on where the rows live.
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.core import sql
+from discreet.core.kind import LISTABLE, MOMENTS, Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.columns import Columns
-from discreet.verbs.ask.scalar import choices, conditions, curves, dates, literals, numbers, spans, texts
-from discreet.verbs.ask.scalar.reader import Reader, Rule, said
-from discreet.verbs.ask.value import WEIGHT, Value
+from discreet.verbs.ask.scalar import conditions, dates, numbers, texts
+from discreet.verbs.ask.value import SAFE, WEIGHT, Columns, Reader, Rule, Value, said
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_LONGEST_NUMBER = 20  # of 64 bits with its sign; a date is shorter
+_TEXTS = LISTABLE - {Kind.BOOLEAN}
+"""Kinds that have one text each, the same on every engine."""
+_HEAVIEST = 5_000
+"""Nodes of an expression, with those of the SELECTs inside that it is computed of."""
+
+
+def literal(_: Reader, node: exp.Literal) -> Value:
+    """A text or a number. A number that is not whole is the nearest double."""
+    if node.is_string:
+        return Value(sql.literal(node.name), Kind.TEXT, domain=(node.name,))
+    try:
+        decimal = Decimal(node.name)
+    except InvalidOperation:
+        raise BadQuery(f"{said(node)} is no number.") from None
+    if decimal and abs(decimal.adjusted()) > 50:  # before it is written out
+        raise BadQuery(f"{said(node)} is too {'large' if decimal.adjusted() > 0 else 'small'} to compute with.")
+    exact = Fraction(decimal)
+    if abs(exact) > SAFE:
+        raise BadQuery(f"{said(node)} is too large to compute with.")
+    if exact.denominator == 1:
+        return Value(sql.literal(int(exact)), Kind.INTEGER, (exact, exact), (int(exact),))
+    double = Fraction(float(exact))
+    return Value(sql.literal(float(exact)), Kind.REAL, (double, double))
+
+
+def boolean(_: Reader, node: exp.Boolean) -> Value:
+    """TRUE or FALSE."""
+    return Value(exp.Boolean(this=bool(node.this)), Kind.BOOLEAN, domain=(bool(node.this),))
+
+
+def null(_: Reader, __: exp.Null) -> Value:
+    """NULL has no kind, so it stands only where another value gives it one."""
+    raise BadQuery("NULL can only stand behind IS, in IN, CASE, COALESCE and NULLIF, beside other values.")
+
+
+def cast(reader: Reader, node: exp.Cast) -> Value:
+    """Numbers to DOUBLE; numbers to the nearest INTEGER; TRUE to 1; integers and dates to TEXT; days and moments."""
+    value, to = reader.of(node.this), node.to
+    moment = Kind.DATE if to.is_type("date") else Kind.TIMESTAMP if to.is_type("timestamp", "timestampntz") else None
+    if moment is not None and (dates.quoted(value) or value.kind in MOMENTS):
+        return dates.as_moment(value, moment)
+    if to.is_type("double", "float") and value.number:
+        return Value(value.as_double, Kind.REAL, value.within)
+    if to.is_type(*_WHOLE) and value.number:
+        return numbers.nearest(node, value)
+    if to.is_type(*_WHOLE) and value.kind is Kind.BOOLEAN:
+        holds = exp.paren(value.sql.copy())
+        made = exp.case().when(holds, sql.literal(1)).when(exp.not_(holds.copy()), sql.literal(0))
+        return Value(made, Kind.INTEGER, (Fraction(0), Fraction(1)), (0, 1))
+    if to.is_type("text", "varchar") and value.kind in _TEXTS:
+        longest = value.characters if value.kind is Kind.TEXT else _LONGEST_NUMBER
+        return texts.made_text(node, exp.cast(value.sql.copy(), exp.DType.TEXT), longest)
+    raise BadQuery(
+        f"CAST from {value.kind.value} to {to.sql(dialect='duckdb')} could fail on some row.",
+        hint="Casts of numbers to DOUBLE and INTEGER, of conditions to INTEGER, of integers and dates to TEXT cannot.",
+    )
+
+
+def date(reader: Reader, node: exp.Date) -> Value:
+    """``DATE(x)``."""
+    return cast(reader, exp.cast(node.this.copy(), exp.DType.DATE, copy=False))
+
 
 _RULES: dict[type[exp.Expr], Rule] = {
     exp.Column: Reader.column,
     exp.Paren: lambda reader, node: reader.of(node.this),
-    **literals.RULES,
+    exp.Literal: literal,
+    exp.Boolean: boolean,
+    exp.Null: null,
+    exp.Cast: cast,
+    exp.Date: date,
     **numbers.RULES,
-    **curves.RULES,
     **conditions.RULES,
-    **choices.RULES,
     **texts.RULES,
     **dates.RULES,
-    **spans.RULES,
 }
-
-
-_HEAVIEST = 5_000
 
 
 def scalar(node: exp.Expr, columns: Columns) -> Value:

@@ -3,7 +3,7 @@
 Why no question makes texts without end: a text of a column has at most as many characters as its card says, since the
 bounded table was cut so; what is made of texts is at most as long as they are together, and longer ones than
 ``LONGEST_TEXT`` are refused. Whatever makes a text says in the tree how long it can be (``CHARACTERS``), and
-``size.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
+``syntax.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
 question costs, and privacy does not depend on it. (Some engines' UPPER makes up to three characters of a few letters.)
 """
 
@@ -16,8 +16,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.scalar.reader import MANY, Reader, Rule, given, half_bounded, said
-from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, Value
+from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, MANY, Reader, Rule, Value, given, half_bounded, said
 
 
 def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:

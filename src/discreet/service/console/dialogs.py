@@ -1,0 +1,43 @@
+"""Dialogs: a confirmation before what cannot be undone, and a secret that is shown once.
+
+data-testid: sure-go, sure-no; once, once-text, once-copy, once-close.
+"""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from discreet.service.console import theme
+
+
+async def confirm(question: str, told: str) -> bool:
+    """Ask, and say what the consequences are; whether the answer is yes."""
+    with ui.dialog() as dialog, ui.card():
+        ui.label(question).classes("dc-strong")
+        theme.prose(told)
+        with theme.row():
+            ui.button("Yes", on_click=lambda: dialog.submit(True)).props("unelevated data-testid=sure-go")
+            ui.button("No", on_click=lambda: dialog.submit(False)).props("flat autofocus data-testid=sure-no")
+    answer = await dialog
+    dialog.delete()
+    return bool(answer)
+
+
+def show_once(title: str, secret: str, what_to_do: str) -> None:
+    """Show a secret in a dialog that does not close by accident; then it is gone for good."""
+    with ui.dialog().props("persistent") as dialog, ui.card().props("data-testid=once"):
+        ui.label(title).classes("dc-strong")
+        with theme.row().classes("dc-secret"):
+            ui.label(secret).classes("dc-code dc-grow").props("data-testid=once-text")
+            copy = ui.button("Copy", icon="content_copy").props("outline dense data-testid=once-copy")
+        theme.prose(what_to_do)
+        theme.prose("It is shown this once, and kept nowhere: whoever loses it needs a new one.", soft=True)
+        ui.button("I have it", on_click=dialog.close).props("unelevated data-testid=once-close")
+
+    def copied() -> None:
+        ui.clipboard.write(secret)
+        ui.notify("Copied.", type="positive", position="top", timeout=2000)
+
+    copy.on_click(copied)
+    dialog.on("hide", dialog.delete)
+    dialog.open()

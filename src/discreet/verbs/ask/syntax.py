@@ -1,0 +1,180 @@
+"""The syntax of questions: SQL text to a syntax tree, or an error in plain words, and how large queries may be.
+
+A question is short, and its query need not be: a SELECT of WITH stands in the query as often as it is named, and what
+stands in it again as often; and engines put what a column was computed of wherever it is used. Time for planning grows
+with the nodes, and memory on the engine with the characters: it works on a few thousand rows at a time, and holds every
+text that is made of them. So both are counted in the query as the engine gets it, and as it makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import sqlglot
+from sqlglot import exp
+
+from discreet.errors import BadQuery
+from discreet.verbs.ask.value import CHARACTERS, WEIGHT
+
+LONGEST = 20_000
+"""Characters of a question, at most."""
+_DEEPEST = 64
+_MOST_SELECTS = 32
+_MOST_AGGREGATES = 64
+_MOST_COLUMNS = 256
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+_STARTS = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(")
+MOST_NODES = 15_000
+MOST_WEIGHT = 60_000
+"""Nodes of the query, with every column replaced by what it was computed of."""
+MOST_CHARACTERS = 100_000
+"""Characters of all texts that are made for one row."""
+_ROW = 20
+"""Nodes that take as long as a row itself."""
+_CHARACTERS_A_NODE = 3
+"""Characters that take as long as a node."""
+
+
+def statements_of(text: str) -> list[exp.Expr | None]:
+    """The statements of a text; one that is empty is ``None``."""
+    try:
+        return list(sqlglot.parse(text, dialect="duckdb"))
+    except sqlglot.errors.ParseError as error:
+        raise _unreadable(text, error) from None
+    except sqlglot.errors.TokenError:
+        raise BadQuery(
+            "This is not SQL that can be read.", hint="Perhaps a quote or a comment is opened and not closed."
+        ) from None
+    except RecursionError:
+        raise BadQuery("This is not SQL that can be read: it is nested too deeply.") from None
+    except ValueError:  # its tokenizer turns numbers into Python's before it looks at them
+        raise BadQuery("This is not SQL that can be read.") from None
+
+
+def parse_question(text: str) -> exp.Select:
+    """The syntax tree of a question, which is one SELECT of a size that can be planned."""
+    if len(text) > LONGEST:
+        raise BadQuery(f"The question is longer than {LONGEST:,} characters.")
+    statements = statements_of(text)
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        several = len(statements) > 1 or any(isinstance(one, exp.SetOperation) for one in statements)
+        hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Nothing else can be asked."
+        raise BadQuery("A question is one SELECT.", hint=hint)
+    select = statements[0]
+    if depth(select) > _DEEPEST:
+        raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
+    if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
+        raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
+    _require_supported(select)
+    if sum(1 for _ in select.find_all(exp.AggFunc)) > _MOST_AGGREGATES:
+        raise BadQuery(f"The question has more than {_MOST_AGGREGATES} aggregates.", hint="Ask several questions.")
+    if any(len(one.expressions) > _MOST_COLUMNS for one in select.find_all(exp.Select)):
+        raise BadQuery(f"A SELECT has more than {_MOST_COLUMNS} columns.", hint="Ask several questions.")
+    extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
+    if extra:
+        name = extra[0].rstrip("_").upper()
+        raise BadQuery(f"{name} cannot be asked.", hint="WHERE, GROUP BY, HAVING, ORDER BY and LIMIT can.")
+    return select
+
+
+def require_whole_characters(text: str) -> None:
+    """An error if a question could not be written down."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+
+
+def answer_name(node: exp.Expr, place: int) -> str:
+    """What a column of the answer is called: its alias, its own name, or its place."""
+    inner = node.unalias()
+    return node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
+
+
+def _require_supported(select: exp.Select) -> None:
+    """An error if a question has what no part of one can have: it says what to ask instead."""
+    for node in select.walk():
+        if isinstance(node, exp.Window) or (isinstance(node, exp.Select) and node.args.get("qualify")):
+            raise BadQuery(
+                "Window functions (OVER, QUALIFY) cannot be asked: what they say of one row depends on other people's.",
+                hint="GROUP BY gives figures of groups, ORDER BY … LIMIT the largest of them; a subquery in FROM that "
+                "groups by the unit computes person by person.",
+            )
+        if isinstance(node, exp.WithinGroup):
+            raise _within_group(node)
+        if isinstance(node, exp.Query) and not _in_from(node, select):
+            raise BadQuery(
+                "A SELECT inside another stands in FROM or WITH, not in a condition or among columns.",
+                hint="For IN (SELECT …) and EXISTS, list the values, or JOIN the tables: those about people on their "
+                "unit. A figure to compare with is asked first, and then written as a number.",
+            )
+
+
+def _unreadable(text: str, error: sqlglot.errors.ParseError) -> BadQuery:
+    """Where reading stopped. What the parser says of it names its own classes, and so is not shown."""
+    found = error.errors[0] if error.errors else {}
+    near, line, column = found.get("highlight") or "", found.get("line"), found.get("col")
+    place = f" at line {line}, column {max(1, column - len(near) + 1)}" if line and column else ""
+    said = f", near {near[:40]!r}" if near else ""
+    first = text.split(maxsplit=1)[0] if text.split() else ""
+    odd = not first.upper().startswith(_STARTS)
+    hint = f"A question begins with SELECT or WITH, not with {first[:40]!r}." if odd else "Look just before that."
+    return BadQuery(f"This is not SQL that can be read{place}{said}.", hint=hint)
+
+
+def _within_group(node: exp.WithinGroup) -> BadQuery:
+    function, order = node.this, node.find(exp.Ordered)
+    share = function.this if isinstance(function, exp.PercentileCont | exp.PercentileDisc) else None
+    if order is None or not isinstance(share, exp.Literal) or share.is_string:
+        return BadQuery("WITHIN GROUP cannot be asked.", hint="QUANTILE_CONT(x, 0.9) and MEDIAN(x) can.")
+    wanted = 1 - Decimal(share.name) if order.args.get("desc") else share.name
+    hint = f"Write QUANTILE_CONT({order.this.sql('duckdb')}, {wanted})."
+    return BadQuery("WITHIN GROUP cannot be asked.", hint=hint)
+
+
+def _in_from(query: exp.Query, whole: exp.Select) -> bool:
+    """Whether a query stands where rows come from."""
+    node: exp.Expr | None = query
+    while node is not whole and isinstance(node, exp.Query | exp.Paren):
+        node = node.parent
+    return node is whole or isinstance(node, exp.From | exp.Join | exp.CTE | exp.Lateral | exp.Table)
+
+
+@dataclass
+class Size:
+    """What was counted so far."""
+
+    nodes: int = 0
+    weight: int = 0
+    characters: int = 0
+
+    @property
+    def work(self) -> int:
+        """What is done for one row, in nodes: some characters take as long as one, and the row itself as some."""
+        return _ROW + self.weight + self.characters // _CHARACTERS_A_NODE
+
+    def add(self, query: exp.Expr) -> None:
+        """Count a query, or a part of one; an error if it is too much."""
+        for node in query.walk():
+            self.nodes += 1
+            if node._meta:
+                self.characters += node.meta.get(CHARACTERS, 0)
+                self.weight += node.meta.get(WEIGHT, 0)
+            if self.nodes > MOST_NODES or self.weight > MOST_WEIGHT:
+                raise BadQuery(
+                    "The question is too large.", hint="Name what WITH defines less often, or ask several questions."
+                )
+            if self.characters > MOST_CHARACTERS:
+                raise BadQuery(
+                    f"The texts that this makes of one row could have more than {MOST_CHARACTERS:,} characters in all.",
+                    hint="Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are.",
+                )
+
+
+def depth(tree: exp.Expr) -> int:
+    """Levels of a syntax tree."""
+    levels, level = 0, [tree]
+    while level:
+        levels, level = levels + 1, [child for node in level for child in node.iter_expressions()]
+    return levels
