@@ -532,6 +532,8 @@ def test_a_sheet_holds_so_many_rows_and_columns(tmp_path, monkeypatch):
     xlsx.save_xlsx(published([3, 1, 1, 1]), tmp_path / "fine.xlsx")
     with pytest.raises(BadInput, match="1 rows and 5 columns"):
         xlsx.save_xlsx(published([4, 1, 1, 1, 1]), tmp_path / "wide.xlsx")
+    monkeypatch.setattr(xlsx, "_MOST_ROWS", 2)
+    xlsx.save_xlsx(published([3, 1, 1, 1]), tmp_path / "short.xlsx")
     monkeypatch.setattr(xlsx, "_MOST_ROWS", 1)
     with pytest.raises(BadInput, match="1 rows and 4 columns"):
         xlsx.save_xlsx(published([3, 1, 1, 1]), tmp_path / "long.xlsx")
@@ -543,6 +545,8 @@ def test_a_table_that_is_too_large_is_not_laid_out(monkeypatch):
     assert html.laid_out(table, np.zeros(table.shape, bool)).count("<td") == 16
     monkeypatch.setattr(html, "MOST_CELLS", 15)
     assert "16 cells: too many" in html.laid_out(table, np.zeros(table.shape, bool))
+    page = html.tag("p", "table")
+    assert (html.headed(table, page, 1) == page, "area × sort" in html.headed(table, page, 2)) == (True, True)
 
 
 def test_the_holders_view_of_a_table(monkeypatch):

@@ -1,5 +1,7 @@
 """Rounding: additive where it says so, within the base it says, nearest among all, and unbiased at random."""
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.tabulate.drawn import drawn, relations_hold
@@ -66,6 +68,20 @@ def test_three_sides_may_need_more_than_neighbours_and_say_so():
     assert relations_hold(cells, rounded.values)
     assert (np.abs(rounded.values - cells.values) < 4).all()
     assert (rounded.high - rounded.values == 3).all()
+
+
+@pytest.mark.parametrize("inner", [[[[0, 1], [1, 0]], [[0, 1], [1, 1]]], [[[1, 0], [0, 1]], [[1, 1], [0, 1]]]])
+def test_beyond_neighbours_cells_may_go_up_and_down_alike(inner):
+    """The nearest of all tables of multiples that are less than two bases off, by trying them."""
+    cells = table(inner)
+    sides = cells.tables[0].dimensions
+    options = [[at for at in (0, 2, 4) if abs(at - value) < 4] for value in np.ravel(inner)]
+    best = np.inf
+    for tried in itertools.product(*options):
+        off = np.abs(summed(sides, np.reshape(tried, (2, 2, 2))).ravel() - cells.values)
+        best = min(best, off.sum() if off.max() < 4 else np.inf)
+    rounded = controlled(cells, 2)
+    assert (rounded.reach, rounded.distance, rounded.bound) == (2, best, best)
 
 
 def test_linked_tables_are_rounded_together():
