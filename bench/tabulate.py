@@ -47,7 +47,8 @@ def made(name: str) -> tuple[Any, Any]:
 
     import numpy as np
 
-    from discreet.verbs.tabulate.rules import parse_rules, protect
+    from discreet.verbs.tabulate.protection import protect
+    from discreet.verbs.tabulate.rules import parse_rules
     from discreet.verbs.tabulate.tables.cells import Cells
     from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
     from discreet.verbs.tabulate.tables.respondents import merged
@@ -77,7 +78,7 @@ def ours(table: str, how: str, seconds: float, **_: object) -> Work:
 
     from discreet.verbs.tabulate.intruder.audit import short
     from discreet.verbs.tabulate.method import ProtectionProblem
-    from discreet.verbs.tabulate.methods.suppress import Suppress
+    from discreet.verbs.tabulate.suppress.suppress import Suppress
 
     _warm()
     cells, protection = made(table)
@@ -238,7 +239,7 @@ def main() -> None:
 def _side(name: str, parts: list[int]) -> Any:
     from itertools import product
 
-    from discreet.verbs.tabulate.tables.dimension import Dimension
+    from discreet.verbs.tabulate.tables.crosstable import Dimension
 
     def path(places: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(".".join(map(str, places[: depth + 1])) for depth in reversed(range(len(places))))
@@ -249,7 +250,7 @@ def _side(name: str, parts: list[int]) -> Any:
 def _protected(table: str) -> tuple[Any, Any]:
     """A table and what is hidden of it."""
     from discreet.verbs.tabulate.method import ProtectionProblem
-    from discreet.verbs.tabulate.methods.suppress import Suppress
+    from discreet.verbs.tabulate.suppress.suppress import Suppress
 
     cells, protection = made(table)
     return cells, Suppress("fast", seconds=300.0).apply(ProtectionProblem(cells, protection)).hidden
@@ -258,7 +259,7 @@ def _protected(table: str) -> tuple[Any, Any]:
 def _warm() -> None:
     """Compile off the clock."""
     from discreet.verbs.tabulate.method import ProtectionProblem
-    from discreet.verbs.tabulate.methods.suppress import Suppress
+    from discreet.verbs.tabulate.suppress.suppress import Suppress
 
     for name in ("9 × 17", "nested 13 × 9"):
         cells, protection = made(name)

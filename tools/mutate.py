@@ -261,6 +261,9 @@ def _run(mutant: Mutant, tests: list[str], compiled: bool) -> None:
         os.dup2(quiet, stream)
     if compiled:
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
+        from numba.core import config
+
+        config.reload_config()  # it was read before the fork
     sys.meta_path.insert(0, _Mutated(mutant))
     code = 1
     with contextlib.suppress(BaseException):

@@ -116,6 +116,6 @@ from discreet.verbs.tabulate.intruder.release_audit import audit as audit
 from discreet.verbs.tabulate.printing.xlsx import save_xlsx as save_xlsx
 from discreet.verbs.tabulate.private.macro_table import MacroTable as MacroTable
 from discreet.verbs.tabulate.tables.crosstable import CrossTable as CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension as Dimension
+from discreet.verbs.tabulate.tables.crosstable import Dimension as Dimension
 from discreet.verbs.tabulate.tables.read_table import read_table as read_table
 from discreet.verbs.tabulate.tabulate import tabulate as tabulate

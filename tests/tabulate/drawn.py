@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 SHAPES = 60
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
 from discreet.verbs.tabulate.tables.respondents import alone
 
 SIDES = (

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import linprog
 from tests.tabulate.drawn import drawn, side
 
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
 

@@ -13,12 +13,11 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.tabulate.method import ProtectionProblem
-from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
-from discreet.verbs.tabulate.rules import protect
+from discreet.verbs.tabulate.perturb.factors import Multiply, multiplied
+from discreet.verbs.tabulate.protection import protect
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 SECRET = bytes(range(32))
 CARD = Card(
@@ -82,7 +81,7 @@ def test_swapping_by_a_column_that_is_not_there(option):
         dc.tabulate(people(), "area", method=f"swap {option}")
 
 
-@pytest.mark.parametrize("law", [Factors(0.1, 0.25), Factors(0.01, 0.02, "uniform")])
+@pytest.mark.parametrize("law", [Multiply(0.1, 0.25), Multiply(0.01, 0.02, "uniform")])
 def test_no_figure_of_one_respondent_is_printed_as_it_is_however_small(law):
     true = np.arange(60) % 12
     rows = people().fetch().set_column(1, "area", pa.array([f"{place:02}" for place in range(60)]))
@@ -99,7 +98,7 @@ def test_a_total_that_cancels_is_not_printed_as_it_is():
         {"who": [1, 1, 2], "area": ["a", "a", "b"], "sort": ["x", "y", "x"], "pay": [10, -9, 50], "weight": [1, 1, 1]}
     )
     with pytest.raises(BadInput, match="negative"):
-        multiplied(read(rows, CARD), ["area", "sort"], "pay", Factors(0.05, 0.050001), SECRET)
+        multiplied(read(rows, CARD), ["area", "sort"], "pay", Multiply(0.05, 0.050001), SECRET)
 
 
 def test_the_holder_of_a_table_with_factors_is_told_what_to_expect():

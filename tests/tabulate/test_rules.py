@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 from tests.tabulate.municipality import people, salaries
 
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.rule import Dominance, MinFrequency, PPercent, PriorPosterior, Request, Zero
-from discreet.verbs.tabulate.rules import parse_rules, protect
+from discreet.verbs.tabulate.protection import protect
+from discreet.verbs.tabulate.rules import (
+    Dominance,
+    MinFrequency,
+    PPercent,
+    PriorPosterior,
+    Request,
+    Zero,
+    parse_rules,
+)
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
 from discreet.verbs.tabulate.tables.respondents import alone
 
 

@@ -9,9 +9,8 @@ import discreet as dc
 from discreet.core.release import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.intruder.release_audit import audit
-from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.printing.printed import PublishedTable
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
 
 SIDES = (
     Dimension.flat("municipality", ["M1", "M2", "M3"]),
@@ -58,7 +57,7 @@ def test_a_release_is_laid_out_with_crosses_saved_and_audited_from_its_folder(tm
     assert report.count(">×<") == 4
     assert ">8,620<" in report
     back = dc.Release.load(tmp_path / "table")
-    assert Printed.read(back).rows() == back.payload == with_rows(made).payload
+    assert PublishedTable.read(back).rows() == back.payload == with_rows(made).payload
     seen = audit(back)
     assert not len(seen.recovered)
     low, high = made.holder.details.intervals.low, made.holder.details.intervals.high
@@ -81,7 +80,7 @@ def test_a_single_hidden_cell_is_recovered():
     cells = dc.tabulate(municipality(), rules="min=2").holder.details.cells
     hidden = np.zeros(len(cells), bool)
     hidden[cells.tables[0].cell("M2", "P3")] = True
-    printed = Printed.of(cells, cells.values, hidden)
+    printed = PublishedTable.of(cells, cells.values, hidden)
     release = dc.Release(
         printed.rows(),
         dc.Statement("respondent"),

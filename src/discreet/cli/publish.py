@@ -183,11 +183,12 @@ def _refuse_without_models(method: str, table: Table) -> NoReturn:
 
 def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Masker:
     """What ``text`` names; an error, in the words of a command line, for levels that a column does not have."""
-    from discreet.verbs.publish.publish import refuse_other_verbs
+    from discreet.verbs.publish.publish import parse_method, refuse_other_verbs
     from discreet.verbs.publish.recoding import require_quasi
 
+    quasi = table.quasi()
     refuse_other_verbs(text)
-    require_quasi((*options.get("levels", ()), *options.get("weights", ())), list(table.quasi()))
+    require_quasi((*options.get("levels", ()), *options.get("weights", ())), quasi)
     for name, levels in options.get("levels", {}).items():
         low, high = levels if isinstance(levels, tuple) else (levels, levels)
         hierarchy = table.card[name].hierarchy
@@ -198,8 +199,6 @@ def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Ma
                 f"--level {name}={said}: the levels of {name} go from 0 to {last}, the finer one first.",
                 hint=f"Write one of them, --level {name}={last}, or a range, --level {name}=0..{last}.",
             )
-    from discreet.verbs.publish.publish import parse_method
-
     return parse_method(text, table.card, options, dashes="--")
 
 

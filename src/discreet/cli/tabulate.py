@@ -255,11 +255,11 @@ def _plain(release: Release[Any], folder: Path) -> dict[str, Any]:
 
 def _print(release: Release[Any], folder: Path, place: Path) -> None:
     from discreet.verbs.tabulate.printing.html import shown
-    from discreet.verbs.tabulate.printing.printed import Printed
+    from discreet.verbs.tabulate.printing.printed import PublishedTable
 
     out = console()
     out.print(bold(release.title), f"in {folder}")
-    printed, holder = Printed.read(release), release.holder.details  # type: ignore[union-attr]  # just made
+    printed, holder = PublishedTable.read(release), release.holder.details  # type: ignore[union-attr]  # just made
     sensitive, added = int(holder.protection.sensitive.sum()), int(holder.added.sum())
     if sensitive:
         besides = f"; {number(added, 'other')} hidden with them" if added else ""

@@ -31,8 +31,13 @@ LEARNERS = Family(
     prefix=("learn",),
     wrapper="discreet.verbs.learn.learner.Learn",
 )
-TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("tabulate",))
-CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))
+TABLE_METHODS = Family(
+    "table_methods",
+    "table method",
+    ("discreet.verbs.tabulate.suppress", "discreet.verbs.tabulate.perturb"),
+    commands=("tabulate",),
+)
+CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rules",), commands=("tabulate",))
 HIERARCHIES = Family("hierarchies", "hierarchy", ("discreet.core.hierarchy",), attribute="type", in_cards=True)
 COMBINE_FUNCTIONS = Family(
     "combine_functions", "function", ("discreet.verbs.combine.functions",), commands=("combine",)

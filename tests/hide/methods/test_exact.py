@@ -10,8 +10,7 @@ from tests.hide.problems import best_by_trying, drawn_problem
 
 from discreet.errors import NoPromise
 from discreet.verbs.hide.methods.classes import classified, minimal_sets
-from discreet.verbs.hide.methods.exact import HEURISTICS, Exact, cost
-from discreet.verbs.hide.methods.program import reached, solve
+from discreet.verbs.hide.methods.exact import HEURISTICS, Exact, cost, reached, solve
 from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions

@@ -5,10 +5,9 @@ from tests.tabulate.plain_intruder import furthest, lacking, task
 
 from discreet.errors import NoPromise
 from discreet.verbs.tabulate.intruder.audit import certify, intervals, recoverable, short
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def hide(table, *codes):

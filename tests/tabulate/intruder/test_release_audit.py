@@ -7,10 +7,9 @@ import pytest
 import discreet as dc
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.intruder.release_audit import audit
-from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 SIDES = (Dimension.flat("area", ["a", "b"]), Dimension.flat("sort", ["x", "y"]))
 
@@ -19,7 +18,7 @@ def release(inner, hidden, *, change=lambda tables: tables, drop=(), least=0):
     cells = Cells.of(CrossTable(SIDES, summed(SIDES, np.array(inner, np.int64)), "pay"))
     mask = np.zeros(len(cells), bool)
     mask[[cells.tables[0].cell(*codes) for codes in hidden]] = True
-    printed = Printed.of(cells, cells.values, mask)
+    printed = PublishedTable.of(cells, cells.values, mask)
     recipe = dc.Recipe("by hand", {"tables": change(printed.structure()), "least_hidden": least})
     return dc.Release(printed.rows().drop_columns(list(drop)), dc.Statement("respondent"), recipe), cells
 

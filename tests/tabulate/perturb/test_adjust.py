@@ -7,12 +7,10 @@ from tests.tabulate.drawn import drawn, relations_hold
 
 from discreet.core.programs import Program
 from discreet.errors import BadInput, NoPromise
-from discreet.verbs.tabulate.perturb.adjust import adjust
-from discreet.verbs.tabulate.perturb.squares import least_squares
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
+from discreet.verbs.tabulate.perturb.adjust import adjust, least_squares
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def protected(cells, seed, share=0.2):

@@ -14,7 +14,7 @@ from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.tabulate.perturb.cell_key import CellKey, cell_keys
+from discreet.verbs.tabulate.perturb.cell_key import CellKeys, cell_keys
 from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, draw_secret
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.crosstable import CrossTable
@@ -50,7 +50,7 @@ def people(count=400, *, unit="who", seed=0, order=None):
     [(1, 0.5, 0), (2, 1.2, 0), (3, 2.0, 0), (4, 2.5, 1), (5, 3.0, 2), (2, 2.0, 1), (10, 5.0, 2), (50, 40.0, 10)],
 )
 def test_laws_have_the_promised_moments_and_no_more(most, variance, never):
-    law = CellKey(most, variance, never)
+    law = CellKeys(most, variance, never)
     changes = np.arange(-most, most + 1)
     assert law.laws[0, most] == 1
     for count, row in enumerate(law.laws[1:], 1):
@@ -63,7 +63,7 @@ def test_laws_have_the_promised_moments_and_no_more(most, variance, never):
 
 
 def test_laws_have_maximum_entropy():
-    law = CellKey(3, 1.5, 1)
+    law = CellKeys(3, 1.5, 1)
     for count in range(1, 6):
         changes = np.arange(-3, 4)
         changes = changes[(count + changes == 0) | (count + changes > 1)]
@@ -81,19 +81,19 @@ def test_laws_have_maximum_entropy():
 
 def test_variances_that_cannot_be_are_refused_with_those_that_can():
     with pytest.raises(BadInput, match=r"count of 1 .* 2 to 5"):
-        CellKey(5, 1.0, 2)
+        CellKeys(5, 1.0, 2)
     with pytest.raises(BadInput, match="0 to 1"):
-        CellKey(1, 1.5)
+        CellKeys(1, 1.5)
     for wrong in ((0, 1.0, 0), (3, 1.0, 3), (3, 1.0, -1), (2.0, 1.0, 0)):
         with pytest.raises(BadInput):
-            CellKey(*wrong)
-    both = CellKey(1, 1.0)
+            CellKeys(*wrong)
+    both = CellKeys(1, 1.0)
     assert both.laws[1].tolist() == [0.5, 0, 0.5], "the largest variance there is"
 
 
 def test_each_change_has_its_chance():
     """All chances on a fine grid: as many keys lead to a change as its law says."""
-    law = CellKey(3, 2.0, 1)
+    law = CellKeys(3, 2.0, 1)
     grid = 100_000
     keys = (np.arange(grid, dtype=np.uint64) * np.uint64(2**64 // grid)).astype(np.uint64)
     for count in (0, 1, 2, 3, 6, 50):
@@ -119,7 +119,7 @@ def test_keys_add_up_and_are_the_same_in_every_table():
 
 
 def test_the_same_people_are_always_printed_with_the_same_figure():
-    table, law = people(), CellKey(4, 2.5, 1)
+    table, law = people(), CellKeys(4, 2.5, 1)
     wide, narrow = (build(table, by) for by in (["place", "job"], ["job"]))
     one = law.perturbed(wide, cell_keys(table, ["place", "job"], SECRET))
     other = law.perturbed(narrow, cell_keys(table, ["job"], SECRET))
@@ -171,7 +171,7 @@ def test_secrets_are_drawn_and_of_one_length():
 
 
 def test_only_counts_have_cell_keys():
-    law, side = CellKey(2, 1.0), build(people(5), ["sex"]).dimensions
+    law, side = CellKeys(2, 1.0), build(people(5), ["sex"]).dimensions
     values = np.zeros(len(side[0]), np.int64)
     with pytest.raises(BadInput, match="adds up turnover"):
         law.perturbed(CrossTable(side, values, "turnover"), values.astype(np.uint64))

@@ -9,7 +9,7 @@ from discreet.core.hierarchy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
+from discreet.verbs.tabulate.perturb.factors import Multiply, multiplied
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
 
@@ -45,7 +45,7 @@ FIRMS = [
 @pytest.mark.parametrize("law", ["ramp", "uniform"])
 def test_factors_follow_their_law(law):
     """All numbers on a fine grid, with the coin on both sides."""
-    factors = Factors(0.1, 0.3, law)
+    factors = Multiply(0.1, 0.3, law)
     chances = (np.arange(2**17, dtype=np.uint64) * np.uint64(2**47)) | np.uint64(2**46)
     drawn = factors.of(np.concatenate([chances, chances | np.uint64(1)]))
     off = np.abs(drawn - 1)
@@ -57,7 +57,7 @@ def test_factors_follow_their_law(law):
 
 
 def test_tables_add_up_and_respondents_have_one_factor():
-    law = Factors(0.1, 0.25)
+    law = Multiply(0.1, 0.25)
     noisy = multiplied(firms(FIRMS), ["place", "trade"], "turnover", law, SECRET)
     true = build(firms(FIRMS), ["place", "trade"], "turnover")
     assert noisy.table.dimensions == true.dimensions and noisy.table.what == "turnover"
@@ -74,7 +74,7 @@ def test_tables_add_up_and_respondents_have_one_factor():
 
 
 def test_expected_change_counts_what_a_respondent_has_in_all_parts():
-    law = Factors(0.1, 0.25)
+    law = Multiply(0.1, 0.25)
     noisy = multiplied(firms(FIRMS), ["place", "trade"], "turnover", law, SECRET)
     table, deviation = noisy.table, np.sqrt(law.variance)
 
@@ -92,7 +92,7 @@ def test_expected_change_counts_what_a_respondent_has_in_all_parts():
 def test_many_contributors_change_little():
     rng = np.random.default_rng(1)
     rows = [(f"f{n}", ("n1", "s1")[n % 2], "food", int(rng.integers(1000, 9000))) for n in range(3000)]
-    noisy = multiplied(firms(rows), ["place"], "turnover", Factors(0.1, 0.25), SECRET)
+    noisy = multiplied(firms(rows), ["place"], "turnover", Multiply(0.1, 0.25), SECRET)
     true = build(firms(rows), ["place"], "turnover")
     change = np.abs(noisy.table.values / true.values - 1)
     assert (noisy.expected < 0.006).all() and (change < 7 * noisy.expected).all()
@@ -101,4 +101,4 @@ def test_many_contributors_change_little():
 @pytest.mark.parametrize("wrong", [(0, 0.2), (0.2, 0.1), (0.1, 1.0), (0.1, 0.2, "normal")])
 def test_laws_that_make_no_sense_are_refused(wrong):
     with pytest.raises(BadInput):
-        Factors(*wrong)
+        Multiply(*wrong)

@@ -7,8 +7,7 @@ from tests.tabulate.drawn import drawn, relations_hold
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.tabulate.perturb.rounding import controlled, conventional, possible, random
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def table(values):

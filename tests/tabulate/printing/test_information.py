@@ -7,11 +7,10 @@ import pytest
 from tests.tabulate.municipality import people, salaries
 
 from discreet.errors import BadInput
+from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
-from discreet.verbs.tabulate.protection import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 
 SIDE = (Dimension.flat("a", ["x", "y", "z"]),)
 

@@ -8,16 +8,15 @@ from openpyxl import load_workbook
 
 import discreet as dc
 from discreet.errors import DataError
-from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.printing.xlsx import save_xlsx
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def release(codes, values, decimals=0):
     sides = (Dimension.flat("area", codes),)
     figures = summed(sides, np.array(values, np.int64))
-    printed = Printed((CrossTable(sides, figures, "pay", decimals),), (np.zeros(figures.shape, bool),))
+    printed = PublishedTable((CrossTable(sides, figures, "pay", decimals),), (np.zeros(figures.shape, bool),))
     recipe = dc.Recipe("by hand", {"tables": printed.structure()})
     return dc.Release(printed.rows(), dc.Statement("respondent"), recipe)
 

@@ -24,7 +24,7 @@ from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.samples import cases
 from discreet.verbs.tabulate.private.counts import NoisyCounts
-from discreet.verbs.tabulate.private.plan import DeclaredSide, declared_values
+from discreet.verbs.tabulate.private.macro_table import DeclaredSide, declared_values
 from discreet.verbs.tabulate.private.strategy import Strategy
 
 SILENT = DiscreteLaplace("1/1000")

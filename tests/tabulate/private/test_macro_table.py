@@ -21,8 +21,7 @@ from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded
-from discreet.verbs.tabulate.private.compare import compared
-from discreet.verbs.tabulate.private.macro_table import MacroTable
+from discreet.verbs.tabulate.private.macro_table import MacroTable, compared
 from discreet.verbs.tabulate.tables.cells import Cells
 
 SILENT = 10**6

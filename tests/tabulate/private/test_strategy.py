@@ -11,9 +11,8 @@ import pytest
 from discreet.noise.deviation import Noise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.tabulate.private.precision import Precision
-from discreet.verbs.tabulate.private.strategy import Strategy, choose
-from discreet.verbs.tabulate.private.workload import Columns, Workload, closed_below
+from discreet.verbs.tabulate.private.counts import Precision
+from discreet.verbs.tabulate.private.strategy import Columns, Strategy, Workload, choose, closed_below
 
 
 def workload(sizes: dict[str, int], *tables: str, groups: dict[str, tuple[int, ...]] | None = None) -> Workload:

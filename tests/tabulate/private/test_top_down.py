@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput, NoPromise
+from discreet.verbs.tabulate.private.strategy import Columns
 from discreet.verbs.tabulate.private.top_down import in_whole_numbers, require_fits, split, transported
-from discreet.verbs.tabulate.private.workload import Columns
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 figures = st.floats(-50, 50, allow_nan=False)
 

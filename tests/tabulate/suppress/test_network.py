@@ -6,8 +6,7 @@ import pytest
 from discreet.verbs.tabulate.suppress.linear import Linear
 from discreet.verbs.tabulate.suppress.network import Network
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def nested(name, *branches):
@@ -78,11 +77,11 @@ def test_without_a_limit_a_cell_may_rise_for_ever():
     one = cells(A, B)
     network = Network.of(one.relations)
     rise, fall = np.full(len(one), np.inf), one.values.astype(float)
-    assert network.reach(5, 1, rise, fall).amount == np.inf
-    assert network.reach(5, 1, np.zeros(len(one)), fall).amount < np.inf
+    assert network.opened(rise, fall).reach(5, 1).amount == np.inf
+    assert network.opened(np.zeros(len(one)), fall).reach(5, 1).amount < np.inf
 
 
 def test_a_cell_in_no_relation_is_free():
     side = Dimension("one", ("Total",), (-1,))
     one = Cells.of(CrossTable((side,), np.array([4], np.int64)))
-    assert Network.of(one.relations).reach(0, 1, np.zeros(1), np.zeros(1), 3.0).amount == 3
+    assert Network.of(one.relations).opened(np.zeros(1), np.zeros(1)).reach(0, 1, 3.0).amount == 3

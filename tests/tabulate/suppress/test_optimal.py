@@ -7,11 +7,10 @@ import pytest
 from scipy.optimize import linprog
 
 from discreet.errors import NoPromise
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 
 def flat(name, parts):

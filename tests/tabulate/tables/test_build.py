@@ -21,7 +21,8 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, HierarchyError, NotDeclared, NotFound
-from discreet.verbs.tabulate.rules import parse_rules, protect
+from discreet.verbs.tabulate.protection import protect
+from discreet.verbs.tabulate.rules import parse_rules
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
 

@@ -5,8 +5,7 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
 REGION = Dimension.from_paths("region", [("n1", "N"), ("n2", "N"), ("s",)])
 ACTIVITY = Dimension.flat("activity", ["p", "q"])

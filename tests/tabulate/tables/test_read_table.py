@@ -12,8 +12,9 @@ from discreet.core.card import Card, Column
 from discreet.core.hierarchy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, DataError, DiscreetError, NotFound
-from discreet.verbs.tabulate.exposure import exposed
-from discreet.verbs.tabulate.rules import parse_rules, protect
+from discreet.verbs.tabulate.printing.holder import exposed
+from discreet.verbs.tabulate.protection import protect
+from discreet.verbs.tabulate.rules import parse_rules
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.read_table import read_table
 

@@ -20,7 +20,7 @@ LEGEND = Markup(
 
 
 def drawn(table: Mapping[str, Any]) -> Markup:
-    """A table, from plain data as ``verbs/tabulate/printing/view.py`` gives it."""
+    """A table, from plain data as ``verbs/tabulate/printing/holder.py`` gives it."""
     if table["too_large"]:
         return tag("p", f"The table has {table['size']:,} cells: too many to be drawn here. All are in its rows.")
     down = table["sides"][:-1]

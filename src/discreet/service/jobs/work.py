@@ -150,9 +150,10 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply
+    from discreet.verbs.tabulate.perturb.cell_key import CellKeys
+    from discreet.verbs.tabulate.perturb.factors import Multiply
     from discreet.verbs.tabulate.perturb.record_keys import secret_in
-    from discreet.verbs.tabulate.printing.view import view
+    from discreet.verbs.tabulate.printing.holder import view
     from discreet.verbs.tabulate.tabulate import tabulate
 
     table, way = _original(spec.table, bench), TABLE_METHODS.parse(spec.method)

@@ -24,7 +24,7 @@ from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.hide.holder import HidingHolder
-from discreet.verbs.hide.io import Opened, Source, found_in, opened
+from discreet.verbs.hide.io import OpenedSource, Source, found_in, opened
 from discreet.verbs.hide.measures import SideEffects
 from discreet.verbs.hide.methods.blocking import Blocking
 from discreet.verbs.hide.mining.rules import written as as_text
@@ -133,7 +133,6 @@ class Trial:
     """Why it could not, or which itemset that must stay frequent it loses."""
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data."""
         return vars(self) | {"effects": None if self.effects is None else self.effects.to_dict()}
 
 
@@ -180,7 +179,7 @@ def _problem(  # noqa: PLR0917
     margin: Number,
     layout: Layout | None,
     columns: Sequence[str],
-) -> tuple[Opened, HidingProblem]:
+) -> tuple[OpenedSource, HidingProblem]:
     opened_source = opened(source, layout, columns)
     transactions = opened_source.transactions
     thresholds = Thresholds.of(transactions.rows, support, confidence, margin)
@@ -198,7 +197,7 @@ class _Hiding(Method[pa.Table]):
     """Transactions in which no secret is found by mining."""
 
     name: ClassVar[str] = "hide"
-    source: Opened
+    source: OpenedSource
     problem: HidingProblem
     method: HidingMethod
     tell: Tell

@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedSource:
     """Transactions, and the table that they are the rows of, if they are."""
 
     transactions: Transactions
@@ -50,22 +50,22 @@ class Opened:
         return tabular(payload).transactions
 
 
-def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] = ()) -> Opened:
+def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] = ()) -> OpenedSource:
     """The transactions of a source; see ``reading.py`` for the layouts."""
     if layout not in (None, *get_args(Layout)):
         raise BadInput(f"There is no layout {layout!r}.", hint="There are baskets, pairs and table.")
     if isinstance(source, Transactions):
-        return Opened(source)
+        return OpenedSource(source)
     if isinstance(source, Table):
         if named := [one.name for one in source.card.columns if one.role is Role.IDENTIFIER and one.name in columns]:
             raise BadInput(f"{named[0]!r} says who somebody is: its values are no items.", hint="Leave it out.")
         if source.card.unit is not None:
-            return Opened(read_transactions(source, columns=columns))
+            return OpenedSource(read_transactions(source, columns=columns))
         made = tabular(source, columns=columns)
-        return Opened(made.transactions, made)
+        return OpenedSource(made.transactions, made)
     if hasattr(source, "__arrow_c_stream__"):
         made = tabular(pa.table(source), columns=columns)
-        return Opened(made.transactions, made)
+        return OpenedSource(made.transactions, made)
     if not isinstance(source, str | Path):
         raise BadInput(
             f"Transactions cannot be read from a {type(source).__name__}.",
@@ -74,8 +74,8 @@ def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] 
     path = Path(source)
     if (layout or layout_of(path, columns)) == "table":
         made = tabular(path, columns=columns)
-        return Opened(made.transactions, made)
-    return Opened(read_transactions(path, layout=layout, columns=columns))
+        return OpenedSource(made.transactions, made)
+    return OpenedSource(read_transactions(path, layout=layout, columns=columns))
 
 
 def found_in(transactions: Transactions, secrets: Sequence[Secret]) -> list[Secret]:

@@ -97,15 +97,9 @@ class Patterns:
 
     def to_dict(self) -> dict[str, Any]:
         """The figures and the names, as plain data."""
-        return {
-            "hiding_failure": self.hiding_failure,
-            "misses_cost": self.misses_cost,
-            "artificial_patterns": self.artificial_patterns,
-            "visible": [str(one) for one in self.visible],
-            "hidden": [str(one) for one in self.hidden],
-            "lost": [str(one) for one in self.lost],
-            "artificial": [str(one) for one in self.artificial],
-        }
+        figures = ("hiding_failure", "misses_cost", "artificial_patterns")
+        names = ("visible", "hidden", "lost", "artificial")
+        return {one: getattr(self, one) for one in figures} | {one: [*map(str, getattr(self, one))] for one in names}
 
 
 @dataclass(frozen=True)
@@ -125,15 +119,7 @@ class SideEffects:
 
     def to_dict(self) -> dict[str, Any]:
         """The figures and the names, as plain data."""
-        return {
-            "itemsets": self.itemsets.to_dict(),
-            "rules": self.rules and self.rules.to_dict(),
-            "dissimilarity": self.dissimilarity,
-            "information_loss": self.information_loss,
-            "taken_out": self.taken_out,
-            "put_in": self.put_in,
-            "touched": self.touched,
-        }
+        return vars(self) | {"itemsets": self.itemsets.to_dict(), "rules": self.rules and self.rules.to_dict()}
 
 
 def side_effects(

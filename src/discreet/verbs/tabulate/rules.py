@@ -1,52 +1,225 @@
-"""Sensitivity rules read from text and applied to cells, with the reason for each sensitive cell."""
+"""Sensitivity rules: which cells disclose a contributor, and the protection levels they need.
+
+As in Hundepool et al., "Statistical Disclosure Control" (2012), chapter 4. X is the value of a cell, x1 ≥ x2 ≥ …
+are the contributions to it:
+
+- minimum frequency: fewer respondents than n, but not none;
+- (n, k)-dominance: x1 + … + xn > k·X. A cell is safe above (x1 + … + xn)/k, so that is how far it must seem to reach;
+- prior–posterior (p, q): q·(X - x1 - x2) < p·x1. The second largest, who knew x1 within q %, would know it within p %;
+  with an X higher by p/q·x1 - (X - x1 - x2) they would not;
+- p %: the same with q = 100.
+
+Arithmetic is in whole numbers, so that a cell exactly on the edge of a rule is safe, as the rule says.
+"""
 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, pairwise
-from typing import Any, Literal
+from math import ceil
+from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
 from discreet.core.families import CELL_RULES
-from discreet.core.optional import extra
-from discreet.core.text import meant
+from discreet.core.text import meant, number
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.protection import Protection
-from discreet.verbs.tabulate.rule import (
-    Dominance,
-    MinFrequency,
-    PPercent,
-    PriorPosterior,
-    Request,
-    Rule,
-    Seen,
-    Zero,
-    has,
-)
-from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-
-__all__ = [
-    "Dominance",
-    "MinFrequency",
-    "PPercent",
-    "PriorPosterior",
-    "Request",
-    "Rule",
-    "Zero",
-    "parse_rules",
-    "protect",
-]
-
-_Numbers = np.ndarray[Any, Any]
+from discreet.verbs.tabulate.tables.crosstable import MOST_KEPT, CrossTable, Numbers
 
 _CELLS = "cells=M2,P3 | M1,P1"
 _QUOTED = 'cells="5"" pipe",P1'
+
+
+@dataclass(frozen=True, eq=False)
+class RuleInput:
+    """What rules look at: the cells of one table and the contributions to them, each array flat."""
+
+    table: CrossTable
+    values: Numbers
+    counts: Numbers | None
+    largest: Numbers | None
+    """A row for each rank, the largest first."""
+    known: Numbers | None
+    """How many ranks are known; ``None`` if all are."""
+    totals: Numbers
+    """What ``largest`` are part of: the values or, of negative contributions, the sum of absolute ones."""
+    refused: str
+    """Why rules on contributions cannot be used, if they cannot: some are negative."""
+    share: Fraction
+    """Of its value a cell must at least be uncertain by, where a rule does not say itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveCells:
+    """The cells a rule finds sensitive, and how far below and above its value each must seem to reach at least."""
+
+    cells: Numbers
+    below: Numbers
+    above: Numbers
+
+
+class Rule:
+    """A sensitivity rule: which cells disclose a contributor."""
+
+    name: ClassVar[str]
+    """What it is called where its figures are not to be told."""
+    ranks: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    @property
+    def largest(self) -> int:
+        """How many of the largest contributions to each cell it needs to know."""
+        return self.ranks
+
+    @property
+    @abstractmethod
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+
+    @abstractmethod
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        """The sensitive cells of a table."""
+
+
+@declare(CELL_RULES, "minimum frequency", rank=0, example="min=3", spelled="min={n}")
+class MinFrequency(Rule):
+    """Fewer than ``n`` respondents, but not none; in a table of counts of which nobody knows who is in it, fewer rows.
+
+    The cell must seem to reach a share of its value (see ``protect``) below and above it, which is at least a unit; in
+    a table of counts at least up to ``n``, so that an intruder must hold a count possible that would be safe.
+    """
+
+    n: int = parameter("Fewest respondents of a cell that is safe.", least=2, most=1_000_000)
+
+    @property
+    def reason(self) -> str:
+        return f"fewer than {self.n} respondents"
+
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        counts = seen.counts
+        if counts is None:
+            if seen.table.what:
+                raise BadInput(
+                    f"How many respondents are in each cell of the table of {seen.table.what} is not known.",
+                    hint="Give their number in a column, count.",
+                )
+            counts = seen.values
+        cells = np.flatnonzero((counts > 0) & (counts < self.n))
+        level = _share(seen, cells)
+        if seen.table.what:
+            return SensitiveCells(cells, level, level)
+        return SensitiveCells(cells, level, np.maximum(level, self.n * 10**seen.table.decimals - seen.values[cells]))
+
+
+@declare(CELL_RULES, "(n,k)-dominance", example="n=1,k=0.7", spelled="n={n},k={k}")
+class Dominance(Rule):
+    """The ``n`` largest contributions are more than ``k`` of the total: a share (0.7), or per cent if above 1 (70)."""
+
+    n: int = parameter("Number of the largest contributions.", least=1, most=MOST_KEPT)
+    k: Number = parameter("Largest share of the total that they may have: 0.7, 70% or 70.")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        share = exact(self.k, "k")
+        share = share / 100 if share > 1 else share
+        if not Fraction(1, 10**6) <= share < 1:
+            raise BadInput(f"k must be a share between 0 and 1, or per cent, got {self.k}.", hint="Write: n=1,k=0.7")
+        object.__setattr__(self, "k", share)
+
+    @property
+    def largest(self) -> int:
+        return self.n
+
+    @property
+    def reason(self) -> str:
+        who = "largest contribution is" if self.n == 1 else f"{self.n} largest contributions are"
+        return f"the {who} more than {float(Fraction(self.k) * 100):g} % of the total"
+
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        largest = _largest(seen, self.n, f"n={self.n}").sum(axis=0)
+        over = _plus((largest, Fraction(self.k).denominator), (seen.totals, -Fraction(self.k).numerator))
+        return _both(over, Fraction(self.k).numerator)
+
+
+@declare(CELL_RULES, "prior-posterior", example="p=10,q=50", spelled="p={p},q={q}")
+class PriorPosterior(Rule):
+    """The second largest contributor, who knew the largest within ``q`` per cent, would know it within ``p``."""
+
+    p: Number = parameter("How near the largest contribution may be known, per cent.", above=0, percent=True)
+    q: Number = parameter("How near it was known before, per cent.", above=0, percent=True)
+    ranks: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        if not Fraction(self.p) < Fraction(self.q):
+            raise BadInput(f"p must be above 0 and below q, got p={self.p} and q={self.q}, in per cent.")
+
+    @property
+    def reason(self) -> str:
+        p, q = float(Fraction(self.p)), float(Fraction(self.q))
+        return f"a contributor who knew another's figure within {q:g} % would know it within {p:g} %"
+
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        return _too_close(seen, Fraction(self.p) / Fraction(self.q), "p and q")
+
+
+@declare(CELL_RULES, "p%", rank=1, example="p=10", spelled="p={p}")
+class PPercent(Rule):
+    """The second largest contributor could estimate the largest within ``p`` per cent."""
+
+    p: Number = parameter("How near the largest contribution may be known, per cent.", above=0, most=100, percent=True)
+    ranks: ClassVar[int] = 2
+
+    @property
+    def reason(self) -> str:
+        return f"a contributor could estimate another's figure within {float(Fraction(self.p)):g} %"
+
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        return _too_close(seen, Fraction(self.p) / 100, "p")
+
+
+@declare(CELL_RULES, "zero", example="zero", spelled="zero[={reach}]")
+class Zero(Rule):
+    """Nothing in the cell: it tells of everybody who could be there that they are not.
+
+    An intruder must hold figures up to ``reach`` possible.
+    """
+
+    reach: Number = parameter("Figure that an empty cell must seem to reach.", default=1, above=0)
+
+    @property
+    def reason(self) -> str:
+        return "an empty cell"
+
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        cells = np.flatnonzero(seen.values == 0)
+        up = ceil(Fraction(self.reach) * 10**seen.table.decimals)
+        if up >= 2**53:
+            raise BadInput("zero=… says up to what figure an empty cell must seem to reach; that is below 2**53 units.")
+        return SensitiveCells(cells, np.zeros(len(cells), np.int64), np.full(len(cells), up, np.int64))
+
+
+@declare(CELL_RULES, "request", example="cells=M2,P3 | M1,P1", spelled="cells={cells}")
+class Request(Rule):
+    """Cells that are named, each by its codes: somebody asked for it. Each must seem to reach a share of its value."""
+
+    cells: Sequence[Sequence[str]] = parameter("Cells by their codes, with | between them.")
+
+    @property
+    def reason(self) -> str:
+        return "hidden on request"
+
+    def find(self, seen: RuleInput) -> SensitiveCells:
+        named = [codes for codes in self.cells if has(seen.table, codes)]
+        cells = np.array(sorted({seen.table.cell(*codes) for codes in named}), np.int64)
+        return SensitiveCells(cells, *(_share(seen, cells),) * 2)
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
@@ -59,52 +232,76 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
     return tuple(_rule(part.strip()) for part in _split(text, ";") if part.strip())
 
 
-def protect(
-    cells: Cells,
-    rules: Sequence[Rule],
-    *,
-    share: Number = "1/10",
-    negative: Literal["refuse", "absolute"] = "refuse",
-) -> Protection:
-    """The cells, totals like all others, that are sensitive by any of the ``rules``, and what must be kept up.
+def has(table: CrossTable, codes: Sequence[str]) -> bool:
+    """Whether a table has a cell with these codes."""
+    sides = table.dimensions
+    return len(codes) == len(sides) and all(code in side.places for side, code in zip(sides, codes, strict=True))
 
-    A cell must seem to reach as far as the most demanding of its rules asks, and at least a unit; ``share`` of its
-    value where a rule does not say how far. Nobody can be made to believe that a figure is negative if everybody
-    knows that none is, so below a cell no more is asked for than everybody holds possible. Rules on the largest
-    contributions are for such that are not negative; with ``negative="absolute"`` absolute values are taken for
-    them. With sampling weights one or two respondents stand for many, and could tell their figures all the same:
-    the cell is then taken as one contribution.
 
-    Whoever is alone in a cell knows its figure even if it is hidden: ``insiders`` has every cell somebody is alone in,
-    sensitive or not, since any may be hidden in the end. Without a unit on the card nobody can tell whether two cells
-    of linked tables have the same respondent, unless the tables share a cell that they are alone in. Totals over such
-    a cell need not be kept from whoever is alone in it (``within``): rules on contributions are subadditive, so what
-    others have there together gives nobody away unless one of the other parts does, which is sensitive itself. This
-    does not hold for cells that are sensitive by request or because they are empty.
-    """
-    part = exact(share, "share")
-    if not 0 < part <= 1:
-        raise BadInput(f"share is above 0 and at most 1, got {share}.")
-    if negative not in ("refuse", "absolute"):
-        raise BadInput(f'negative is "refuse" or "absolute", got {negative!r}.')
-    _require_there(cells, rules)
-    below, above = np.zeros(len(cells)), np.zeros(len(cells))
-    why = np.zeros((len(rules), len(cells)), bool)
-    for table, places in zip(cells.tables, cells.places, strict=True):
-        seen = _seen(table, part, negative)
-        for number, rule in enumerate(rules):
-            found = rule.find(seen)
-            at = places[found.cells]
-            why[number, at] = True
-            below[at] = np.maximum(below[at], found.below.astype(np.float64))
-            above[at] = np.maximum(above[at], found.above.astype(np.float64))
-    sensitive = np.asarray(why.any(axis=0))
-    below = np.minimum(below, cells.values - cells.lower)
-    insiders = _insiders(cells)
-    reasons = _reasons(rules, why, sensitive)
-    asked = [number for number, rule in enumerate(rules) if isinstance(rule, Request | Zero)]
-    told = sensitive & ~why[asked].any(axis=0)
-    return Protection(sensitive, below, above, reasons, insiders, _within(cells, insiders, told))
+def _too_close(seen: RuleInput, part: Fraction, what: str) -> SensitiveCells:
+    """Cells where all but the two largest are together less than ``part`` of the largest."""
+    first, second = _largest(seen, 2, what)
+    rest = seen.totals - first - second
+    return _both(_plus((first, part.numerator), (rest, -part.denominator)), part.denominator)
+
+
+def _largest(seen: RuleInput, ranks: int, what: str) -> Numbers:
+    """The ``ranks`` largest contributions of each cell; an error if they are not known, or not what they must be."""
+    if seen.refused:
+        raise BadInput(
+            f"A rule with {what} is for contributions that are not negative; {seen.refused}.",
+            hint="Ask for absolute values (negative=absolute), or use min=….",
+        )
+    known = 0 if seen.largest is None else len(seen.largest)
+    if seen.largest is None or known < ranks:
+        columns = ", ".join(f"largest_{rank}" for rank in range(known + 1, ranks + 1))
+        told = f"{known or 'none'} {'are' if known > 1 else 'is'} known"
+        raise BadInput(
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; {told}.",
+            hint=f"Give a table columns {columns}; building one from rows, keep_largest={ranks}.",
+        )
+    _require_known(seen, ranks, what)
+    return seen.largest[:ranks]
+
+
+def _require_known(seen: RuleInput, ranks: int, what: str) -> None:
+    """Raise an error if of some cells the largest contributions are not known: nobody can say that they are safe."""
+    if seen.known is None or seen.counts is None:
+        return
+    unsure = np.flatnonzero(seen.known < np.minimum(seen.counts, ranks))
+    if len(unsure):
+        names = " | ".join(", ".join(seen.table.codes(cell)) for cell in unsure[:3].tolist())
+        raise BadInput(
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; of {number(len(unsure), 'cell')} nothing "
+            f"tells: {names}{' | …' if len(unsure) > 3 else ''}.",
+            hint=f"Fill {', '.join(f'largest_{rank}' for rank in range(1, ranks + 1))} wherever there are so many.",
+        )
+
+
+def _ranks(ranks: int) -> str:
+    return "largest contribution" if ranks == 1 else f"{ranks} largest contributions"
+
+
+def _plus(*terms: tuple[Numbers, int]) -> Numbers:
+    """A sum of multiples, exact: in 64 bits where they are enough, else in Python's whole numbers."""
+    reach = sum(int(np.abs(numbers).max(initial=0)) * abs(factor) for numbers, factor in terms)
+    wide = reach >= 2**62
+    total: Numbers = sum((numbers.astype(object) if wide else numbers) * factor for numbers, factor in terms)  # type: ignore[assignment]
+    return total
+
+
+def _both(over: Numbers, unit: int) -> SensitiveCells:
+    """Cells where ``over`` is positive, to be protected by so many of its units, on either side; rounded up."""
+    cells = np.flatnonzero(over > 0)
+    level = -(-over[cells] // unit)
+    return SensitiveCells(cells, level, level)
+
+
+def _share(seen: RuleInput, cells: Numbers) -> Numbers:
+    """The share of their value, rounded up, and at least a unit."""
+    scaled = _plus((np.abs(seen.values[cells]), seen.share.numerator))
+    level: Numbers = np.maximum(-(-scaled // seen.share.denominator), 1)
+    return level
 
 
 def _rule(text: str) -> Rule:
@@ -144,97 +341,3 @@ def _split(text: str, mark: str) -> list[str]:
 def _unquoted(code: str) -> str:
     code = code.strip()
     return code[1:-1].replace('""', '"') if len(code) > 1 and code[0] == code[-1] == '"' else code
-
-
-def _seen(table: CrossTable, share: Fraction, negative: str) -> Seen:
-    known = table.contributions
-    values = table.values.ravel()
-    if known is None:
-        return Seen(table, values, None, None, None, values, "", share)
-    largest = None if known.largest is None else known.largest.reshape(table.size, -1).T
-    refused = ""
-    if known.absolute is None and (values.min(initial=0) < 0 or (largest is not None and largest.min(initial=0) < 0)):
-        refused = f"some of {table.what} are, and the sums of absolute ones (a column, absolute) are not known"
-    elif known.absolute is not None and negative != "absolute":
-        refused = f"some of {table.what} are"
-    totals = values if known.absolute is None else known.absolute.ravel()
-    counts = known.counts.ravel()
-    told = None if known.known is None else known.known.ravel()
-    return Seen(table, values, counts, _of_few(largest, counts, totals, told), told, totals, refused, share)
-
-
-def _of_few(largest: _Numbers | None, counts: _Numbers, totals: _Numbers, known: _Numbers | None) -> _Numbers | None:
-    """The largest contributions, where one or two respondents are there that stand for others the whole as one."""
-    if largest is None:
-        return None
-    ranks = len(largest) if known is None else known
-    few = (counts > 0) & (counts <= np.minimum(ranks, 2)) & (largest[:2].sum(axis=0) < totals)
-    if not few.any():
-        return largest
-    whole = np.zeros_like(largest)
-    whole[0] = totals
-    return np.where(few, whole, largest)
-
-
-def _reasons(rules: Sequence[Rule], why: _Numbers, sensitive: _Numbers) -> dict[int, tuple[str, ...]]:
-    """For each sensitive cell the reasons; cells with the same ones share them."""
-    cells = np.flatnonzero(sensitive)
-    kinds, which = np.unique(why[:, cells], axis=1, return_inverse=True)
-    said = [tuple(rule.reason for rule, applies in zip(rules, kind, strict=True) if applies) for kind in kinds.T]
-    return {cell: said[kind] for cell, kind in zip(cells.tolist(), which.ravel().tolist(), strict=True)}
-
-
-def _insiders(cells: Cells) -> tuple[tuple[int, ...], ...]:
-    """For each respondent who is alone somewhere: where. Numbers that stand for the same cell are one respondent."""
-    with extra("tabulate"):
-        from scipy.sparse.csgraph import connected_components
-
-    where, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for table, places in zip(cells.tables, cells.places, strict=True):
-        if table.contributions is not None and table.contributions.sole is not None:
-            sole = table.contributions.sole.ravel()
-            where.append(places[sole >= 0])
-            numbers.append(sole[sole >= 0])
-    at, (known, number) = np.concatenate(where), np.unique(np.concatenate(numbers), return_inverse=True)
-    size = len(cells) + len(known)
-    graph = sparse().csr_array((np.ones(len(at), np.int8), (at, len(cells) + number)), shape=(size, size))
-    _, group = connected_components(graph, directed=False)
-    alone = np.unique(at)
-    alone = alone[np.argsort(group[alone], kind="stable")]
-    starts = np.flatnonzero(np.diff(group[alone], prepend=-1)).tolist()
-    listed = alone.tolist()
-    return tuple(tuple(listed[start:end]) for start, end in pairwise([*starts, len(listed)]))
-
-
-def _within(cells: Cells, insiders: Sequence[Sequence[int]], sensitive: _Numbers) -> tuple[tuple[int, ...], ...]:
-    """For each insider the sensitive totals over the cells they are alone in, at every level, these cells left out."""
-    lib = sparse()
-    relations = cells.relations
-    to_total = (relations < 0).T.astype(np.int32) @ (relations > 0).astype(np.int32)
-    starts = np.cumsum([0, *map(len, insiders)])
-    flat = np.fromiter(chain.from_iterable(insiders), np.int64, starts[-1])
-    known = lib.csr_array((np.ones(len(flat), np.int32), flat, starts), shape=(len(insiders), len(cells)))
-    over, reached = known, known
-    while over.nnz:
-        over = over @ to_total
-        over.data[:] = 1
-        reached = reached + over
-    reached.sort_indices()
-    found = []
-    for number, own in enumerate(insiders):
-        totals = reached.indices[reached.indptr[number] : reached.indptr[number + 1]]
-        found.append(tuple(cell for cell in totals[sensitive[totals]].tolist() if cell not in own))
-    return tuple(found)
-
-
-def _require_there(cells: Cells, rules: Sequence[Rule]) -> None:
-    """Every cell that is asked for by its codes must be in a table."""
-    for rule in rules:
-        for codes in rule.cells if isinstance(rule, Request) else ():
-            if not any(has(table, codes) for table in cells.tables):
-                known = [code for table in cells.tables for side in table.dimensions for code in side.codes]
-                near = "".join(meant(code, known) for code in codes if code not in known)
-                sides = ", ".join(side.name for side in cells.tables[0].dimensions)
-                raise BadInput(
-                    f"There is no cell {', '.join(codes)}{near}.", hint=f"A cell has a code for each of {sides}."
-                )

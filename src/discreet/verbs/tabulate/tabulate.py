@@ -22,19 +22,16 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
-from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.release_audit import LEAST
-from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem, TableMethod
-from discreet.verbs.tabulate.printing.holder import TableHolder
+from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem, TableMethod
+from discreet.verbs.tabulate.printing.holder import TableHolder, exposed
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
-from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.protection import Intervals
-from discreet.verbs.tabulate.rule import Request, Rule, Zero
-from discreet.verbs.tabulate.rules import parse_rules, protect
-from discreet.verbs.tabulate.tables.additive import require_additive
+from discreet.verbs.tabulate.printing.printed import PublishedTable
+from discreet.verbs.tabulate.protection import protect
+from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules
 from discreet.verbs.tabulate.tables.build import build
-from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.cells import Cells, require_additive
 from discreet.verbs.tabulate.tables.crosstable import HIDDEN, CrossTable, written
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]
@@ -178,17 +175,17 @@ class _Tabulation(Method[pa.Table]):
             certify(cells, protection, hidden, progress=lambda done, what: report(0.7 + 0.2 * done, what))
             if int(hidden.sum()) <= _MOST_INTERVALS:
                 computed = intervals(cells, hidden, progress=lambda done, what: report(0.9 + 0.1 * done, what))
-        printed = Printed.of(cells, made.values, made.hidden)
+        printed = PublishedTable.of(cells, made.values, made.hidden)
         by = "; ".join(" × ".join(side.name for side in one.dimensions) for one in printed.tables)
         least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
         parameters: dict[str, Any] = {
             "tables": printed.structure(),
-            **({"rules": [rule.kind for rule in self.rules]} if self.method.needs_sensitivity_rules else {}),
+            **({"rules": [rule.name for rule in self.rules]} if self.method.needs_sensitivity_rules else {}),
             LEAST: int(least) if np.isfinite(least) else None,
             **made.recipe_details,
         }
         known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
-        learned = exposures(cells, protection)
+        learned = tuple(map(str, exposed(cells, protection)))
         facts = _facts(problem, made, computed)
         details = TableHolder(cells, protection, made.values, made.hidden, computed, learned, facts, made.secret)
         title = f"{cells.tables[0].what or 'counts'} by {by}"

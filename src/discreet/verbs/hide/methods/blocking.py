@@ -24,7 +24,7 @@ from discreet.core.families import HIDING
 from discreet.core.text import number
 from discreet.noise.entropy import Entropy
 from discreet.releases.method import Progress, silent
-from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
+from discreet.verbs.hide.methods.edit import TransactionEditor, shortest, until_hidden
 from discreet.verbs.hide.problem import HidingProblem, HidingResult, Step
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, Words, all_ones, places
@@ -41,13 +41,13 @@ class Blocking:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Make cells unknown. ``after`` has what is certain, ``possible`` what may be there."""
-        working = Working(problem)
+        working = TransactionEditor(problem)
         possible = problem.transactions.bits.copy()
         entropy = Entropy()
 
         def hide_one(secret: Secret) -> None:
-            item = max(sorted(secret.consequent), key=lambda one: working.support([one]))
-            rows = shortest(working, working.rows(secret.whole))[: working.excess(secret)]
+            item = max(sorted(secret.consequent), key=lambda one: working.after.support([one]))
+            rows = shortest(working, working.after.rows_of(secret.whole))[: working.excess(secret)]
             for row in rows.tolist():
                 working.change(row, item, secret, "most have it, and the transaction is short", "unknown")
             if self.decoys:
@@ -69,16 +69,16 @@ class Blocking:
 
 
 def _decoys(  # noqa: PLR0917
-    working: Working, possible: Array, secret: Secret, item: str, count: int, entropy: Entropy
+    working: TransactionEditor, possible: Array, secret: Secret, item: str, count: int, entropy: Entropy
 ) -> list[int]:
     """Up to ``count`` transactions in which the item is not, those with the rest of the secret first."""
     lacks = all_ones(working.before.rows) & ~possible
-    rest = working.having(secret.whole - {item})
+    rest = working.after.having(secret.whole - {item})
     first = _drawn(places(lacks & rest).tolist(), count, entropy)
     return first + _drawn(places(lacks & ~rest).tolist(), count - len(first), entropy)
 
 
-def _others(working: Working, possible: Words, entropy: Entropy) -> None:
+def _others(working: TransactionEditor, possible: Words, entropy: Entropy) -> None:
     """For each item that is unknown somewhere another one, of no secret, in as many transactions that lack it."""
     unknown = Counter(step.item for step in working.steps)
     of_secrets = {item for one in working.problem.secrets for item in one.whole}
@@ -100,6 +100,6 @@ def _drawn(pool: list[_T], count: int, entropy: Entropy) -> list[_T]:
     return left[:count]
 
 
-def _largest(secret: Secret, may: Transactions, working: Working) -> str:
-    low, high = working.support(secret.whole), may.support(secret.whole)
+def _largest(secret: Secret, may: Transactions, working: TransactionEditor) -> str:
+    low, high = working.after.support(secret.whole), may.support(secret.whole)
     return f"{secret} is in {low:,} to {number(high, 'transaction')}"

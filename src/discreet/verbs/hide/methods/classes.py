@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.verbs.hide.mining.borders import by_size
 from discreet.verbs.hide.mining.frequent import Itemset
 from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
@@ -137,7 +138,7 @@ def classified(problem: HidingProblem, also: Sequence[Transactions] = ()) -> Cla
                 for other, changed in touched
                 for row in changed.intersection(rows[members].tolist())
             )
-            sets = sorted({*sets, *done} - {frozenset()}, key=_order)
+            sets = sorted({*sets, *done} - {frozenset()}, key=by_size)
         choices = [_choice(taken, hits) for taken in sets]
         made.append(_class(rows[members], choices, better))
     having = {one: frozenset(places(mask).tolist()) for one, mask in zip(secrets, bits, strict=True)}
@@ -159,8 +160,8 @@ def minimal_sets(secrets: Sequence[Itemset]) -> tuple[list[Itemset], bool]:
             items = sorted(frozenset().union(*secrets))
             few = {frozenset(pair) for pair in combinations(items, 2)}
             found = {frozenset((item,)) for item in items} | {one for one in few if _thinned(one, secrets) == one}
-            return sorted(found, key=_order), False
-    return sorted(found - {frozenset()}, key=_order), True
+            return sorted(found, key=by_size), False
+    return sorted(found - {frozenset()}, key=by_size), True
 
 
 def _thinned(taken: Itemset, secrets: Sequence[Itemset]) -> Itemset:
@@ -224,10 +225,6 @@ def _by_item(itemsets: Sequence[Itemset]) -> dict[str, int]:
 
 def _as_number(flags: Array) -> int:
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
-
-
-def _order(itemset: Itemset) -> tuple[int, list[str]]:
-    return len(itemset), sorted(itemset)
 
 
 def _choice(taken: Itemset, hits: dict[str, tuple[int, ...]]) -> Choice:

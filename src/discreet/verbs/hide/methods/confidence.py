@@ -17,7 +17,7 @@ from discreet.core.catalogue import declare
 from discreet.core.families import HIDING
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Progress, silent
-from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
+from discreet.verbs.hide.methods.edit import TransactionEditor, shortest, until_hidden
 from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 
@@ -31,7 +31,7 @@ class RaiseAntecedent:
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Put items in. An error if all transactions do not suffice, or if this makes another secret visible."""
         _require_rules(problem, self.name)
-        working = Working(problem)
+        working = TransactionEditor(problem)
         for number, secret in enumerate(problem.secrets):
             progress(number / len(problem.secrets), f"hiding {number + 1} of {len(problem.secrets)}")
             self._raised(working, secret)
@@ -43,7 +43,7 @@ class RaiseAntecedent:
         return working.outcome()
 
     @staticmethod
-    def _raised(working: Working, secret: Secret) -> None:
+    def _raised(working: TransactionEditor, secret: Secret) -> None:
         if not working.excess(secret):
             return
         names = sorted(secret.antecedent)
@@ -78,15 +78,14 @@ class LowerConsequent:
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take items of consequents out."""
         _require_rules(problem, self.name)
-        working = Working(problem)
+        working = TransactionEditor(problem)
 
         def hide_one(secret: Secret) -> None:
-            item = max(sorted(secret.consequent), key=lambda one: working.support([one]))
-            for row in shortest(working, working.rows(secret.whole))[: working.excess(secret)].tolist():
+            item = max(sorted(secret.consequent), key=lambda one: working.after.support([one]))
+            for row in shortest(working, working.after.rows_of(secret.whole))[: working.excess(secret)].tolist():
                 working.change(row, item, secret, "of the consequent most have it, and the transaction is short")
 
-        until_hidden(working, hide_one, progress)
-        return working.outcome()
+        return until_hidden(working, hide_one, progress)
 
 
 @declare(HIDING, "lower-rule", paper="Verykios and others 2004")
@@ -97,17 +96,16 @@ class LowerRule:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take items out, looking at support and confidence after each."""
-        working = Working(problem)
+        working = TransactionEditor(problem)
 
         def hide_one(secret: Secret) -> None:
-            item = max(sorted(secret.whole), key=lambda one: working.support([one]))
-            for row in shortest(working, working.rows(secret.whole)).tolist():
+            item = max(sorted(secret.whole), key=lambda one: working.after.support([one]))
+            for row in shortest(working, working.after.rows_of(secret.whole)).tolist():
                 if not working.excess(secret):
                     break
                 working.change(row, item, secret, "of the whole most have it, and the transaction is short")
 
-        until_hidden(working, hide_one, progress)
-        return working.outcome()
+        return until_hidden(working, hide_one, progress)
 
 
 def _require_rules(problem: HidingProblem, name: str) -> None:

@@ -9,27 +9,23 @@ import numpy as np
 from discreet.releases.method import Progress
 from discreet.verbs.hide.problem import Action, HidingProblem, HidingResult, Step
 from discreet.verbs.hide.secrets import Secret
-from discreet.verbs.hide.transactions import Array, Transactions, Words, all_ones, places
+from discreet.verbs.hide.transactions import Array, Transactions, Words
 
 
-class Working:
+class TransactionEditor:
     """A copy of the transactions that cells are changed in, and the list of the changes."""
 
     def __init__(self, problem: HidingProblem) -> None:
         self.problem = problem
         self.before = problem.transactions
         self.bits: Words = self.before.bits.copy()
+        self.after = Transactions(self.before.items, self.bits, self.before.rows)
+        """The transactions as they are now."""
         self.steps: list[Step] = []
         self.lengths: Array = np.diff(self.before.by_row[0])
         """How many items each transaction has now."""
 
-    @property
-    def after(self) -> Transactions:
-        """The transactions as they are now."""
-        return Transactions(self.before.items, self.bits, self.before.rows)
-
     def outcome(self) -> HidingResult:
-        """What came of it."""
         return HidingResult(self.after, tuple(self.steps))
 
     def change(self, row: int, item: str, secret: Secret, why: str, action: Action = "out") -> None:
@@ -40,23 +36,9 @@ class Working:
         self.lengths[row] += 1 if action == "in" else -1
         self.steps.append(Step(int(row), item, action, str(secret), why))
 
-    def having(self, itemset: Iterable[str]) -> Words:
-        """The transactions that have all of an itemset now, as bits."""
-        codes = [self.before.number[item] for item in itemset]
-        found: Words = np.bitwise_and.reduce(self.bits[codes], axis=0) if codes else all_ones(self.before.rows)
-        return found
-
-    def support(self, itemset: Iterable[str]) -> int:
-        """How many transactions have it now."""
-        return int(np.bitwise_count(self.having(itemset)).sum(dtype=np.int64))
-
-    def rows(self, itemset: Iterable[str]) -> Array:
-        """Which transactions have it now."""
-        return places(self.having(itemset))
-
     def excess(self, secret: Secret) -> int:
         """How many transactions must lose an item of its consequent for the secret to be hidden; 0 if it is."""
-        return secret.excess(self.support(secret.whole), self.support(secret.antecedent))
+        return secret.excess(self.after.support(secret.whole), self.after.support(secret.antecedent))
 
     def has(self, items: Sequence[str], rows: Array) -> Array:
         """Which of some transactions (across) has which of some items (down)."""
@@ -66,8 +48,11 @@ class Working:
 
 
 def until_hidden(
-    working: Working, hide_one: Callable[[Secret], None], progress: Progress, order: Iterable[Secret] | None = None
-) -> None:
+    working: TransactionEditor,
+    hide_one: Callable[[Secret], None],
+    progress: Progress,
+    order: Iterable[Secret] | None = None,
+) -> HidingResult:
     """Hide one secret after the other, and again what came back.
 
     Taking items out can only lower the support of an itemset, so that one that is hidden stays so. The confidence of a
@@ -80,9 +65,10 @@ def until_hidden(
             progress(number / len(visible), f"hiding {number + 1} of {len(visible)}")
             if working.excess(secret):
                 hide_one(secret)
+    return working.outcome()
 
 
-def shortest(working: Working, rows: Array) -> Array:
+def shortest(working: TransactionEditor, rows: Array) -> Array:
     """Transactions, the ones with fewest items first: they have fewest other itemsets to lose."""
     ordered: Array = rows[np.lexsort((rows, working.lengths[rows]))]
     return ordered

@@ -52,14 +52,14 @@ def maximal(itemsets: Iterable[Itemset]) -> tuple[Itemset, ...]:
     covered = {itemset - {item} for itemset in found for item in itemset}
     left = found - covered
     if all(itemset - {item} in found for itemset in found if len(itemset) > 1 for item in itemset):
-        return tuple(sorted(left, key=_order))
-    return tuple(sorted((one for one in left if not any(one < other for other in left)), key=_order))
+        return tuple(sorted(left, key=by_size))
+    return tuple(sorted((one for one in left if not any(one < other for other in left)), key=by_size))
 
 
 def minimal(itemsets: Iterable[Itemset]) -> tuple[Itemset, ...]:
     """Those that no other is part of."""
     found = set(itemsets)
-    return tuple(sorted((one for one in found if not any(other < one for other in found)), key=_order))
+    return tuple(sorted((one for one in found if not any(other < one for other in found)), key=by_size))
 
 
 def _require_all(frequent: Frequent) -> None:
@@ -71,5 +71,6 @@ def _require_all(frequent: Frequent) -> None:
         )
 
 
-def _order(itemset: Itemset) -> tuple[int, list[str]]:
+def by_size(itemset: Itemset) -> tuple[int, list[str]]:
+    """Sort key: small itemsets first, then by name."""
     return len(itemset), sorted(itemset)

@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.extents import extent, in_turn, movable
 from discreet.verbs.tabulate.intruder.unknowns import unknowns
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall, Witnesses
-from discreet.verbs.tabulate.protection import Intervals, Protection
+from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _NAMED = 5  # cells, in a refusal
 
 
 def intervals(
     cells: Cells,
-    hidden: _Numbers,
+    hidden: Numbers,
     *,
-    only: _Numbers | None = None,
+    only: Numbers | None = None,
     known: Iterable[int] = (),
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Intervals:
     """Of each cell the smallest and largest value that everything printed leaves possible, over the reals.
 
@@ -55,7 +54,7 @@ def intervals(
     return Intervals(low, high)
 
 
-def recoverable(cells: Cells, hidden: _Numbers, known: Iterable[int] = ()) -> _Numbers:
+def recoverable(cells: Cells, hidden: Numbers, known: Iterable[int] = ()) -> Numbers:
     """The hidden cells that anybody can compute exactly.
 
     All possible tables are a convex set around the true one, so a cell can move if it can move a little; and whether
@@ -73,10 +72,10 @@ def recoverable(cells: Cells, hidden: _Numbers, known: Iterable[int] = ()) -> _N
 def short(
     cells: Cells,
     protection: Protection,
-    hidden: _Numbers,
+    hidden: Numbers,
     *,
-    only: _Numbers | None = None,
-    progress: Progress = lambda share, what: None,
+    only: Numbers | None = None,
+    progress: Progress = silent,
 ) -> list[Shortfall]:
     """The sensitive cells (``only`` these, if given) that somebody can compute too closely if these cells are hidden.
 
@@ -95,9 +94,7 @@ def short(
     )
 
 
-def certify(
-    cells: Cells, protection: Protection, hidden: _Numbers, *, progress: Progress = lambda share, what: None
-) -> None:
+def certify(cells: Cells, protection: Protection, hidden: Numbers, *, progress: Progress = silent) -> None:
     """Refuse, unless all sensitive cells are kept off from everybody."""
     lacking = short(cells, protection, hidden, progress=progress)
     if lacking:
@@ -121,7 +118,7 @@ class _Tally:
             self._progress(min(sum(self._done) / sum(self._sizes), 1.0), "computing what an intruder can compute")
 
 
-def _tidy(figures: _Numbers) -> _Numbers:
+def _tidy(figures: Numbers) -> Numbers:
     """Whole numbers where a solver's rounding is all that is in the way."""
     whole = np.round(figures)
     return np.where(np.isclose(figures, whole, rtol=1e-9, atol=1e-9), whole, figures)

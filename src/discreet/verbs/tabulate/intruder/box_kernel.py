@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.core.compiled import njit
+
+if TYPE_CHECKING:
+    from discreet.verbs.tabulate.intruder.boxes import Sides
 
 Array = npt.NDArray[Any]
 
@@ -19,13 +22,7 @@ _MOVES = 1000  # looked at along one side
 def cheapest(  # noqa: PLR0915, PLR0917  # Numba takes arguments by position, and calls within a loop cost
     place: int,
     code: Array,
-    stride: Array,
-    starts: Array,
-    parents: Array,
-    first: Array,
-    last: Array,
-    leaf_starts: Array,
-    leaves: Array,
+    sides: Sides,
     places: Array,
     cost: Array,
     shut: Array,
@@ -36,11 +33,12 @@ def cheapest(  # noqa: PLR0915, PLR0917  # Numba takes arguments by position, an
     tries: int,
 ) -> Array:
     """The corners of the cheapest box around a place that may all move by ``below`` and ``above``; empty if none.
-    ``code`` is where the place is along each side, ``stride`` how far apart codes are.
+    ``code`` is where the place is along each side.
 
     Side by side: what is chosen along the first sides alone is a part of the box, so its cost is a bound for all that
     go on from there (branch and bound, the cheapest first). Stops after so many tries with the best so far.
     """
+    stride, first, last = sides.stride, sides.first, sides.last
     count = len(stride)
     at = np.zeros((count + 1, _CORNERS), np.int64)
     sign = np.zeros((count + 1, _CORNERS), np.int8)
@@ -57,14 +55,13 @@ def cheapest(  # noqa: PLR0915, PLR0917  # Numba takes arguments by position, an
     at[0, 0], sign[0, 0], size[0], spent[0] = place, 1, 1, cost[start]
     level, fresh = 0, True
     while level >= 0:
-        base, root = starts[level], leaf_starts[level]
-        here = base + code[level]
+        here = sides.starts[level] + code[level]
         under = last[here] - first[here]
-        others = leaf_starts[level + 1] - root - under
+        others = sides.leaf_starts[level + 1] - sides.leaf_starts[level] - under
         if fresh:
             many[level] = min(under * (others + 1), _MOVES)
             for move in range(many[level]):
-                length = _path(move, code[level], base, root, under, others, parents, first, last, leaves, path, signs)
+                length = _path(move, level, code[level], under, others, sides, path, signs)
                 price = spent[level]
                 corners, ways = at[level, : size[level]], sign[level, : size[level]]
                 if size[level] * length > _CORNERS:
@@ -86,7 +83,7 @@ def cheapest(  # noqa: PLR0915, PLR0917  # Numba takes arguments by position, an
             level, fresh = level - 1, False
             continue
         prices[level, move] = np.inf
-        length = _path(move, code[level], base, root, under, others, parents, first, last, leaves, path, signs)
+        length = _path(move, level, code[level], under, others, sides, path, signs)
         size[level + 1] = size[level] * length
         for step in range(length):
             shift, to = (path[step] - code[level]) * stride[level], step * size[level]
@@ -107,24 +104,14 @@ def cheapest(  # noqa: PLR0915, PLR0917  # Numba takes arguments by position, an
 
 @njit(cache=True)
 def _path(  # noqa: PLR0917  # Numba takes arguments by position
-    move: int,
-    code: int,
-    base: int,
-    root: int,
-    under: int,
-    others: int,
-    parents: Array,
-    first: Array,
-    last: Array,
-    leaves: Array,
-    path: Array,
-    signs: Array,
+    move: int, level: int, code: int, under: int, others: int, sides: Sides, path: Array, signs: Array
 ) -> int:
     """Write down the codes of a move along one side with their signs, and say how many they are.
 
     Moves are numbered: a leaf under the code, the next ones after it first, and another leaf that is not, or none.
     """
-    total = under + others
+    base, root, total = sides.starts[level], sides.leaf_starts[level], under + others
+    first, last, parents, leaves = sides.first, sides.last, sides.parents, sides.leaves
     one = first[base + code] + move // (others + 1)
     other = move % (others + 1)
     to = (last[base + code] + other) % total if other < others else -1

@@ -9,17 +9,13 @@ share, and what comes from outside moves all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _TRIES = 4_000  # boxes looked at for one cell before the best so far is taken
 
 
@@ -33,11 +29,11 @@ class Boxes:
             times[np.unique(places)] += 1
         self.shared = times > 1
         self._linked = bool(self.shared.any())
-        self._sides = [_Sides.of(table) for table in cells.tables]
+        self._sides = [Sides.of(table) for table in cells.tables]
         self._fall = cells.values - cells.lower
         self._rise = cells.upper - cells.values
 
-    def cheapest(self, cell: int, below: float, above: float, cost: _Numbers, shut: _Numbers) -> _Numbers | None:
+    def cheapest(self, cell: int, below: float, above: float, cost: Numbers, shut: Numbers) -> Numbers | None:
         """The corners of the cheapest box found around a cell, all of which may fall and rise with it by so much.
 
         ``cost`` (float64) is of the cells, infinite for those that must not be corners; ``shut`` (bool) cells must
@@ -51,14 +47,8 @@ class Boxes:
         sides = self._sides[table]
         corners = cheapest(
             place,
-            place // sides.stride % sides.shape,
-            sides.stride,
-            sides.starts,
-            sides.parents,
-            sides.first,
-            sides.last,
-            sides.leaf_starts,
-            sides.leaves,
+            place // sides.stride % np.array(self._cells.tables[table].shape),
+            sides,
             self._cells.places[table],
             cost,
             shut | self.shared if self._linked else shut,
@@ -71,43 +61,37 @@ class Boxes:
         return corners if len(corners) else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Sides:
-    """The sides of a table one behind the other: where each starts, and for each code its total and its leaves."""
+class Sides(NamedTuple):
+    """The sides of a table one behind the other, each side from its ``starts`` on."""
 
-    shape: _Numbers
-    parents: _Numbers
-    first: _Numbers
-    last: _Numbers
+    stride: Numbers
+    """How far apart two codes of a side are in the flattened table."""
+    starts: Numbers
+    parents: Numbers
+    """For each code its total."""
+    first: Numbers
+    last: Numbers
     """The leaves under a code are those from first to last, in an order in which they stand together."""
-    leaves: _Numbers
+    leaf_starts: Numbers
+    leaves: Numbers
 
     @classmethod
-    def of(cls, table: CrossTable) -> _Sides:
-        spans = [_spans(side) for side in table.dimensions]
+    def of(cls, table: CrossTable) -> Sides:
+        """Those of a table."""
+        firsts, lasts, leaves = zip(*map(_spans, table.dimensions), strict=True)
         return cls(
-            np.array(table.shape, np.int64),
+            np.append(np.cumprod(table.shape[:0:-1])[::-1], 1).astype(np.int64),
+            np.cumsum([0, *table.shape]),
             np.concatenate([np.array(side.parents, np.int64) for side in table.dimensions]),
-            np.concatenate([first for first, _, _ in spans]),
-            np.concatenate([last for _, last, _ in spans]),
-            np.concatenate([leaves for _, _, leaves in spans]),
+            np.concatenate(firsts),
+            np.concatenate(lasts),
+            np.cumsum([0, *map(len, leaves)]),
+            np.concatenate(leaves),
         )
 
-    @cached_property
-    def stride(self) -> _Numbers:
-        return np.append(np.cumprod(self.shape[:0:-1])[::-1], 1).astype(np.int64)
 
-    @cached_property
-    def starts(self) -> _Numbers:
-        return np.concatenate([[0], np.cumsum(self.shape)])
-
-    @cached_property
-    def leaf_starts(self) -> _Numbers:
-        counts = [int(self.last[start]) for start in self.starts[:-1]]
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def _spans(side: Dimension) -> tuple[_Numbers, _Numbers, _Numbers]:
+def _spans(side: Dimension) -> tuple[Numbers, Numbers, Numbers]:
+    """Of each code the first and the last of the leaves under it, and these leaves in an order of their own."""
     first, last = np.zeros(len(side), np.int64), np.zeros(len(side), np.int64)
     leaves: list[int] = []
     waiting = [(0, False)]

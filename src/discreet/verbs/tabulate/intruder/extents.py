@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.intruder.merge import Merged
-from discreet.verbs.tabulate.intruder.unknowns import Simplex, Unknowns, outer_bounds
+from discreet.verbs.tabulate.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, outer_bounds
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 Tick = Callable[[float], None]
 """Told the share of the work that is done, now and then, by whichever thread does it; an error it raises ends it."""
 _MOVES = 1e-6  # of cells that may move by 1: less is no movement
@@ -21,7 +20,7 @@ _NEARLY = 1 - 1e-9
 _WORTH_SHARING = 200  # programs: with fewer, another solver takes longer to start than it saves
 
 
-def extent(part: Unknowns, columns: _Numbers, tick: Tick) -> tuple[_Numbers, _Numbers]:
+def extent(part: Unknowns, columns: Numbers, tick: Tick) -> tuple[Numbers, Numbers]:
     """How far each of these columns can fall and rise: by maximum flows if the part is a network, else by programs."""
     from discreet.verbs.tabulate.suppress.network import Network
 
@@ -35,22 +34,22 @@ def extent(part: Unknowns, columns: _Numbers, tick: Tick) -> tuple[_Numbers, _Nu
             fall[place] = opened.reach(column, -1, float(least[column])).amount
             rise[place] = opened.reach(column, 1, float(most[column])).amount
         return np.minimum(fall, least[columns]), np.minimum(rise, most[columns])
-    merged = Merged.of(part)
+    merged = MergedUnknowns.of(part)
     asked = np.unique(merged.column[columns])
     fall, rise = merged.back(*_by_programs(merged.part, asked[asked >= 0], tick))
     return fall[columns], rise[columns]
 
 
-def movable(part: Unknowns) -> _Numbers:
+def movable(part: Unknowns) -> Numbers:
     """Whether each unknown can move at all."""
-    merged = Merged.of(part)
+    merged = MergedUnknowns.of(part)
     moves = np.append(_movable(merged.part, np.arange(len(merged.part))), False)
     return np.asarray(moves[merged.column])
 
 
-def reaching(part: Unknowns, below: _Numbers, above: _Numbers, tick: Tick) -> tuple[_Numbers, _Numbers]:
+def reaching(part: Unknowns, below: Numbers, above: Numbers, tick: Tick) -> tuple[Numbers, Numbers]:
     """How far each column can fall and rise; no further than is needed where something is."""
-    merged = Merged.of(part)
+    merged = MergedUnknowns.of(part)
     here = merged.column >= 0
     need_fall, need_rise = np.zeros(len(merged.part)), np.zeros(len(merged.part))
     np.maximum.at(need_fall, merged.column[here], np.where(merged.turned, above, below)[here])
@@ -85,14 +84,14 @@ class Search:
     moves is enough.
     """
 
-    def __init__(self, part: Unknowns, least: _Numbers, most: _Numbers, *, either: bool = False) -> None:
+    def __init__(self, part: Unknowns, least: Numbers, most: Numbers, *, either: bool = False) -> None:
         self.fall, self.rise = np.zeros(len(part)), np.zeros(len(part))
         ends = np.concatenate([least, most])
         self.size = float(np.max(ends, where=np.isfinite(ends), initial=0.0))
         self._part, self._least, self._most, self._either = part, least, most, either
         self._lock = Lock()
 
-    def run(self, falling: _Numbers, rising: _Numbers, tick: Tick = lambda share: None) -> None:
+    def run(self, falling: Numbers, rising: Numbers, tick: Tick = lambda share: None) -> None:
         """See how far the falling columns fall and the rising ones rise."""
         program = Simplex(self._part)
         asked = np.concatenate([falling, rising])
@@ -120,26 +119,26 @@ class Search:
             for one in work:
                 one.result()
 
-    def _one_by_one(self, program: Simplex, asked: _Numbers, sides: _Numbers, tick: Tick) -> None:
+    def _one_by_one(self, program: Simplex, asked: Numbers, sides: Numbers, tick: Tick) -> None:
         for place in range(len(asked)):
             tick(place / len(asked))
             one = slice(place, place + 1)
             if len(self._open(asked[one], sides[one])):
                 self._see(program.furthest(asked[one], sides[one]))
 
-    def _see(self, changes: _Numbers) -> None:
+    def _see(self, changes: Numbers) -> None:
         with self._lock:
             np.maximum(self.rise, changes, out=self.rise)
             np.maximum(self.fall, -changes, out=self.fall)
 
-    def _open(self, columns: _Numbers, sides: _Numbers) -> _Numbers:
+    def _open(self, columns: Numbers, sides: Numbers) -> Numbers:
         """Which of these sides are not done."""
         fallen = self.fall[columns] >= self._least[columns] * _NEARLY
         risen = self.rise[columns] >= self._most[columns] * _NEARLY
         return np.flatnonzero(~(fallen | risen if self._either else np.where(sides < 0, fallen, risen)))
 
 
-def _by_programs(part: Unknowns, columns: _Numbers, tick: Tick) -> tuple[_Numbers, _Numbers]:
+def _by_programs(part: Unknowns, columns: Numbers, tick: Tick) -> tuple[Numbers, Numbers]:
     """How far these columns fall and rise; of the others, nothing that counts."""
     least, most = outer_bounds(part)
     falling, rising = _endless(part, columns, least, most)
@@ -154,7 +153,7 @@ def _by_programs(part: Unknowns, columns: _Numbers, tick: Tick) -> tuple[_Number
     return fall, rise
 
 
-def _movable(part: Unknowns, columns: _Numbers) -> _Numbers:
+def _movable(part: Unknowns, columns: Numbers) -> Numbers:
     """Whether each of these columns can move at all."""
     free = Unknowns(part.cells, part.relations, (part.fall > 0).astype(float), (part.rise > 0).astype(float))
     search = Search(free, np.full(len(part), _MOVES), np.full(len(part), _MOVES), either=True)
@@ -162,7 +161,7 @@ def _movable(part: Unknowns, columns: _Numbers) -> _Numbers:
     return np.maximum(search.fall, search.rise)[columns] >= _MOVES
 
 
-def _endless(part: Unknowns, columns: _Numbers, least: _Numbers, most: _Numbers) -> tuple[_Numbers, _Numbers]:
+def _endless(part: Unknowns, columns: Numbers, least: Numbers, most: Numbers) -> tuple[Numbers, Numbers]:
     """Which of these columns can fall, and rise, without end.
 
     They can if they can along a ray: a change that keeps the relations and in which no cell moves towards an end it

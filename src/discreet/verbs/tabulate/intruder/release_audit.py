@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.programs import Program
+from discreet.core.programs import Numbers, Program
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.audit import intervals, recoverable
-from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.protection import Intervals
+from discreet.verbs.tabulate.method import Intervals
+from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import written
 
@@ -25,21 +25,20 @@ _SECONDS = 600.0
 _SLACK = 1e-6
 _EXACT_BELOW = 2**53
 _MOST_DECIMALS = 18
-_Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class AuditResult:
     """Every hidden cell and what an intruder can tell of it; with the holder's file, also what was asked for."""
 
     cells: Cells
-    hidden: _Numbers
+    hidden: Numbers
     intervals: Intervals
-    short: _Numbers | None = None
+    short: Numbers | None = None
     """The sensitive cells that can be told more closely than their rule allows; ``None`` if the rules are not known."""
 
     @cached_property
-    def recovered(self) -> _Numbers:
+    def recovered(self) -> Numbers:
         """The hidden cells that anybody can compute exactly."""
         return recoverable(self.cells, self.hidden)
 
@@ -71,13 +70,11 @@ class Seen:
             )
         return "\n".join(lines)
 
-    def _figures(self, ends: _Numbers) -> pa.Array[Any]:
+    def _figures(self, ends: Numbers) -> pa.Array[Any]:
         return pa.array(ends / 10**self.cells.decimals, pa.float64())
 
 
-def audit(
-    release: Release[pa.Table], holder: pa.Table | None = None, *, progress: Progress = lambda done, what: None
-) -> Seen:
+def audit(release: Release[pa.Table], holder: pa.Table | None = None, *, progress: Progress = silent) -> AuditResult:
     """What an intruder can compute of every hidden cell of a released table.
 
     ``holder`` is the file that its holder kept: with it the intervals are also compared with what the rules ask for.
@@ -88,48 +85,38 @@ def audit(
         raise DataError(f"The recipe's {LEAST} is no figure.")
     lower = np.where(hidden, -np.inf if least is None else float(least), shown.lower)
     cells = replace(shown, lower=lower)
-    kept = None if holder is None else _Kept.of(holder, cells, hidden)
-    cells = replace(cells, values=_possible(cells, hidden) if kept is None else kept.values)
+    kept = None if holder is None else _holder_columns(holder, cells, hidden)
+    cells = replace(cells, values=_possible(cells, hidden) if kept is None else kept[0])
     if len(cells.broken()):
         raise DataError("What is printed does not add up.", hint="Only tables with hidden cells are audited.")
     told = intervals(cells, hidden, progress=progress)
-    return Seen(cells, hidden, told, None if kept is None else kept.short(told))
+    if kept is None:
+        return AuditResult(cells, hidden, told)
+    values, sensitive, below, above = kept
+    low, high = values - below * (1 - _SLACK), values + above * (1 - _SLACK)
+    return AuditResult(cells, hidden, told, np.flatnonzero(sensitive & ((told.low > low) | (told.high < high))))
 
 
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """What the holder's file says of each cell."""
-
-    values: _Numbers
-    sensitive: _Numbers
-    below: _Numbers
-    above: _Numbers
-
-    @classmethod
-    def of(cls, holder: pa.Table, cells: Cells, hidden: _Numbers) -> _Kept:
-        """An error unless this is the file of what is printed."""
-        kinds = {"value": pa.int64(), "sensitive": pa.bool_(), "below": pa.float64(), "above": pa.float64()}
-        known = set(holder.column_names)
-        if holder.num_rows != len(cells) or any(
-            name not in known or holder.column(name).null_count or holder.schema.field(name).type != kind
-            for name, kind in kinds.items()
-        ):
-            raise BadInput("The holder's file is not of this release.")
-        values, sensitive, below, above = (holder.column(name).to_numpy() for name in kinds)
-        if hidden.any() and (values != cells.values)[~hidden].any():
-            raise BadInput("The holder's file is not of this release: other figures are printed.")
-        return cls(values, sensitive, below, above)
-
-    def short(self, told: Intervals) -> _Numbers:
-        """The sensitive cells that can be told more closely than their rule allows."""
-        low, high = self.values - self.below * (1 - _SLACK), self.values + self.above * (1 - _SLACK)
-        return np.flatnonzero(self.sensitive & ((told.low > low) | (told.high < high)))
+def _holder_columns(holder: pa.Table, cells: Cells, hidden: Numbers) -> list[Numbers]:
+    """Of each cell its value, whether it is sensitive, and its levels below and above; an error unless this is the
+    file of what is printed."""
+    kinds = {"value": pa.int64(), "sensitive": pa.bool_(), "below": pa.float64(), "above": pa.float64()}
+    known = set(holder.column_names)
+    if holder.num_rows != len(cells) or any(
+        name not in known or holder.column(name).null_count or holder.schema.field(name).type != kind
+        for name, kind in kinds.items()
+    ):
+        raise BadInput("The holder's file is not of this release.")
+    columns = [holder.column(name).to_numpy() for name in kinds]
+    if hidden.any() and (columns[0] != cells.values)[~hidden].any():
+        raise BadInput("The holder's file is not of this release: other figures are printed.")
+    return columns
 
 
-def _shown(release: Release[pa.Table]) -> tuple[Cells, _Numbers]:
+def _shown(release: Release[pa.Table]) -> tuple[Cells, Numbers]:
     """The printed cells, and which of them are hidden."""
     try:
-        printed = Printed.read(release)
+        printed = PublishedTable.read(release)
         shown = Cells.of(*printed.tables)
         if not 0 <= shown.decimals <= _MOST_DECIMALS:
             raise ValueError(shown.decimals)
@@ -144,7 +131,7 @@ def _shown(release: Release[pa.Table]) -> tuple[Cells, _Numbers]:
     return shown, hidden
 
 
-def _possible(cells: Cells, hidden: _Numbers) -> _Numbers:
+def _possible(cells: Cells, hidden: Numbers) -> Numbers:
     """Some whole figures for the hidden cells with which everything adds up."""
     values = cells.values.copy()
     which = np.flatnonzero(hidden)

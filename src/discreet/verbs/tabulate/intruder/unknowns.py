@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.optional import extra
-from discreet.core.programs import WARM, Program, Solver
-from discreet.verbs.tabulate.optional_imports import sparse
+from discreet.core.programs import WARM, Numbers, Program, Solver
+from discreet.verbs.tabulate.sparse import components, signed_components, sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
-_Numbers = np.ndarray[Any, Any]
 _LARGEST = 1e9  # beyond this a solver's tolerance of 1e-9 is below what doubles can tell apart
 
 
@@ -26,25 +24,25 @@ _LARGEST = 1e9  # beyond this a solver's tolerance of 1e-9 is below what doubles
 class Unknowns:
     """Hidden cells that hang together by relations, each of which leaves at least two of them open."""
 
-    cells: _Numbers
+    cells: Numbers
     """Which cells, ascending; all else here is of these."""
     relations: Any
     """``scipy.sparse.csr_array`` with a column for each of the cells."""
-    fall: _Numbers
-    rise: _Numbers
+    fall: Numbers
+    rise: Numbers
     """float64, infinite where nothing is known; never negative."""
 
     def __len__(self) -> int:
         return len(self.cells)
 
-    def column(self, cells: Any) -> _Numbers:
+    def column(self, cells: Any) -> Numbers:
         """The columns of these cells; those that are not here are left out."""
         places = np.searchsorted(self.cells, cells)
         places = np.minimum(places, len(self.cells) - 1)
         return np.asarray(places[self.cells[places] == cells])
 
 
-def unknowns(cells: Cells, hidden: _Numbers, known: Iterable[int] = ()) -> list[Unknowns]:
+def unknowns(cells: Cells, hidden: Numbers, known: Iterable[int] = ()) -> list[Unknowns]:
     """The parts into which the hidden cells fall, if an intruder also knows some; whatever is in none is determined.
 
     In a relation a cell can move one way only if another can make up for it. Where none can, that side is closed, and
@@ -68,7 +66,7 @@ def unknowns(cells: Cells, hidden: _Numbers, known: Iterable[int] = ()) -> list[
     return _parts(Unknowns(which[left], relations, fall[left], rise[left]))
 
 
-def open_sides(relations: Any, falls: _Numbers, rises: _Numbers) -> tuple[_Numbers, _Numbers]:
+def open_sides(relations: Any, falls: Numbers, rises: Numbers) -> tuple[Numbers, Numbers]:
     """Which cells can fall and rise at all, as far as single relations show."""
     rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
     columns, plus = relations.indices, relations.data > 0
@@ -83,7 +81,7 @@ def open_sides(relations: Any, falls: _Numbers, rises: _Numbers) -> tuple[_Numbe
         falls[columns[np.where(plus, stays_down, stays_up)]] = False
 
 
-def outer_bounds(part: Unknowns, rounds: int = 30) -> tuple[_Numbers, _Numbers]:
+def outer_bounds(part: Unknowns, rounds: int = 30) -> tuple[Numbers, Numbers]:
     """How far each cell can fall and rise at most, by looking at one relation at a time, again and again.
 
     With whole numbers this is exact. Often it is all that can be said, which a single possible table then proves.
@@ -114,14 +112,14 @@ class Simplex:
         self._solver.load(Program(np.zeros(len(part)), part.relations, 0.0, 0.0, -self._fall, self._rise))
         self._goal = np.empty(0, np.int32)
 
-    def furthest(self, columns: _Numbers, weights: _Numbers) -> _Numbers:
+    def furthest(self, columns: Numbers, weights: Numbers) -> Numbers:
         """The changes for which the weighted sum over these columns is largest, which must not be without end."""
         self._solver.set_costs(self._goal, 0.0)
         self._goal = columns
         self._solver.set_costs(self._goal, -weights)
         return self._solver.optimum().x * float(self._scale)
 
-    def reach(self, column: int, side: int, enough: float, shut: _Numbers) -> tuple[float, _Numbers]:
+    def reach(self, column: int, side: int, enough: float, shut: Numbers) -> tuple[float, Numbers]:
         """How far a cell can rise (1) or fall (-1), up to ``enough``, and which columns move; ``shut`` ones do not."""
         limited = np.append(shut, column).astype(np.int32)
         limits = np.append(np.zeros(len(shut)), enough / self._scale)
@@ -132,7 +130,7 @@ class Simplex:
         return float(changes[column] * side), np.flatnonzero(np.abs(changes) > 1e-9 * self._scale)
 
 
-def _others(rows: _Numbers, terms: _Numbers) -> _Numbers:
+def _others(rows: Numbers, terms: Numbers) -> Numbers:
     """For each entry the sum of the other terms of its row, infinite ones counted apart."""
     count = int(rows[-1]) + 1 if len(rows) else 0
     infinite = np.isinf(terms)
@@ -143,12 +141,9 @@ def _others(rows: _Numbers, terms: _Numbers) -> _Numbers:
 
 def _parts(whole: Unknowns) -> list[Unknowns]:
     """One for each set of cells that hang together."""
-    with extra("tabulate"):
-        import scipy.sparse.csgraph as graphs
-
     count, width = whole.relations.shape
-    links = sparse().bmat([[None, abs(whole.relations)], [abs(whole.relations).T, None]], format="csr")
-    _, labels = graphs.connected_components(links, directed=False)
+    entries = whole.relations.tocoo()
+    labels = components(entries.row, count + entries.col, count + width)
     rows, columns = labels[:count], labels[count:]
     by_row, by_column = np.argsort(rows, kind="stable"), np.argsort(columns, kind="stable")
     relations = sparse().csr_array(whole.relations[by_row][:, by_column])
@@ -157,11 +152,89 @@ def _parts(whole: Unknowns) -> list[Unknowns]:
     found = []
     for place, (first, last) in enumerate(zip(firsts, [*firsts[1:], width], strict=True)):
         starts = relations.indptr[row_firsts[place] : row_firsts[place + 1] + 1]
-        entries = slice(starts[0], starts[-1])
+        span = slice(starts[0], starts[-1])
         block = sparse().csr_array(
-            (relations.data[entries], relations.indices[entries] - first, starts - starts[0]),
+            (relations.data[span], relations.indices[span] - first, starts - starts[0]),
             shape=(len(starts) - 1, last - first),
         )
         some = by_column[first:last]
         found.append(Unknowns(whole.cells[some], block, whole.fall[some], whole.rise[some]))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class MergedUnknowns:
+    """A part with fewer unknowns that says the same."""
+
+    part: Unknowns
+    """Its coefficients need not be 1 and -1; its cells are one of each group."""
+    column: Numbers
+    """For each unknown of the original part its column here, or -1 if it cannot move."""
+    turned: Numbers
+    """Whether it moves the other way."""
+
+    @classmethod
+    def of(cls, part: Unknowns) -> MergedUnknowns:
+        """The same part with unknowns put together until every relation is between three or more, and said once."""
+        merged = cls(part, np.arange(len(part)), np.zeros(len(part), bool))
+        while True:
+            step = _step(merged.part)
+            if step is None:
+                return merged
+            there = step.column[merged.column]
+            turned = merged.turned ^ step.turned[merged.column]
+            merged = cls(step.part, np.where(merged.column < 0, -1, there), turned)
+
+    def back(self, fall: Numbers, rise: Numbers) -> tuple[Numbers, Numbers]:
+        """How far the original unknowns fall and rise if these do so."""
+        fall, rise = np.append(fall, 0.0), np.append(rise, 0.0)  # the last is for those that cannot move
+        falls, rises = fall[self.column], rise[self.column]
+        return np.where(self.turned, rises, falls), np.where(self.turned, falls, rises)
+
+
+def _step(part: Unknowns) -> MergedUnknowns | None:
+    """Put together what single relations between two say is the same, or none if there is nothing to do."""
+    falls, rises = open_sides(part.relations, part.fall > 0, part.rise > 0)
+    stuck = ~(falls | rises)
+    relations = part.relations
+    firsts = relations.indptr[:-1][np.diff(relations.indptr) == 2]
+    firsts = firsts[np.abs(relations.data[firsts]) == np.abs(relations.data[firsts + 1])]
+    if not len(firsts) and not stuck.any():
+        return None
+    label, turned, torn = signed_components(
+        relations.indices[firsts],
+        relations.indices[firsts + 1],
+        relations.data[firsts] == relations.data[firsts + 1],
+        len(part),
+    )
+    count = int(label.max(initial=-1)) + 1
+    fall, rise = np.full(count, np.inf), np.full(count, np.inf)
+    own_fall, own_rise = np.where(falls, part.fall, 0.0), np.where(rises, part.rise, 0.0)
+    np.minimum.at(fall, label, np.where(turned, own_rise, own_fall))
+    np.minimum.at(rise, label, np.where(turned, own_fall, own_rise))
+    fall[label[torn]] = rise[label[torn]] = 0.0
+    moving = (fall > 0) | (rise > 0)
+    new = np.where(moving, np.cumsum(moving) - 1, -1)
+    column = new[label]
+    stays = column >= 0
+    into = sparse().csr_array(
+        (np.where(turned, -1, 1)[stays], (np.flatnonzero(stays), column[stays])), shape=(len(part), int(moving.sum()))
+    )
+    smaller = sparse().csr_array(relations.astype(np.int64) @ into.astype(np.int64))
+    smaller.eliminate_zeros()
+    cells = np.empty(int(moving.sum()), np.int64)
+    cells[column[stays]] = part.cells[stays]
+    return MergedUnknowns(Unknowns(cells, _once(smaller), fall[moving], rise[moving]), column, turned)
+
+
+def _once(relations: Any) -> Any:
+    """Each relation once, whatever its sign; none without unknowns."""
+    relations.sort_indices()
+    seen: dict[tuple[bytes, bytes], int] = {}
+    for row in range(relations.shape[0]):
+        first, last = relations.indptr[row], relations.indptr[row + 1]
+        if first < last:
+            entries = relations.data[first:last]
+            entries = entries // np.gcd.reduce(entries) * np.sign(entries[0])
+            seen.setdefault((relations.indices[first:last].tobytes(), entries.tobytes()), row)
+    return sparse().csr_array(relations[list(seen.values())])

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from discreet.verbs.tabulate.intruder.boxes import Boxes
 from discreet.verbs.tabulate.intruder.extents import Tick, in_turn, reaching
-from discreet.verbs.tabulate.intruder.merge import Merged
-from discreet.verbs.tabulate.intruder.unknowns import Simplex, Unknowns, unknowns
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, unknowns
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _NEARLY = 1 - 1e-7  # of a level: less is rounding
 
 
@@ -33,23 +31,19 @@ class Shortfall:
 class Witnesses:
     """Looks for witnesses if these cells are hidden: boxes first, which are quick, then flows or linear programs."""
 
-    def __init__(self, cells: Cells, hidden: _Numbers, protection: Protection) -> None:
+    def __init__(self, cells: Cells, hidden: Numbers, protection: Protection) -> None:
         self._boxes = Boxes(cells)
         self._cost = np.where(hidden, 0.0, np.inf)
         self._nobody = np.zeros(len(cells), bool)
         self._insiders = [np.array(known, np.int64) for known in protection.insiders]
-        self._spared = protection.spared
-        self._owners: dict[int, list[int]] = {}
-        for number, known in enumerate(protection.insiders):
-            for cell in known:
-                self._owners.setdefault(int(cell), []).append(number)
+        self._spared, self._owners = protection.spared, protection.owners
         self._parts = unknowns(cells, hidden)
         self._part = np.full(len(cells), -1)
         for number, part in enumerate(self._parts):
             self._part[part.cells] = number
         self._movers: dict[int, _Mover] = {}
 
-    def lacking(self, asked: _Numbers, below: _Numbers, above: _Numbers, progress: Tick) -> list[Shortfall]:
+    def lacking(self, asked: Numbers, below: Numbers, above: Numbers, progress: Tick) -> list[Shortfall]:
         """The shortfalls of these cells, if they must be able to move by so much."""
         found, left = [], []
         for place, cell in enumerate(asked.tolist()):
@@ -86,14 +80,14 @@ class Witnesses:
             if self._support(cell, side, level, self._insiders[one]) is None
         ]
 
-    def _touched(self, cell: int, support: _Numbers) -> list[int]:
+    def _touched(self, cell: int, support: Numbers) -> list[int]:
         """The insiders who see that this is not the true table, but for those from whom the cell need not be kept."""
         if not self._owners:
             return []
         seen = {one for moved in support.tolist() for one in self._owners.get(moved, ())}
         return sorted(seen - self._spared.get(cell, frozenset()))
 
-    def _support(self, cell: int, side: int, level: float, shut: _Numbers) -> _Numbers | None:
+    def _support(self, cell: int, side: int, level: float, shut: Numbers) -> Numbers | None:
         """The cells that move in a witness in which the ``shut`` ones do not, or none if there is none."""
         closed = self._nobody
         if len(shut):
@@ -110,7 +104,7 @@ class Witnesses:
 
     def _from_nobody_inside(self, asked: list[tuple[int, int, float]], tick: Tick) -> list[Shortfall]:
         """The shortfalls where no insider is: every possible table found counts for all cells of a part."""
-        needs: dict[int, tuple[Unknowns, _Numbers, _Numbers]] = {}
+        needs: dict[int, tuple[Unknowns, Numbers, Numbers]] = {}
         for cell, side, level in asked:
             part = self._parts[int(self._part[cell])]
             _, below, above = needs.setdefault(int(part.cells[0]), (part, np.zeros(len(part)), np.zeros(len(part))))
@@ -134,14 +128,14 @@ class _Mover:
         self._network = None if network is None else network.opened(part.rise, part.fall)
 
     @cached_property
-    def _merged(self) -> Merged:
-        return Merged.of(self._part)
+    def _merged(self) -> MergedUnknowns:
+        return MergedUnknowns.of(self._part)
 
     @cached_property
     def _program(self) -> Simplex:
         return Simplex(self._merged.part)
 
-    def support(self, cell: int, side: int, level: float, shut: _Numbers) -> _Numbers | None:
+    def support(self, cell: int, side: int, level: float, shut: Numbers) -> Numbers | None:
         """The cells that move if one rises (1) or falls (-1) by a level and the shut ones stay; none if it cannot."""
         column = int(self._part.column(np.array([cell]))[0])
         closed = self._part.column(shut)

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.core.programs import Program
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
+from discreet.core.optional import extra
+from discreet.core.programs import Numbers, Program
+from discreet.core.statement import Claim
 from discreet.errors import BadInput, EngineError, NoPromise
-from discreet.releases.method import Progress
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
-from discreet.verbs.tabulate.perturb.squares import least_squares
-from discreet.verbs.tabulate.protection import Protection
+from discreet.releases.method import Progress, silent
+from discreet.verbs.tabulate.method import ProtectedTable, Protection, ProtectionProblem
+from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
+from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
-_Numbers = np.ndarray[Any, Any]
 _FAR = 4
 """A sensitive cell without an upper bound goes up by at most its own rise and this many times what all sensitive cells
 need. In a network a best table never needs more than once that: its changes are a sum of cycles, each sensitive cell
@@ -31,15 +33,75 @@ keeps as many as it needs, and without the others everything is still far enough
 _NEAR = 1e-6
 _SHARE = 0.8
 """Of the time is for choosing which sensitive cells go up."""
+_NEWTON_ROUNDS = 500
+_RELATIONS_HOLD = 1e-7
+_STIFF = 1e-6
+"""How much a number at its bound counts as free: enough for prices to be found when all are at their bounds."""
+
+
+@declare(TABLE_METHODS, "adjust", paper="Dandekar and Cox 2002; Castro 2006", extra="tabulate")
+class Adjust:
+    """Print sensitive figures far enough off, and change the others as little as makes the table add up."""
+
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = True
+    norm: str = parameter("How changes are added up.", default="l1", choices=("l1", "l2"))
+    weight: str = parameter("Whether changes count by share or by unit.", default="value", choices=("value", "cells"))
+    keep_totals: bool = parameter("Whether the total of all stays as it is.", default=False)
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+    gap: float = parameter("How much more than the least may be taken.", default=0.0, least=0, below=1)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        cells, protection = problem.cells, problem.protection
+        size = np.maximum(np.abs(cells.values).astype(np.float64), 1.0)
+        weights = (
+            problem.weights if problem.weights is not None else (1 / size if self.weight == "value" else size / size)
+        )
+        limits = np.full(len(cells), np.inf)
+        if self.keep_totals:
+            limits[[place[0] for place in cells.places]] = 0
+        made = adjust(
+            cells,
+            protection,
+            weights,
+            norm="l2" if self.norm == "l2" else "l1",
+            limits=limits,
+            seconds=self.seconds,
+            gap=self.gap,
+            progress=problem.progress,
+        )
+        off = np.abs(made.values - cells.values)
+        far = np.where(made.up, protection.above, protection.below)
+        near = protection.sensitive & (off < far - _NEAR)
+        if near.any() or (cells.relations.astype(np.int64) @ made.values).any():
+            raise NoPromise("What was made of the table is not far enough off. Nothing was released.")
+        claim = Claim(
+            "far-enough-off",
+            "adjusted: every sensitive figure is printed at least as far off as its rule asks, and all add up",
+        )
+        return ProtectedTable(
+            made.values,
+            np.zeros(len(cells), bool),
+            (claim,),
+            (
+                "Which figures were changed for their own sake, and which way, is not printed; whoever guesses both "
+                "has few values left.",
+            ),
+            ("sensitive figures were moved up or down, and others as little as makes every total the sum of parts",),
+            {"norm": self.norm},
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Adjusted:
+class AdjustedTable:
     """What is printed instead of the cells, and how far off it is."""
 
-    values: _Numbers
+    values: Numbers
     """int64; every relation holds."""
-    up: _Numbers
+    up: Numbers
     """bool: which of the sensitive cells were raised; the others were lowered."""
     distance: float
     """The sum of weight · |change|, or of weight · change² for ``l2``."""
@@ -50,15 +112,15 @@ class Adjusted:
 def adjust(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
+    weights: Numbers,
     *,
     norm: Literal["l1", "l2"] = "l1",
-    up: _Numbers | None = None,
-    limits: _Numbers | None = None,
+    up: Numbers | None = None,
+    limits: Numbers | None = None,
     seconds: float = 60.0,
     gap: float = 0.0,
-    progress: Progress = lambda done, what: None,
-) -> Adjusted:
+    progress: Progress = silent,
+) -> AdjustedTable:
     """The table nearest to ``cells``, weighted, in which every sensitive cell is ``above`` higher or ``below`` lower.
 
     ``up`` says which sensitive cells are to be raised; if it is not given, the best choice is searched for, for ``l1``.
@@ -103,15 +165,15 @@ def adjust(
     raised[task.sensitive] = chosen
     distance = float(weights @ (off if norm == "l1" else off**2))
     progress(1.0, "adjusted")
-    return Adjusted(values, raised, distance, min(bound, distance))
+    return AdjustedTable(values, raised, distance, min(bound, distance))
 
 
 @dataclass(frozen=True, eq=False)
 class _Room:
     """How far each cell may, or must, fall and rise: whole units, infinite where nothing limits it."""
 
-    fall: _Numbers
-    rise: _Numbers
+    fall: Numbers
+    rise: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +181,13 @@ class _Task:
     """What has to move how far, and how far everything may."""
 
     cells: Cells
-    sensitive: _Numbers
+    sensitive: Numbers
     """The places of the sensitive cells."""
-    weights: _Numbers
+    weights: Numbers
     levels: _Room
     room: _Room
 
-    def senses(self, seconds: float, gap: float) -> tuple[_Numbers | None, float]:
+    def senses(self, seconds: float, gap: float) -> tuple[Numbers | None, float]:
         """Which sensitive cells go up in a nearest table, and how near one can be; no choice at all if there is none.
 
         The variables are the rise and the fall of every cell and, of a sensitive one, whether it goes up:
@@ -145,7 +207,7 @@ class _Task:
             side[at] = np.minimum(side[at], need + _FAR * need.sum())
         pick, none = lib.eye_array(n, format="csr")[at], lib.csr_array((s, n))
 
-        def switch(amounts: _Numbers) -> Any:
+        def switch(amounts: Numbers) -> Any:
             return lib.csr_array((amounts, (np.arange(s), np.arange(s))), shape=(s, s))
 
         matrix = lib.vstack(
@@ -171,14 +233,14 @@ class _Task:
             raise _out_of_time()
         return (None, np.inf) if found.x is None else (found.x[2 * n :] > 0.5, found.bound)
 
-    def ends(self, up: _Numbers) -> tuple[_Numbers, _Numbers]:
+    def ends(self, up: Numbers) -> tuple[Numbers, Numbers]:
         """The least and the most each cell may change by, once it is settled which sensitive cells go up."""
         least, most = -self.room.fall, self.room.rise.copy()
         raised, lowered = self.sensitive[up], self.sensitive[~up]
         least[raised], most[lowered] = self.levels.rise[raised], -self.levels.fall[lowered]
         return least, most
 
-    def least_change(self, up: _Numbers, seconds: float) -> _Numbers | None:
+    def least_change(self, up: Numbers, seconds: float) -> Numbers | None:
         """The real change with these senses that is least by weighted absolute value, if there is one."""
         least, most = self.ends(up)
         if (least > most).any():
@@ -197,19 +259,19 @@ class _Task:
         return None if found.x is None else found.x[:n] - found.x[n:]
 
 
-def _whole(task: _Task, change: _Numbers, ends: tuple[_Numbers, _Numbers], seconds: float, gap: float) -> _Numbers:
+def _whole(task: _Task, change: Numbers, ends: tuple[Numbers, Numbers], seconds: float, gap: float) -> Numbers:
     """The change in whole units between these ends."""
     near = np.rint(change)
     change = np.clip(np.where(np.abs(change - near) < _NEAR, near, change), *ends)
     floors = np.floor(change)
-    wanted = Wanted(task.cells.relations, floors.astype(np.int64), change - floors, task.weights, *ends)
-    found = wanted.nearest(seconds, gap, lambda done, what: None).values
+    wanted = WholeNumberProblem(task.cells.relations, floors.astype(np.int64), change - floors, task.weights, *ends)
+    found = wanted.nearest(seconds, gap, silent).values
     if ((found < ends[0]) | (found > ends[1])).any():
         raise EngineError("HiGHS gave an answer that is outside its bounds.")
     return found
 
 
-def _impossible(free: _Task, up: _Numbers | None, limit: _Numbers, seconds: float) -> NoPromise:
+def _impossible(free: _Task, up: Numbers | None, limit: Numbers, seconds: float) -> NoPromise:
     """Why there is no table: the cells whose limits would have to give way (``free`` has none), or other conditions."""
     if up is None:
         up = free.senses(seconds, 0.01)[0]
@@ -232,3 +294,46 @@ def _out_of_time() -> NoPromise:
     return NoPromise(
         "No adjusted table was found in the time given.", hint="Give it more seconds, or allow a gap to the best."
     )
+
+
+def least_squares(relations: Any, weights: Numbers, least: Numbers, most: Numbers) -> Numbers:
+    """The real x with ``relations @ x == 0`` and ``least <= x <= most`` of least ``weights @ x**2``.
+
+    There must be such an x. It is found by Newton's method on the dual problem (Qi and Sun 2006): for given prices of
+    the relations each x is a clipped quotient, and the prices are right when the relations hold. The dual value goes
+    up in every round, so the rounds cannot cycle. A weight of 0 counts as one very small.
+    """
+    with extra("tabulate"):
+        from scipy.sparse.linalg import splu
+
+    lib = sparse()
+    matrix = relations.astype(np.float64).tocsr()
+    weights = np.maximum(weights, 1e-9 * max(float(weights.max(initial=0.0)), 1e-300))
+    weights = weights / np.median(weights)
+
+    def at(prices: Numbers) -> tuple[Numbers, float]:
+        x = np.clip(-(matrix.T @ prices) / (2 * weights), least, most)
+        return x, float(weights @ x**2 + prices @ (matrix @ x))
+
+    prices = np.zeros(matrix.shape[0])
+    x, value = at(prices)
+    for _ in range(_NEWTON_ROUNDS):
+        off = matrix @ x
+        if _far(off) <= _RELATIONS_HOLD * (1 + _far(x)):
+            return x
+        free = np.where((x > least) & (x < most), 1.0, _STIFF) / (2 * weights)
+        curve = (matrix @ lib.diags_array(free) @ matrix.T).tocsc()
+        slack = _STIFF**2 * lib.diags_array(curve.diagonal() + _STIFF, format="csc")
+        step = splu(curve + slack).solve(off)
+        length = 1.0
+        while True:
+            moved, found = at(prices + length * step)
+            if found >= value + 1e-4 * length * float(step @ off) or _far(matrix @ moved) < _far(off) / 2:
+                break
+            length /= 2
+        prices, x, value = prices + length * step, moved, found
+    raise EngineError("The least squares were not found.")
+
+
+def _far(numbers: Numbers) -> float:
+    return float(np.abs(numbers).max(initial=0.0))

@@ -9,27 +9,30 @@ shape, show the same cell with the same figure. They do not add up: a total is c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.perturb.record_keys import KeyedRows
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, secret_of, source_of
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Numbers, summed
 
-_Numbers = np.ndarray[Any, Any]
 _EXACT = 1e-9
 _ROUNDS = 100
 
 
-@dataclass(frozen=True)
-class CellKey:
-    """The laws of change: for each count the changes from -``most`` to ``most`` with mean 0 and this ``variance``.
+@declare(TABLE_METHODS, "cell-key", example="cell-key most=5 variance=2", paper="Fraser and Wooton 2005")
+class CellKeys:
+    """Change each count by a law of chance, and the same count of the same people always in the same way.
 
-    No count becomes negative, none becomes 1 to ``never``, and a 0 stays 0. Of all laws that do that, each is the one
-    of maximum entropy: it promises nothing else.
+    The changes of each count, from -``most`` to ``most``, have mean 0 and this ``variance``. No count becomes negative,
+    none becomes 1 to ``never``, and a 0 stays 0. Of all laws that do that, each is the one of maximum entropy: it
+    promises nothing else.
 
     Why this is private, and how far: a printed count may come from any count up to ``most`` away, and asking again
     tells nothing new, for the change is the same. It is no differential privacy. Changes are bounded, so where
@@ -37,29 +40,55 @@ class CellKey:
     people counted in many groups averages the changes out (Asghar and Kaafar 2020). A 0 stays 0.
     """
 
-    most: int
-    variance: float
-    never: int = 0
-    laws: _Numbers = field(init=False, repr=False, compare=False)
-    """A row for each count, from 0; the last is for all larger ones. A column for each change, from -``most``."""
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    most: int = parameter("Largest change of a count.", default=5)
+    variance: float = parameter("Variance of the change.", default=2.0)
+    never: int = parameter("Counts from 1 to this are never printed.", default=0)
 
     def __post_init__(self) -> None:
-        if not (type(self.most) is int and type(self.never) is int and 0 <= self.never < self.most <= 100):
+        check_parameters(self)
+        if not 0 <= self.never < self.most <= 100:
             raise BadInput(
                 f"Counts are changed by at most 1 to 100, which is more than the largest count that never appears; got "
                 f"{self.most} and {self.never}."
             )
         if not self.variance > 0:
             raise BadInput(f"Counts are changed with a variance above 0, got {self.variance!r}.")
+        _ = self.laws  # an error if there are none
+
+    @cached_property
+    def laws(self) -> Numbers:
+        """Probability of each change (a column, from -``most``) of each count (a row, from 0; the last: all larger)."""
         changes = np.arange(-self.most, self.most + 1)
         laws = np.zeros((self.most + self.never + 2, len(changes)))
         laws[0, self.most] = 1.0
         for count in range(1, len(laws)):
             allowed = (count + changes == 0) | (count + changes > self.never)
             laws[count, allowed] = _law(changes[allowed], self.variance, count)
-        object.__setattr__(self, "laws", laws)
+        return laws
 
-    def applied(self, counts: _Numbers, keys: _Numbers) -> _Numbers:
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        source = source_of(problem, self.name, weights=False)
+        values = problem.cells.values.copy()
+        secret, caveats = secret_of(problem, source)
+        declared = problem.cells.has_empty_codes
+        for table, place, by in zip(problem.cells.tables, problem.cells.places, problem.by, strict=True):
+            values[place] = self.perturbed(table, cell_keys(source, by, secret, declared=declared)).values.ravel()
+        return ProtectedTable(
+            values,
+            np.zeros(len(values), bool),
+            caveats=(
+                "A count may come from any count near it. Totals were changed by themselves, so the table need not add "
+                "up, and differences of many cells narrow down what is possible. A 0 stays 0.",
+                *caveats,
+            ),
+            steps=("every count was changed by a law that the sum of its records' secret numbers looked up",),
+            recipe_details={"most": self.most, "variance": self.variance, "never": self.never},
+            secret=secret,
+        )
+
+    def applied(self, counts: Numbers, keys: Numbers) -> Numbers:
         """The counts with their changes; ``keys`` are those of the cells, uint64."""
         if (counts < 0).any():
             raise BadInput("Cell keys change counts, and a count is not negative.")
@@ -73,7 +102,7 @@ class CellKey:
             changed[here] += possible[np.searchsorted(ends, chance[here], side="right")] - self.most
         return changed
 
-    def perturbed(self, table: CrossTable, keys: _Numbers) -> CrossTable:
+    def perturbed(self, table: CrossTable, keys: Numbers) -> CrossTable:
         """A table of counts with each figure changed by its cell's key; what is known of respondents is left out."""
         if table.what:
             raise BadInput(f"Cell keys change counts, and this table adds up {table.what}.")
@@ -82,7 +111,7 @@ class CellKey:
         return CrossTable(table.dimensions, self.applied(table.values, keys), decimals=table.decimals)
 
 
-def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool = False) -> _Numbers:
+def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool = False) -> Numbers:
     """The key of every cell, uint64, of the table of counts that ``build`` makes: the sum modulo 2**64 of the secret
     numbers of the rows in it.
 
@@ -96,7 +125,7 @@ def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool 
         return summed(rows.dimensions, inner[np.ix_(*(side.leaves for side in rows.dimensions))])
 
 
-def _law(changes: _Numbers, variance: float, count: int) -> _Numbers:
+def _law(changes: Numbers, variance: float, count: int) -> Numbers:
     """The law of maximum entropy on these changes with mean 0 and this variance: exp(a·v + b·v²), normalised.
 
     a and b minimise the logarithm of the normaliser minus b · variance, which is convex: Newton's method, damped.
@@ -135,13 +164,13 @@ def _law(changes: _Numbers, variance: float, count: int) -> _Numbers:
     return law
 
 
-def _tilted(moments: _Numbers, wanted: _Numbers, at: _Numbers) -> tuple[_Numbers, float]:
+def _tilted(moments: Numbers, wanted: Numbers, at: Numbers) -> tuple[Numbers, float]:
     powers = at @ moments
     weights = np.exp(powers - powers.max())
     return weights / weights.sum(), float(powers.max() + np.log(weights.sum()) - at @ wanted)
 
 
-def _between(changes: _Numbers, low: int, high: int) -> _Numbers:
+def _between(changes: Numbers, low: int, high: int) -> Numbers:
     """The only law with mean 0 on two changes, or on 0 alone."""
     law = np.zeros(len(changes))
     law[changes == low] = 1.0 if low == high else high / (high - low)

@@ -7,27 +7,30 @@ that one respondent made changes as much as their factor says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.perturb.record_keys import KeyedRows
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, secret_of, source_of
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Numbers, summed
 
-_Numbers = np.ndarray[Any, Any]
 _EXACT = 1e-9
 
 
-@dataclass(frozen=True)
-class Factors:
-    """The law of the factors: 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near
-    ``least`` are likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.
+@declare(TABLE_METHODS, "factors", example="factors least=10% most=25%", paper="Evans, Zayatz and Slanta 1998")
+class Multiply:
+    """Multiply what each respondent contributes by a factor of their own, before it is added up.
+
+    A factor is 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near ``least`` are
+    likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.
 
     Why this is private, and how far: a figure that one respondent made is printed off by at least ``least`` of it, also
     after rounding, and which way is a fair coin. Of a figure that two made, each can subtract what they contributed but
@@ -35,15 +38,16 @@ class Factors:
     stay apart, it is never more than ``most`` but for rounding, and a 0 stays 0.
     """
 
-    least: float = 0.1
-    most: float = 0.25
-    law: Literal["ramp", "uniform"] = "ramp"
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    least: float = parameter("Smallest change, as a share.", default=0.1)
+    most: float = parameter("Largest change, as a share.", default=0.25)
+    law: Literal["ramp", "uniform"] = parameter("Distribution of the factor.", default="ramp")
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         if not 0 < self.least < self.most < 1:
             raise BadInput(f"A factor is off 1 by 0 < least < most < 1, got {self.least} and {self.most}.")
-        if self.law not in ("ramp", "uniform"):
-            raise BadInput(f"Factors follow a ramp or are uniform, not {self.law!r}.")
 
     @property
     def variance(self) -> float:
@@ -51,20 +55,51 @@ class Factors:
         a, wide = self.least, self.most - self.least
         return a**2 + (2 * a * wide / 3 + wide**2 / 6 if self.law == "ramp" else a * wide + wide**2 / 3)
 
-    def of(self, numbers: _Numbers) -> _Numbers:
+    def of(self, numbers: Numbers) -> Numbers:
         """The factors that go with these uniform 64-bit numbers: the lowest bit is the coin, the upper 53 are s."""
         chance = (numbers >> np.uint64(11)).astype(np.float64) / 2.0**53
         share = 1 - np.sqrt(1 - chance) if self.law == "ramp" else chance
         off = self.least + (self.most - self.least) * share
         return 1 + np.where(numbers & np.uint64(1), off, -off)
 
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        source = source_of(problem, self.name, weights=False)
+        if problem.value is None:
+            raise BadInput("Factors change what is added up, and this is a table of counts.", hint="Give a value.")
+        if len(problem.by) > 1:
+            raise BadInput("Factors are for one table at a time.")
+        secret, caveats = secret_of(problem, source)
+        made = multiplied(
+            source,
+            problem.by[0],
+            problem.value,
+            self,
+            secret,
+            decimals=problem.cells.decimals,
+            declared=problem.cells.has_empty_codes,
+        )
+        return ProtectedTable(
+            made.table.values.ravel(),
+            np.zeros(len(problem.cells), bool),
+            caveats=(
+                f"A figure that one respondent made is off by {self.least:.3g} of it or more, and by no more than "
+                f"{self.most:.3g} of it but for rounding; one that many made is off by less, or not at all where "
+                "changes up and down cancel. Large and small stay apart, and a 0 stays 0.",
+                *caveats,
+            ),
+            steps=("what each respondent contributes was multiplied by a factor of their own and then added up",),
+            recipe_details={"least": self.least, "most": self.most, "law": self.law},
+            holder=_expected(made.expected),
+            secret=secret,
+        )
+
 
 @dataclass(frozen=True, eq=False)
-class Multiplied:
+class MultipliedTable:
     """A table of changed contributions."""
 
     table: CrossTable
-    expected: _Numbers
+    expected: Numbers
     """Of each cell the standard deviation of its change, as a share of its true figure; not a number where that is 0.
     It says how few made a figure: for the holder."""
 
@@ -73,12 +108,12 @@ def multiplied(
     table: Table,
     by: Sequence[str],
     value: str,
-    law: Factors,
+    factors: Multiply,
     secret: bytes,
     *,
     decimals: int | None = None,
     declared: bool = False,
-) -> Multiplied:
+) -> MultipliedTable:
     """The table that ``build`` makes, from contributions multiplied by their respondents' factors.
 
     A respondent has the same factor in all cells of all tables with this ``secret``, so nobody can take the mean of
@@ -94,9 +129,9 @@ def multiplied(
     inner = np.ix_(*(side.leaves for side in sides))
     true, off = np.zeros(rows.shape, np.int64), np.zeros(rows.shape)
     np.add.at(true, tuple(places), units)
-    np.add.at(off, tuple(places), (law.of(numbers) - 1) * units)
+    np.add.at(off, tuple(places), (factors.of(numbers) - 1) * units)
     squares, alone = np.zeros(rows.shape), np.zeros(rows.shape, np.bool_)
-    for maps in product(*map(_levels, sides)):
+    for maps in product(*([side.totals_at(depth) for depth in range(max(side.depths) + 1)] for side in sides)):
         where = np.ravel_multi_index([up[place] for up, place in zip(maps, places, strict=True)], rows.shape)
         order = np.lexsort((numbers, where))
         first = _starts(where[order], numbers[order])
@@ -106,35 +141,33 @@ def multiplied(
         squares.ravel()[cells[starts]] = np.add.reduceat(owned**2, starts)
         alone.ravel()[cells[starts]] = np.add.reduceat((owned != 0).astype(np.int64), starts) == 1
     size = np.abs(summed(sides, true[inner])).astype(np.float64)
-    expected = np.sqrt(law.variance * squares) / np.where(size == 0, np.nan, size)
+    expected = np.sqrt(factors.variance * squares) / np.where(size == 0, np.nan, size)
     change = summed(sides, _away(off[inner]))
-    if (alone & (np.abs(change) < law.least * size * (1 - _EXACT))).any():
+    if (alone & (np.abs(change) < factors.least * size * (1 - _EXACT))).any():
         raise BadInput(
             "A figure that one respondent made would be printed too close: parts of it are negative, and the table is "
             "too coarse for their changes.",
             hint="Give more decimals, or choose another method.",
         )
     changed = summed(sides, true[inner]) + change
-    return Multiplied(CrossTable(sides, changed, value, rows.what.decimals), expected)
+    return MultipliedTable(CrossTable(sides, changed, value, rows.what.decimals), expected)
 
 
-def _away(off: _Numbers) -> _Numbers:
+def _away(off: Numbers) -> Numbers:
     """Whole units, away from 0."""
     return (np.sign(off) * np.ceil(np.abs(off))).astype(np.int64)
 
 
-def _levels(side: Dimension) -> Iterator[_Numbers]:
-    """For each depth the total at it, or the code itself if it is less deep, of every code."""
-    for depth in range(max(side.depths) + 1):
-        up = np.arange(len(side))
-        for place in range(1, len(side)):
-            if side.depths[place] > depth:
-                up[place] = up[side.parents[place]]
-        yield up
-
-
-def _starts(*sorted_by: _Numbers) -> _Numbers:
+def _starts(*sorted_by: Numbers) -> Numbers:
     """Where a run of equal values begins."""
     new = np.ones(len(sorted_by[0]), np.bool_)
     new[1:] = np.any([values[1:] != values[:-1] for values in sorted_by], axis=0)
     return np.flatnonzero(new)
+
+
+def _expected(shares: np.ndarray[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """For the holder: how far off figures are expected to be."""
+    known = shares[np.isfinite(shares)]
+    if not len(known):
+        return ()
+    return (("expected change", f"{np.median(known):.1%} of a figure in the middle, {known.max():.1%} of one at most"),)

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.programs import Program
+from discreet.core.programs import Numbers, Program
 from discreet.errors import EngineError, NoPromise
 from discreet.releases.method import Progress
-from discreet.verbs.tabulate.optional_imports import sparse
-
-_Numbers = np.ndarray[Any, Any]
+from discreet.verbs.tabulate.sparse import sparse
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholeNumbers:
     """Whole numbers near to given ones; ``distance`` and ``bound`` are weighted sums of how far off they are."""
 
-    values: _Numbers
+    values: Numbers
     """int64."""
     reach: int
     """Each is less than this far off; with 1, each is one of the two next to the given one, and a whole one stays."""
@@ -30,20 +28,20 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class WholeNumberProblem:
     """The numbers ``floors`` + ``fractions``, which fulfil the relations at least nearly, and what the whole ones must
     keep to; both neighbours of each number are within ``least`` and ``most``."""
 
     relations: Any
-    floors: _Numbers
+    floors: Numbers
     """int64."""
-    fractions: _Numbers
+    fractions: Numbers
     """From 0 to below 1."""
-    weights: _Numbers
-    least: _Numbers
-    most: _Numbers
+    weights: Numbers
+    least: Numbers
+    most: Numbers
 
-    def nearest(self, seconds: float, gap: float, progress: Progress) -> Whole:
+    def nearest(self, seconds: float, gap: float, progress: Progress) -> WholeNumbers:
         """Whole numbers that fulfil the relations, nearest by weighted absolute difference.
 
         First only neighbours are tried, then one further, and so on, each in half of the time left. The variables are
@@ -51,7 +49,7 @@ class Wanted:
         the answer fulfils the relations is checked in whole numbers.
         """
         if not self.fractions.any() and not (self.relations.astype(np.int64) @ self.floors).any():
-            return Whole(self.floors, 1, 0.0, 0.0)
+            return WholeNumbers(self.floors, 1, 0.0, 0.0)
         deadline = monotonic() + seconds
         reach = 1
         while (left := deadline - monotonic()) > 0.01:
@@ -64,7 +62,7 @@ class Wanted:
                     raise EngineError("HiGHS gave an answer that does not add up.")
                 distance = float(self.weights @ np.abs(moved - self.fractions))
                 bound = found.bound + float(self.weights @ self.fractions)
-                return Whole(self.floors + moved, reach, distance, min(distance, bound))
+                return WholeNumbers(self.floors + moved, reach, distance, min(distance, bound))
             reach += 1
         raise NoPromise(
             f"No table of whole steps that adds up was found in {seconds:g} seconds.",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sqlglot import exp
@@ -21,11 +21,11 @@ from discreet.core.document import open_private
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.method import ProtectionProblem
+from discreet.verbs.tabulate.tables.crosstable import Dimension, Numbers
 from discreet.verbs.tabulate.tables.gather import Measure, measure
 from discreet.verbs.tabulate.tables.sides import Side, side
 
-_Numbers = np.ndarray[Any, Any]
 _LENGTH = 32
 
 
@@ -78,15 +78,13 @@ class KeyedRows:
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """The sides of the table."""
         return tuple(one.dimension for one in self.sides)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the table."""
         return tuple(map(len, self.dimensions))
 
-    def stream(self) -> Iterator[tuple[tuple[_Numbers, ...], _Numbers, _Numbers]]:
+    def stream(self) -> Iterator[tuple[tuple[Numbers, ...], Numbers, Numbers]]:
         """A batch at a time: the places of inner cells, the numbers of respondents (uint64), what they contribute."""
         import pyarrow as pa
 
@@ -96,7 +94,7 @@ class KeyedRows:
             who = [rows.column(name).to_pylist() for name in rows.column_names if name.startswith("who_")]
             yield places, self._numbers(zip(*who, strict=True)), rows.column("size").to_numpy()
 
-    def _numbers(self, respondents: Iterable[tuple[object, ...]]) -> _Numbers:
+    def _numbers(self, respondents: Iterable[tuple[object, ...]]) -> Numbers:
         person = self.use.encode()
         hashed = b"".join(
             blake2b(repr(one).encode(), digest_size=8, key=self.secret, person=person).digest() for one in respondents
@@ -115,3 +113,33 @@ class KeyedRows:
 
 def _finest(one: Side) -> int:
     return next(iter(one.places))
+
+
+def source_of(problem: ProtectionProblem, method: str, *, weights: bool = True) -> Table:
+    """The rows behind a table; an error if there are none, or if there are ``weights`` and the method takes none."""
+    if problem.source is None:
+        raise BadInput(f"{method} changes rows, and only a table of figures is given.", hint="Give the rows.")
+    if problem.weight is not None and not weights:
+        raise BadInput(
+            f"{method} changes what people count or contribute, and not weighted figures.",
+            hint="Leave the weight out, or choose another method.",
+        )
+    return problem.source
+
+
+def secret_of(problem: ProtectionProblem, source: Table) -> tuple[bytes, tuple[str, ...]]:
+    """The given secret or a new one, and what must be said where nobody can be recognised in the next table."""
+    unit = source.card.unit
+    if problem.secret is not None and unit is None:
+        raise BadInput(
+            "With the same secret the same people are changed in the same way, and the card does not say who a row is "
+            "about.",
+            hint="Name the unit on the card, or leave the secret out.",
+        )
+    secret = draw_secret() if problem.secret is None else problem.secret
+    if unit is not None:
+        return secret, ()
+    return secret, (
+        "No column says who a row is about: the next table changes the same people differently, and whoever has "
+        "several takes the mean.",
+    )

@@ -14,22 +14,76 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.masking import Generator, generator
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.perturb.record_keys import source_of
+from discreet.verbs.tabulate.tables.build import build
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
+
+@declare(TABLE_METHODS, "swap", example="swap areas=region risk=age,sex", paper="Shlomo, Tudor and Groom 2010")
+class SwapRecords:
+    """Let those who stand out where they live change places with others like them, and add up then."""
+
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    areas: str = parameter("Columns of areas, the largest first, with commas between them.")
+    risk: str = parameter("Columns by which people stand out.")
+    match: str = parameter("Columns that those who change places agree on.", default="")
+    household: str = parameter("Column of households, which move together.", default="")
+    k: int = parameter("Fewest people alike in an area who do not stand out.", default=3)
+    rate: float = parameter("Share of people who move at least.", default=0.0)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        require_settings(self.k, self.rate)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        """The table of swapped rows."""
+        source = source_of(problem, self.name)
+        areas, risk, match = (_names(text) for text in (self.areas, self.risk, self.match))
+        made = record_swap(
+            source,
+            areas=areas,
+            risk=risk,
+            match=match,
+            household=self.household or None,
+            k=self.k,
+            rate=float(self.rate),
+            seed=problem.seed,
+        )
+        how: dict[str, Any] = {
+            "weight": problem.weight,
+            "decimals": problem.cells.decimals,
+            "declared": problem.cells.has_empty_codes,
+        }
+        tables = [build(made.table, by, problem.value, keep_largest=0, **how) for by in problem.by]
+        if [one.dimensions for one in tables] != [one.dimensions for one in problem.cells.tables]:
+            raise BadInput("Swapping emptied an area of this table.", hint="Tabulate larger areas.")
+        return ProtectedTable(
+            Cells.of(*tables).values,
+            np.zeros(len(problem.cells), bool),
+            caveats=("Who did not change places is counted where they live; nobody can tell who did.",),
+            steps=(f"those who stood out by {', '.join(risk)} changed places between {', '.join(areas)}",),
+            recipe_details={"areas": list(areas), "risk": list(risk), "match": list(match), "k": self.k},
+            holder=(("changed places", f"{made.swapped:,} of {made.households:,}; {made.left:,} found no partner"),),
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Swapped:
+class SwappedRows:
     """Rows after a swap: for the holder, who tabulates them."""
 
     table: Table
@@ -52,7 +106,7 @@ def record_swap(
     k: int = 3,
     rate: float = 0.0,
     seed: int | None = None,
-) -> Swapped:
+) -> SwappedRows:
     """Swap the households with a member whose ``risk`` values fewer than ``k`` people have in their area.
 
     ``areas`` are columns from the largest areas to the smallest, each within the one before. A household that stands
@@ -86,7 +140,7 @@ def record_swap(
     for name in areas:
         rows = rows.set_column(rows.column_names.index(name), name, rows.column(name).take(source))
     left = int((at_risk & pairs.free).sum())
-    return Swapped(read(rows, table.card), people.count, pairs.paired, int(at_risk.sum()), left)
+    return SwappedRows(read(rows, table.card), people.count, pairs.paired, int(at_risk.sum()), left)
 
 
 def require_settings(k: int, rate: float) -> None:
@@ -97,14 +151,14 @@ def require_settings(k: int, rate: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    of_row: _Numbers
+    of_row: Numbers
     """Of each row its household."""
-    first: _Numbers
+    first: Numbers
     """Of each household its first row."""
-    by_row: list[_Numbers]
-    areas: list[_Numbers]
+    by_row: list[Numbers]
+    areas: list[Numbers]
     """Of each row, and of each household, its area at every level."""
-    profile: _Numbers
+    profile: Numbers
     """Equal for households that match."""
 
     @classmethod
@@ -121,10 +175,9 @@ class _People:
 
     @property
     def count(self) -> int:
-        """How many households there are."""
         return len(self.first)
 
-    def alike_within(self, level: int) -> _Numbers:
+    def alike_within(self, level: int) -> Numbers:
         """Equal for households that match and live in the same area above this level."""
         return _numbered(self.profile, self.areas[level - 1]) if level else self.profile
 
@@ -133,16 +186,15 @@ class _People:
 class _Pairs:
     """Who changes places with whom."""
 
-    free: _Numbers
-    partner: _Numbers
+    free: Numbers
+    partner: Numbers
     rng: Generator
 
     @property
     def paired(self) -> int:
-        """How many households change places."""
         return int((~self.free).sum())
 
-    def add(self, group: _Numbers, area: _Numbers, seeking: _Numbers, most: int | None = None) -> None:
+    def add(self, group: Numbers, area: Numbers, seeking: Numbers, most: int | None = None) -> None:
         """Pair those that seek with free ones of their group in other areas, at most so many pairs, while anybody can.
 
         In each round every one that seeks proposes to a random candidate, in random order; a proposal is taken if
@@ -171,7 +223,7 @@ class _Pairs:
             most = None if most is None else most - len(taken)
 
 
-def _profiles(of_row: _Numbers, member: _Numbers) -> _Numbers:
+def _profiles(of_row: Numbers, member: Numbers) -> Numbers:
     """Equal for households with as many members who match each other one by one."""
     order = np.lexsort((member, of_row))
     sizes = np.bincount(of_row)
@@ -185,16 +237,20 @@ def _profiles(of_row: _Numbers, member: _Numbers) -> _Numbers:
     return found
 
 
-def _codes(rows: pa.Table, name: str) -> _Numbers:
+def _codes(rows: pa.Table, name: str) -> Numbers:
     """A number for each value of a column; missing is a value."""
     column: Any = rows.column(name).combine_chunks()
     return np.asarray(column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _numbered(*codes: _Numbers) -> _Numbers:
+def _numbered(*codes: Numbers) -> Numbers:
     """A number for each combination, from 0 without gaps."""
     found = codes[0]
     for more in codes[1:]:
         found = found * (int(more.max(initial=0)) + 1) + more
         found = np.unique(found, return_inverse=True)[1]
     return np.unique(found, return_inverse=True)[1]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, str(text).split(","))))

@@ -9,35 +9,92 @@ rounding is chosen may rule out a few values more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
+from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.audit import intervals
-from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
-from discreet.verbs.tabulate.protection import Intervals
+from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
+_SOLVER_ROUNDING = 1e-6
 _MOST = 2**53
 
 
+_ROUNDINGS = ("controlled", "random", "conventional")
+_TOLD = 5_000
+"""Largest rounded table, cells, of which it is computed what can be told: it takes long."""
+
+
+@declare(TABLE_METHODS, "round", example="round base=5", extra="tabulate")
+class Round:
+    """Print multiples of a base instead of figures."""
+
+    name: ClassVar[str]
+    needs_sensitivity_rules: ClassVar[bool] = False
+    base: float = parameter("Base, of whose multiples all figures become one.", above=0, below=float(_MOST))
+    how: str = parameter("Controlled adds up; the others round each figure.", default="controlled", choices=_ROUNDINGS)
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        cells = problem.cells
+        base = self._units(cells.decimals)
+        if self.how == "controlled":
+            made = controlled(cells, base, seconds=self.seconds, progress=problem.progress)
+        elif self.how == "random":
+            made = random(cells, base, seed=problem.seed)
+        else:
+            made = conventional(cells, base)
+        off = "less than one base" if made.reach == 1 else f"less than {made.reach} bases"
+        return ProtectedTable(
+            made.values,
+            np.zeros(len(cells), bool),
+            caveats=(
+                "Of each figure anybody knows between which values it was rounded; that true figures add up may narrow "
+                "this down, sometimes to a single value.",
+                *(() if made.additive else ("Totals were rounded by themselves: what is printed need not add up.",)),
+            ),
+            steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
+            recipe_details={"base": self.base, "how": self.how, "reach": made.reach},
+            holder=_told_exactly(problem, made),
+        )
+
+    def _units(self, decimals: int) -> int:
+        """The base in units of the last decimal."""
+        units = Decimal(str(self.base)).scaleb(decimals)
+        if units != int(units):
+            raise BadInput(
+                f"Figures with {number(decimals, 'decimal')} cannot be multiples of {self.base:g}.",
+                hint="Name a base with no more decimals.",
+            )
+        return int(units)
+
+
 @dataclass(frozen=True, eq=False)
-class Rounded:
+class RoundedTable:
     """The cells as multiples of ``base``, which is in their units."""
 
-    values: _Numbers
+    values: Numbers
     base: int
     reach: int
     """Every cell is less than ``reach`` bases off. 1: each is one of the two multiples next to it, and a cell that was
     a multiple is as it was (zero-restricted)."""
-    low: _Numbers
-    high: _Numbers
+    low: Numbers
+    high: Numbers
     """What everybody can tell of each true value from its own printed one; int64."""
     additive: bool
     """Whether every total is the sum of its parts."""
@@ -47,7 +104,7 @@ class Rounded:
     """No table of multiples within reach that adds up is less far off than this; of one that need not, 0."""
 
 
-def conventional(cells: Cells, base: int) -> Rounded:
+def conventional(cells: Cells, base: int) -> RoundedTable:
     """Each cell the nearest multiple, halves away from 0. Totals are rounded by themselves, so the table need not add
     up, and then it gives more away: four parts of 3 printed as 5 under a total of 12 printed as 10 are all known."""
     _require_base(base)
@@ -59,7 +116,7 @@ def conventional(cells: Cells, base: int) -> Rounded:
     return _rounded(cells, values, base, (low, high))
 
 
-def random(cells: Cells, base: int, *, seed: int | None = None) -> Rounded:
+def random(cells: Cells, base: int, *, seed: int | None = None) -> RoundedTable:
     """Each cell one of the two multiples next to it, by chance; a multiple stays. The table need not add up.
 
     Why this is unbiased: a value that is r above the lower multiple goes up exactly if a uniform draw from 0, …,
@@ -81,8 +138,8 @@ def controlled(
     *,
     seconds: float = 60.0,
     gap: float = 0.0,
-    progress: Progress = lambda done, what: None,
-) -> Rounded:
+    progress: Progress = silent,
+) -> RoundedTable:
     """The multiples of ``base`` nearest to all cells together among those that add up (Cox 1987; Salazar 2006).
 
     First each cell may only become one of the two multiples next to it. In a plain table of two sides, one of them
@@ -96,7 +153,7 @@ def controlled(
     floors, rest = np.divmod(cells.values, base)
     least = np.where(cells.lower >= 0, 0.0, -np.inf)
     most = np.where(cells.upper <= 0, 0.0, np.inf)
-    wanted = Wanted(cells.relations, floors, rest / base, np.ones(len(cells)), least, most)
+    wanted = WholeNumberProblem(cells.relations, floors, rest / base, np.ones(len(cells)), least, most)
     found = wanted.nearest(seconds, gap, progress)
     values, off = found.values * base, found.reach * base - 1
     bound = ceil(found.bound * base * (1 - _NEAR))  # a distance is a whole number of units
@@ -104,7 +161,7 @@ def controlled(
 
 
 def possible(
-    cells: Cells, rounded: Rounded, *, only: _Numbers | None = None, progress: Progress = lambda done, what: None
+    cells: Cells, rounded: RoundedTable, *, only: Numbers | None = None, progress: Progress = silent
 ) -> Intervals:
     """What an intruder can compute of the true cells, or of ``only`` some, who knows how far off a printed cell can
     be, what everybody knows, and that true values add up. The intruder reckons with real numbers: with whole ones the
@@ -114,12 +171,23 @@ def possible(
 
 
 def _rounded(
-    cells: Cells, values: _Numbers, base: int, known: tuple[_Numbers, _Numbers], *, reach: int = 1, bound: int = 0
-) -> Rounded:
+    cells: Cells, values: Numbers, base: int, known: tuple[Numbers, Numbers], *, reach: int = 1, bound: int = 0
+) -> RoundedTable:
     additive = not (cells.relations.astype(np.int64) @ values).any()
-    return Rounded(values, base, reach, *known, additive, int(np.abs(values - cells.values).sum()), bound)
+    return RoundedTable(values, base, reach, *known, additive, int(np.abs(values - cells.values).sum()), bound)
 
 
 def _require_base(base: int) -> None:
     if type(base) is not int or not 2 <= base < _MOST:
         raise BadInput(f"Rounding needs a whole number of units as its base, from 2 to below 2**53, got {base!r}.")
+
+
+def _told_exactly(problem: ProtectionProblem, made: RoundedTable) -> tuple[tuple[str, str], ...]:
+    """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
+    sensitive = np.flatnonzero(problem.protection.sensitive)
+    if not len(sensitive) or len(problem.cells) > _TOLD:
+        return ()
+    told = possible(problem.cells, made, only=sensitive)
+    least, most = np.ceil(told.low[sensitive] - _SOLVER_ROUNDING), np.floor(told.high[sensitive] + _SOLVER_ROUNDING)
+    exact = int((least >= most).sum())
+    return (("sensitive, and told exactly", f"{exact:,} of {number(len(sensitive), 'cell')}"),)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
-
-import numpy as np
 
 from discreet.core.markup import Markup, markup, style, tag
 from discreet.core.markup import table as html_table
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers
 
 CROSS = "×"
 MOST_CELLS = 20_000
-_Numbers = np.ndarray[Any, Any]
 _STYLE = (
     ".discreet-table{overflow:auto;max-height:80vh}"
     ".discreet-table table{border-collapse:collapse;font-size:14px}"
@@ -27,7 +22,7 @@ _STYLE = (
 )
 
 
-def laid_out(table: CrossTable, hidden: _Numbers, about: Callable[[int], tuple[str, str, str]] | None = None) -> Markup:
+def laid_out(table: CrossTable, hidden: Numbers, about: Callable[[int], tuple[str, str, str]] | None = None) -> Markup:
     """The table as HTML. ``about`` gives for a cell (its place, flattened) its text, its class and what stands in its
     tooltip; without it hidden cells are crosses and the others figures."""
     if table.size > MOST_CELLS:
@@ -49,7 +44,7 @@ def headed(table: CrossTable, html: Markup, of: int) -> Markup:
     return html if of == 1 else markup(tag("h3", " × ".join(side.name for side in table.dimensions)), html)
 
 
-def shown(table: CrossTable, hidden: _Numbers, cell: int) -> str:
+def shown(table: CrossTable, hidden: Numbers, cell: int) -> str:
     """What is printed in a cell: its figure, or a cross."""
     return CROSS if hidden.flat[cell] else table.written(int(table.values.flat[cell]))
 

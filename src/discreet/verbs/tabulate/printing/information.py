@@ -9,10 +9,9 @@ import numpy as np
 
 from discreet.core.text import number
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.protection import Intervals, Protection
+from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
-
-_Numbers = np.ndarray[Any, Any]
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class HiddenLoss:
     """Hidden cells whose interval has no end."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For a report."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -72,7 +70,6 @@ class ChangedLoss:
     """Relations that do not hold."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For a report."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -86,8 +83,8 @@ class ChangedLoss:
 def hidden_loss(
     cells: Cells,
     protection: Protection,
-    hidden: _Numbers,
-    weights: _Numbers,
+    hidden: Numbers,
+    weights: Numbers,
     intervals: Intervals | None = None,
 ) -> HiddenLoss:
     """What hiding these cells took away, by these weights."""
@@ -112,7 +109,7 @@ def hidden_loss(
     )
 
 
-def changed_loss(cells: Cells, values: _Numbers) -> ChangedLoss:
+def changed_loss(cells: Cells, values: Numbers) -> ChangedLoss:
     """What printing these values instead of the cells' own took away."""
     if values.shape != cells.values.shape:
         raise BadInput(f"A table of {len(cells)} cells is compared with {values.size} figures.")
@@ -139,7 +136,7 @@ def changed_loss(cells: Cells, values: _Numbers) -> ChangedLoss:
     )
 
 
-def _inner(cells: Cells) -> _Numbers:
+def _inner(cells: Cells) -> Numbers:
     """The cells that are no total."""
     totals = cells.relations.indices[cells.relations.data > 0]
     inner = np.ones(len(cells), np.bool_)
@@ -147,7 +144,7 @@ def _inner(cells: Cells) -> _Numbers:
     return inner
 
 
-def _share_changes(cells: Cells, values: _Numbers) -> _Numbers:
+def _share_changes(cells: Cells, values: Numbers) -> Numbers:
     """For each part of each total, by how much its share of the total changed."""
     relations = cells.relations.tocoo()
     row, column, sign = relations.row, relations.col, relations.data
@@ -156,18 +153,18 @@ def _share_changes(cells: Cells, values: _Numbers) -> _Numbers:
     part, of = column[sign < 0], total[row[sign < 0]]
     known = (cells.values[of] > 0) & (values[of] > 0)
     part, of = part[known], of[known]
-    apart: _Numbers = values[part] / values[of] - cells.values[part] / cells.values[of]
+    apart: Numbers = values[part] / values[of] - cells.values[part] / cells.values[of]
     return np.abs(apart)
 
 
-def _hellinger(here: _Numbers, there: _Numbers) -> float | None:
+def _hellinger(here: Numbers, there: Numbers) -> float | None:
     if min(here.min(initial=0.0), there.min(initial=0.0)) < 0 or not (here.sum() > 0 and there.sum() > 0):
         return None
     apart = np.sqrt(here / here.sum()) - np.sqrt(there / there.sum())
     return float(np.sqrt(apart @ apart / 2))
 
 
-def _rank_correlation(here: _Numbers, there: _Numbers) -> float | None:
+def _rank_correlation(here: Numbers, there: Numbers) -> float | None:
     if np.array_equal(here, there):
         return 1.0
     if (here == here[0]).all() or (there == there[0]).all():
@@ -175,7 +172,7 @@ def _rank_correlation(here: _Numbers, there: _Numbers) -> float | None:
     return float(np.corrcoef(_ranks(here), _ranks(there))[0, 1])
 
 
-def _ranks(values: _Numbers) -> _Numbers:
+def _ranks(values: Numbers) -> Numbers:
     """Equal values share the mean of their ranks."""
     _, place, times = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(times) - (times - 1) / 2)[place]

@@ -16,19 +16,17 @@ from discreet.core.release import Release, with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared
-from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, require_names
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, Dimension, Numbers, require_names
 
 _MOST_DIGITS = 38
-_Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Printed:
+class PublishedTable:
     """What anybody sees: the tables, and of each cell whether its figure is printed. Hidden figures are 0 here."""
 
     tables: tuple[CrossTable, ...]
-    hidden: tuple[_Numbers, ...]
+    hidden: tuple[Numbers, ...]
     """For each table, of its shape: bool."""
 
     def __post_init__(self) -> None:
@@ -36,7 +34,7 @@ class Printed:
             require_names(self.sides, table.what)
 
     @classmethod
-    def of(cls, cells: Cells, values: _Numbers, hidden: _Numbers) -> Printed:
+    def of(cls, cells: Cells, values: Numbers, hidden: Numbers) -> PublishedTable:
         """These figures of the cells, without the hidden ones."""
         shown = np.where(hidden, 0, values)
         tables, masks = [], []
@@ -91,7 +89,7 @@ class Printed:
         ]
 
     @classmethod
-    def read(cls, release: Release[pa.Table]) -> Printed:
+    def read(cls, release: Release[pa.Table]) -> PublishedTable:
         """What was released, from its rows and recipe."""
         release = with_rows(release)
         tables = release.recipe.parameters.get("tables")
@@ -126,7 +124,7 @@ class Printed:
         return cls(tuple(made), tuple(masks))
 
 
-def _figures(values: _Numbers, hidden: _Numbers, decimals: int) -> pa.Array[Any]:
+def _figures(values: Numbers, hidden: Numbers, decimals: int) -> pa.Array[Any]:
     if not decimals:
         return pa.array(values, pa.int64(), mask=hidden)
     told = (

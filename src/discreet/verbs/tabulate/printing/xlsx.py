@@ -14,7 +14,7 @@ from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import CROSS
-from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.printing.printed import PublishedTable
 
 _MOST_ROWS = 1_048_576
 _MOST_COLUMNS = 16_384
@@ -27,7 +27,7 @@ _EPOCH = dt.datetime(1980, 1, 1)
 
 def save_xlsx(release: Release[Any], place: str | Path) -> Path:
     """Write a table that ``tabulate`` released to a new workbook, which does not say when it was made."""
-    printed = Printed.read(release)
+    printed = PublishedTable.read(release)
     with extra("tabulate"):
         from openpyxl import Workbook
         from openpyxl.styles import Alignment, Font
@@ -66,7 +66,7 @@ def save_xlsx(release: Release[Any], place: str | Path) -> Path:
     return path
 
 
-def _require_writable(printed: Printed) -> None:
+def _require_writable(printed: PublishedTable) -> None:
     with extra("tabulate"):
         from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 

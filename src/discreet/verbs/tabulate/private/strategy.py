@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import Any
+from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
-from discreet.verbs.tabulate.private.workload import Columns, Workload, closed_below
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 MOST_CELLS = 1_000_000
 """Largest number of cells that are counted."""
@@ -19,7 +20,71 @@ _MOST_MERGED = 40  # tables: beyond, looking at all pairs of them takes too long
 _LEAST_SHARE = 1e-3
 _QUICK, _LONG = 4, 200
 _FINE = 1 << 20
-_Numbers = np.ndarray[Any, Any]
+Columns: TypeAlias = frozenset[str]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Tables by sets of columns, with all their totals; a cell that several tables share is printed once."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    """How many leaves each column has."""
+    groups: tuple[tuple[int, ...], ...]
+    """For each column, how many leaves every code has below it, the total of all left out."""
+    tables: tuple[Columns, ...]
+
+    @cached_property
+    def leaves(self) -> dict[str, int]:
+        """How many leaves each column has, by its name."""
+        return dict(zip(self.names, self.sizes, strict=True))
+
+    @cached_property
+    def printed(self) -> tuple[Columns, ...]:
+        """Every set of columns whose cells, without totals, are printed; the smallest first."""
+        return closed_below(self.tables)
+
+    @property
+    def cells(self) -> int:
+        """How many cells are printed."""
+        codes = {name: len(group) for name, group in zip(self.names, self.groups, strict=True)}
+        return sum(prod(codes[name] for name in columns) for columns in self.printed)
+
+    def size(self, columns: Iterable[str]) -> int:
+        """How many leaves the table by these columns has."""
+        return prod(self.leaves[name] for name in columns)
+
+    @cached_property
+    def needs(self) -> dict[Columns, float]:
+        """For each part of the counts how much of the summed variance of all printed cells hangs on it.
+
+        The counts of a table split into one part for each subset B of its columns: what the table by B says beyond
+        those by fewer columns. A cell that has the share f of a column's leaves has f (1 - f) of it within B, and
+        f² outside, which is the squared length of its part of B over the number of all leaves (as in Xiao, He, Zhang
+        and Kifer 2023, with totals as well as leaves).
+        """
+        inside, outside = {}, {}
+        for name, n, group in zip(self.names, self.sizes, self.groups, strict=True):
+            inside[name] = sum(g / n * (1 - g / n) for g in group)
+            outside[name] = sum((g / n) ** 2 for g in group)
+        found: dict[Columns, float] = {}
+        for columns in self.printed:
+            for part in subsets(columns):
+                amount = prod(inside[name] if name in part else outside[name] for name in columns)
+                found[part] = found.get(part, 0.0) + amount
+        return found
+
+
+def subsets(columns: Iterable[str]) -> list[Columns]:
+    """Every subset, the smallest first."""
+    some = sorted(columns)
+    return [frozenset(chosen) for ways in range(len(some) + 1) for chosen in combinations(some, ways)]
+
+
+def closed_below(sets: Iterable[Columns]) -> tuple[Columns, ...]:
+    """Every subset of any of the sets, the smallest first."""
+    found = {part for columns in sets for part in subsets(columns)}
+    return tuple(sorted(found, key=lambda columns: (len(columns), sorted(columns))))
 
 
 @dataclass(frozen=True)
@@ -53,7 +118,7 @@ def choose(workload: Workload, *, pure: bool) -> Strategy:
 @dataclass(frozen=True, eq=False)
 class _Found:
     sets: list[Columns]
-    shares: _Numbers
+    shares: Numbers
     error: float
 
 
@@ -65,7 +130,7 @@ class _Search:
         self._pure = pure
         self._parts = list(workload.needs)
         self._needs = np.array([workload.needs[part] for part in self._parts])
-        self._known: dict[Columns, _Numbers] = {}
+        self._known: dict[Columns, Numbers] = {}
 
     def merged(self, tables: list[Columns]) -> list[Columns]:
         """The tables, two of them counted as one wherever that helps most, as long as it does."""
@@ -101,7 +166,7 @@ class _Search:
             shares = shares * (falls * shares if self._pure else falls) ** power
         return best
 
-    def _column(self, one: Columns) -> _Numbers:
+    def _column(self, one: Columns) -> Numbers:
         if one not in self._known:
             each = 1 / self._workload.size(one)
             self._known[one] = np.array([each if part <= one else 0.0 for part in self._parts])

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.tabulate.private.counts import overlaps
-from discreet.verbs.tabulate.private.workload import Columns
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.private.strategy import Columns
+from discreet.verbs.tabulate.tables.crosstable import Dimension, Numbers
 
 _ROUNDS = 100
 _CLOSE = 1e-2
 _LITTLE = 1e-9
-_Numbers = np.ndarray[Any, Any]
 
 
 def in_whole_numbers(
-    sides: Mapping[str, Dimension], tables: Iterable[Columns], real: Callable[[Columns], _Numbers]
-) -> dict[Columns, _Numbers]:
+    sides: Mapping[str, Dimension], tables: Iterable[Columns], real: Callable[[Columns], Numbers]
+) -> dict[Columns, Numbers]:
     """For each table and whatever tables share, the counts of its leaves: whole, >= 0, equal wherever tables overlap.
 
     ``real`` gives the figures to stay near, the axes in the order of ``sides``. No set of tables that ``require_fits``
@@ -31,11 +29,11 @@ def in_whole_numbers(
     Why they agree: what tables share is settled first, from the total of all upwards, and never changed again; a table
     is then filled in level by level, each total divided among its parts so that the sums of what is settled are met
     exactly. There are at most two such sums to meet at once, of each total and of each part, and two always can be
-    (``transport.py``). With three they might contradict each other, so such tables are refused. The idea is that of
+    (``transported``). With three they might contradict each other, so such tables are refused. The idea is that of
     the United States Census of 2020 (Abowd and others 2022).
     """
     total = max(0, round(float(real(frozenset()))))
-    settled: dict[Columns, _Numbers] = {frozenset(): np.array(total, dtype=np.int64)}
+    settled: dict[Columns, Numbers] = {frozenset(): np.array(total, dtype=np.int64)}
     for columns, shared in _order(tables):
         if columns:
             axes = {name: side for name, side in sides.items() if name in columns}
@@ -70,7 +68,7 @@ class _Filling:
     """One table that is being filled in: every axis stands at some level of its side."""
 
     def __init__(
-        self, sides: Mapping[str, Dimension], near: _Numbers, shared: Mapping[Columns, _Numbers], total: int
+        self, sides: Mapping[str, Dimension], near: Numbers, shared: Mapping[Columns, Numbers], total: int
     ) -> None:
         """``near`` and what is ``shared``, and settled already, have leaves on every axis."""
         self.names = list(sides)
@@ -80,15 +78,14 @@ class _Filling:
         self.starts = {name: levels[0] for name, levels in self.levels.items()}
         self.table = np.full([1] * len(sides), total, dtype=np.int64)
 
-    def filled(self) -> _Numbers:
-        """The leaves."""
+    def filled(self) -> Numbers:
         for depth in range(1, max(map(len, self.levels.values()))):
             for name in self.names:
                 if depth < len(self.levels[name]):
                     self._refine(name, self.levels[name][depth])
         return self.table
 
-    def _refine(self, name: str, starts: _Numbers) -> None:
+    def _refine(self, name: str, starts: Numbers) -> None:
         """Divide every total on one axis among its parts on the next level."""
         bound = next((one for one in self.shared if name in one), None)
         coarse = self.starts[name]
@@ -115,34 +112,25 @@ class _Filling:
                 )
         self.table = flat.reshape(shape).transpose(np.argsort(order))
 
-    def _at_level(self, leaves: _Numbers, names: Sequence[str]) -> _Numbers:
+    def _at_level(self, leaves: Numbers, names: Sequence[str]) -> Numbers:
         for axis, name in enumerate(names):
             leaves = np.add.reduceat(leaves, self.starts[name], axis=axis)
         return leaves
 
 
-def _levels(side: Dimension) -> list[_Numbers]:
+def _levels(side: Dimension) -> list[Numbers]:
     """For each level, from the total of all downwards, where its groups of leaves start; the last has the leaves."""
-    leaves = side.leaves.tolist()
-    found = []
-    for depth in range(max(side.depths) + 1):
-        group = []
-        for leaf in leaves:
-            place = leaf
-            while side.depths[place] > depth:
-                place = side.parents[place]
-            group.append(place)
-        found.append(np.flatnonzero(np.diff(group, prepend=-1)))
-    return found
+    groups = (side.totals_at(depth)[side.leaves] for depth in range(max(side.depths) + 1))
+    return [np.flatnonzero(np.diff(group, prepend=-1)) for group in groups]
 
 
-def _parts(coarse: _Numbers, fine: _Numbers) -> list[slice]:
+def _parts(coarse: Numbers, fine: Numbers) -> list[slice]:
     """For each group of the coarse level, where its parts are on the fine one."""
     ends = [*np.searchsorted(fine, coarse).tolist(), len(fine)]
     return [slice(first, last) for first, last in pairwise(ends)]
 
 
-def split(target: _Numbers, rows: _Numbers) -> _Numbers:
+def split(target: Numbers, rows: Numbers) -> Numbers:
     """Whole numbers >= 0 near ``target`` whose rows have these sums, which are whole and >= 0.
 
     Why the sums are met: the nearest real table is rounded down, and what each row then lacks, less than its number
@@ -157,7 +145,7 @@ def split(target: _Numbers, rows: _Numbers) -> _Numbers:
     return np.asarray(table + (places < lacking[:, None]))
 
 
-def transported(target: _Numbers, rows: _Numbers, columns: _Numbers) -> _Numbers:
+def transported(target: Numbers, rows: Numbers, columns: Numbers) -> Numbers:
     """Whole numbers >= 0 near ``target`` with these sums of rows and columns, which are whole, >= 0 and of one total.
 
     Why the sums are met: the nearest real table with these sums is found approximately, rounded, and then changed by
@@ -175,7 +163,7 @@ def transported(target: _Numbers, rows: _Numbers, columns: _Numbers) -> _Numbers
     return table
 
 
-def _nearest(target: _Numbers, rows: _Numbers, columns: _Numbers) -> _Numbers:
+def _nearest(target: Numbers, rows: Numbers, columns: Numbers) -> Numbers:
     """Nearly the nearest real table >= 0 with these sums.
 
     It is max(0, target + a + b) for some shift a of each row and b of each column (the conditions of Karush, Kuhn and
@@ -192,7 +180,7 @@ def _nearest(target: _Numbers, rows: _Numbers, columns: _Numbers) -> _Numbers:
     return np.maximum(target + down[:, None] + across, 0.0)
 
 
-def _shifts(target: _Numbers, sums: _Numbers) -> _Numbers:
+def _shifts(target: Numbers, sums: Numbers) -> Numbers:
     """For each row the s with Σ max(0, target + s) = its sum: the projection onto a simplex (Held and others 1974)."""
     falling = -np.sort(-target, axis=1)
     over = (np.cumsum(falling, axis=1) - sums[:, None]) / np.arange(1, target.shape[1] + 1)
@@ -200,7 +188,7 @@ def _shifts(target: _Numbers, sums: _Numbers) -> _Numbers:
     return np.asarray(-np.take_along_axis(over, last[:, None], axis=1)[:, 0])
 
 
-def _settle(table: _Numbers, near: _Numbers, lacking: _Numbers, wanting: _Numbers) -> None:
+def _settle(table: Numbers, near: Numbers, lacking: Numbers, wanting: Numbers) -> None:
     """Change cells by one along shortest paths, no two of which meet; each settles one unit of what is missing."""
     up = 2 * (table - near) + 1  # what one more adds to the squared distance
     down = np.where(table > 0, 1 - 2 * (table - near), np.inf)
@@ -224,7 +212,7 @@ def _settle(table: _Numbers, near: _Numbers, lacking: _Numbers, wanting: _Number
             _change(table, lacking, wanting, path)
 
 
-def _change(table: _Numbers, lacking: _Numbers, wanting: _Numbers, path: list[tuple[bool, int]]) -> None:
+def _change(table: Numbers, lacking: Numbers, wanting: Numbers, path: list[tuple[bool, int]]) -> None:
     """Follow a path, its end first: one more from a row to a column, one less from a column to a row."""
     for (is_column, place), (_, before) in pairwise(path):
         if is_column:
@@ -238,7 +226,7 @@ def _change(table: _Numbers, lacking: _Numbers, wanting: _Numbers, path: list[tu
             lacking[place] += sign
 
 
-def _shorter(paths: _Numbers, known: _Numbers, through: _Numbers) -> bool:
+def _shorter(paths: Numbers, known: Numbers, through: Numbers) -> bool:
     """Whether any of the places across is reached by a shorter path than is known; if so, it is known now."""
     best = paths.argmin(axis=0)
     length = paths[best, np.arange(len(known))]

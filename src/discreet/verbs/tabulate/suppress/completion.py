@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
-from discreet.core.programs import Program, Status
+from discreet.core.programs import Numbers, Program, Status
 from discreet.errors import NoPromise
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
+from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
-
-_Numbers = np.ndarray[Any, Any]
 
 
 def completed(
     cells: Cells,
     protection: Protection,
-    hidden: _Numbers,
-    cost: _Numbers,
+    hidden: Numbers,
+    cost: Numbers,
     *,
     until: float,
-    only: _Numbers | None = None,
-    progress: Progress = lambda share, what: None,
-) -> _Numbers:
+    only: Numbers | None = None,
+    progress: Progress = silent,
+) -> Numbers:
     """These cells and as few others as are found to be needed so that nothing is short; ``cost`` is infinite for what
     must be printed, ``only`` the sensitive cells that are not yet known to be safe.
 
@@ -71,12 +68,12 @@ def unprotectable(cells: Cells, cell: int, whom: str = "somebody") -> NoPromise:
 class _Around:
     """Looks for cells to hide around one that is short."""
 
-    def __init__(self, cells: Cells, protection: Protection, cost: _Numbers, until: float) -> None:
+    def __init__(self, cells: Cells, protection: Protection, cost: Numbers, until: float) -> None:
         self._cells, self._protection, self._cost, self._until = cells, protection, cost, until
         self._links = abs(cells.relations).astype(np.float32)
         self._sides = max(len(table.shape) for table in cells.tables)
 
-    def cheapest(self, hidden: _Numbers, one: Shortfall) -> _Numbers:
+    def cheapest(self, hidden: Numbers, one: Shortfall) -> Numbers:
         """Cells to hide for one shortfall: among those nearby first, then further away, then among all."""
         may = np.isfinite(self._cost) | hidden
         if one.insider is not None:
@@ -84,18 +81,17 @@ class _Around:
         price = np.where(hidden, 0.0, self._cost)
         near = np.zeros(len(hidden), bool)
         near[one.cell] = True
-        level = _level(self._protection, one)
         for steps in (self._sides + 1, self._sides + 1, len(hidden)):
             wider = self._wider(near, may, steps)
             if wider.sum() == near.sum():
                 break
             near = wider
-            found = _program(self._cells, one, level, price, np.flatnonzero(near), self._until)
+            found = self._program(one, price, np.flatnonzero(near))
             if found is not None:
                 return found
         raise unprotectable(self._cells, one.cell)
 
-    def _wider(self, near: _Numbers, may: _Numbers, steps: int) -> _Numbers:
+    def _wider(self, near: Numbers, may: Numbers, steps: int) -> Numbers:
         """These cells and those that may be hidden within so many relations of them."""
         for _ in range(steps):
             touched = (self._links @ near.astype(np.float32)) > 0
@@ -105,28 +101,25 @@ class _Around:
             near = wider
         return near
 
-
-def _program(  # noqa: PLR0917
-    cells: Cells, one: Shortfall, level: float, price: _Numbers, which: _Numbers, until: float
-) -> _Numbers | None:
-    """The cheapest changes of these cells that move one by its level; none if there are none."""
-    count, place = len(which), int(np.searchsorted(which, one.cell))
-    relations = cells.relations[:, which]
-    relations = relations[np.diff(relations.indptr) > 0]
-    rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
-    room = np.concatenate([rise, fall]) / level
-    least = np.zeros(2 * count)
-    own, other = (place, place + count) if one.side > 0 else (place + count, place)
-    if room[own] < 1 - 1e-7:  # rounding
-        return None
-    least[own] = room[own] = min(room[own], 1.0)
-    room[other] = 0.0
-    spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
-    both = sparse().hstack([relations, -relations], format="csc")
-    found = Program(spread, both, 0.0, 0.0, least, room).solve(until - time.monotonic())
-    if found.status is Status.TIMEOUT:
-        raise _out_of_time()
-    return None if found.x is None else np.unique(which[np.flatnonzero(found.x > 1e-9) % count])
+    def _program(self, one: Shortfall, price: Numbers, which: Numbers) -> Numbers | None:
+        """The cheapest changes of these cells that move one by its level; none if there are none."""
+        cells, count, place = self._cells, len(which), int(np.searchsorted(which, one.cell))
+        relations = cells.relations[:, which]
+        relations = relations[np.diff(relations.indptr) > 0]
+        rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
+        room = np.concatenate([rise, fall]) / _level(self._protection, one)
+        least = np.zeros(2 * count)
+        own, other = (place, place + count) if one.side > 0 else (place + count, place)
+        if room[own] < 1 - 1e-7:  # rounding
+            return None
+        least[own] = room[own] = min(room[own], 1.0)
+        room[other] = 0.0
+        spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
+        both = sparse().hstack([relations, -relations], format="csc")
+        found = Program(spread, both, 0.0, 0.0, least, room).solve(self._until - time.monotonic())
+        if found.status is Status.TIMEOUT:
+            raise _out_of_time()
+        return None if found.x is None else np.unique(which[np.flatnonzero(found.x > 1e-9) % count])
 
 
 def _level(protection: Protection, one: Shortfall) -> float:

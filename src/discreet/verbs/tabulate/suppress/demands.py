@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import NoPromise
-from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.suppress.completion import unprotectable
-from discreet.verbs.tabulate.suppress.interval import Cut, Reach, nothing
 from discreet.verbs.tabulate.suppress.linear import Linear
-from discreet.verbs.tabulate.suppress.network import Network
+from discreet.verbs.tabulate.suppress.network import Cut, Network, Reach, nothing
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _SHORT = 1e-7  # of the level; less is rounding
 _TIMES = 8  # dear cells passed over when an inequality is made stronger
 
@@ -36,8 +34,8 @@ class Demand:
 class Witness:
     """Changes that show that a demand is met wherever these cells are open by these shares."""
 
-    cells: _Numbers
-    shares: _Numbers
+    cells: Numbers
+    shares: Numbers
 
 
 class OutOfTime(Exception):
@@ -59,8 +57,8 @@ class Demands:
         self,
         cells: Cells,
         protection: Protection,
-        candidates: _Numbers,
-        free: _Numbers,
+        candidates: Numbers,
+        free: Numbers,
         *,
         attacker: Network | Linear,
         until: float = np.inf,
@@ -76,10 +74,6 @@ class Demands:
         self.quick = isinstance(attacker, Network)
         self.patience, self.pause = (400_000 // len(cells), 5) if self.quick else (40_000 // len(cells), 50)
         self.protection = protection
-        self.insiders: dict[int, list[int]] = {}
-        for number, known in enumerate(protection.insiders):
-            for cell in known:
-                self.insiders.setdefault(cell, []).append(number)
         self.every = _every(protection)
         for demand in self.every:
             if (self.rise if demand.side > 0 else self.fall)[demand.cell] < demand.level * (1 - _SHORT):
@@ -87,7 +81,7 @@ class Demands:
         self.open = list(dict.fromkeys(demand for demand, _ in self.unmet(self.always.astype(float), self.every, {})))
 
     def unmet(
-        self, share: _Numbers, demands: Sequence[Demand], witnesses: MutableMapping[Demand, Witness]
+        self, share: Numbers, demands: Sequence[Demand], witnesses: MutableMapping[Demand, Witness]
     ) -> Iterator[tuple[Demand, Reach]]:
         """The demands not met if each cell is open by this share (1 hidden, 0 printed), each with what is lacking.
 
@@ -117,9 +111,10 @@ class Demands:
 
     def _insiders(self, demand: Demand, witness: Witness) -> list[Demand]:
         """The same demand for the insiders whose cells the witness needs."""
-        if not self.insiders:
+        owners = self.protection.owners
+        if not owners:
             return []
-        some = dict.fromkeys(number for cell in witness.cells.tolist() for number in self.insiders.get(cell, ()))
+        some = dict.fromkeys(number for cell in witness.cells.tolist() for number in owners.get(cell, ()))
         spared = self.protection.spared.get(demand.cell, frozenset())
         known = [self.protection.insiders[number] for number in some if number not in spared]
         return [Demand(demand.cell, demand.side, demand.level, one) for one in known]
@@ -134,11 +129,11 @@ class Demands:
         whom = "somebody alone in another cell" if demand.shut else "an intruder"
         return unprotectable(self.cells, demand.cell, whom)
 
-    def met(self, demand: Demand, hidden: _Numbers) -> bool:
+    def met(self, demand: Demand, hidden: Numbers) -> bool:
         """Whether a pattern meets a demand, insiders apart."""
         return self._alone(demand, hidden).amount >= demand.level * (1 - _SHORT)
 
-    def despite(self, demand: Demand, hidden: _Numbers, weights: _Numbers) -> Reach:
+    def despite(self, demand: Demand, hidden: Numbers, weights: Numbers) -> Reach:
         """What is lacking still if, besides what is hidden, cheap cells are hidden too, as many as do not help.
 
         The inequality this gives names dear cells only, one of which is needed.
@@ -164,12 +159,12 @@ class Demands:
                 break
         return found
 
-    def _alone(self, demand: Demand, hidden: _Numbers) -> Reach:
+    def _alone(self, demand: Demand, hidden: Numbers) -> Reach:
         opened = self.attacker.opened(self.rise, self.fall, hidden.astype(float))
         shut = np.array(demand.shut, np.int64) if demand.shut else None
         return opened.reach(demand.cell, demand.side, demand.level, shut)
 
-    def inequality(self, demand: Demand, cut: Cut) -> tuple[_Numbers, _Numbers]:
+    def inequality(self, demand: Demand, cut: Cut) -> tuple[Numbers, Numbers]:
         """The capacity inequality that an unmet demand gives: cells and coefficients whose sum over what is hidden
         is 1 or more (Fischetti & Salazar 1999).
 
@@ -196,5 +191,5 @@ def _every(protection: Protection) -> list[Demand]:
     ]
 
 
-def _finite(room: _Numbers, times: _Numbers) -> _Numbers:
+def _finite(room: Numbers, times: Numbers) -> Numbers:
     return np.where(times > 0, np.minimum(room, 1e300), 0.0)

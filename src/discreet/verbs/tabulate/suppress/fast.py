@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
-from discreet.releases.method import Progress
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.intruder.boxes import Boxes
-from discreet.verbs.tabulate.protection import Pattern, Protection
+from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _PASSES = 4
 _AGAIN = 0.5  # of the time at most is for giving boxes back
 
@@ -28,12 +27,12 @@ _AGAIN = 0.5  # of the time at most is for giving boxes back
 def fast(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
+    weights: Numbers,
+    candidates: Numbers,
     *,
     seconds: float,
     gap: float = 0.0,
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Pattern:
     """A pattern that protects, found quickly; how much more than necessary it hides is not known.
 
@@ -45,7 +44,7 @@ def fast(
     start = time.monotonic()
     cost = np.where(candidates, weights, np.inf).astype(np.float64)
     cost[protection.sensitive] = 0.0
-    held = _Held(cells, protection, cost)
+    held = _HeldBoxes(cells, protection, cost)
     level = np.where(protection.sensitive, np.maximum(protection.below, protection.above), 0.0)
     order = np.argsort(-level, kind="stable")[: np.count_nonzero(level)]
     weight = np.inf
@@ -71,25 +70,20 @@ def fast(
     return Pattern(hidden, float(weights[hidden & ~protection.sensitive].sum()), -np.inf, "fast")
 
 
-class _Held:
+class _HeldBoxes:
     """Which boxes each sensitive cell holds, and so which cells are hidden."""
 
-    def __init__(self, cells: Cells, protection: Protection, cost: _Numbers) -> None:
+    def __init__(self, cells: Cells, protection: Protection, cost: Numbers) -> None:
         self._boxes = Boxes(cells)
         self._protection, self._price, self._cost = protection, cost, cost.copy()
         self._times = np.zeros(len(cost), np.int64)
-        self.boxes: dict[int, list[_Numbers]] = {}
+        self.boxes: dict[int, list[Numbers]] = {}
         """Of each cell for which there are enough."""
         self._shut = np.zeros(len(cost), bool)
         self._insiders = [np.array(known, np.int64) for known in protection.insiders]
-        self._owners: dict[int, set[int]] = {}
-        for number, known in enumerate(protection.insiders):
-            for cell in known:
-                self._owners.setdefault(int(cell), set()).add(number)
         self._without: set[int] = set()
 
-    def hidden(self) -> _Numbers:
-        """Which cells are hidden now."""
+    def hidden(self) -> Numbers:
         return (self._times > 0) | self._protection.sensitive
 
     def weight(self) -> float:
@@ -114,7 +108,7 @@ class _Held:
         first = self._take_one(cell, below, above, ())
         if first is None:
             return False
-        touched = {one for corner in first.tolist() for one in self._owners.get(corner, ())}
+        touched = {one for corner in first.tolist() for one in self._protection.owners.get(corner, ())}
         touched -= self._protection.spared.get(cell, frozenset())
         return (
             not touched
@@ -122,7 +116,7 @@ class _Held:
             or all(self._take_one(cell, below, above, {one}) is not None for one in touched)
         )
 
-    def _take_one(self, cell: int, below: float, above: float, insiders: Collection[int]) -> _Numbers | None:
+    def _take_one(self, cell: int, below: float, above: float, insiders: Collection[int]) -> Numbers | None:
         """Take the cheapest box in which nothing moves that these insiders know."""
         for one in insiders:
             self._shut[self._insiders[one]] = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,23 @@ from discreet.core.compiled import njit
 Array = npt.NDArray[Any]
 
 
+class Graph(NamedTuple):
+    """Arcs from tails to heads, and the arcs at each node: those of node v are ``ends[starts[v]:starts[v + 1]]``."""
+
+    tails: Array
+    heads: Array
+    starts: Array
+    ends: Array
+
+
+def graph(tails: Array, heads: Array, nodes: int) -> Graph:
+    """The graph of these arcs."""
+    return Graph(tails, heads, *_incident(tails, heads, nodes))
+
+
 @njit(cache=True)
-def incident(tails: Array, heads: Array, nodes: int) -> tuple[Array, Array]:
-    """The arcs at each node: those of node v are ``ends[starts[v]:starts[v + 1]]``."""
+def _incident(tails: Array, heads: Array, nodes: int) -> tuple[Array, Array]:
+    """The arcs at each node, and where those of a node start."""
     starts = np.zeros(nodes + 2, np.int64)
     for arc in range(len(tails)):
         starts[tails[arc] + 2] += 1
@@ -31,10 +45,7 @@ def incident(tails: Array, heads: Array, nodes: int) -> tuple[Array, Array]:
 
 @njit(cache=True)
 def max_flow(  # noqa: PLR0917  # Numba takes arguments by position
-    tails: Array,
-    heads: Array,
-    starts: Array,
-    ends: Array,
+    graph: Graph,
     rise: Array,
     fall: Array,
     share: Array,
@@ -50,9 +61,9 @@ def max_flow(  # noqa: PLR0917  # Numba takes arguments by position
     reachable from the source and those from which the sink is, each a minimum cut if the amount is less than enough.
     With whole numbers all is exact.
     """
-    nodes = len(starts) - 1
-    flow = np.zeros(len(tails))
-    shut = np.zeros(len(tails), np.bool_)
+    nodes = len(graph.starts) - 1
+    flow = np.zeros(len(graph.tails))
+    shut = np.zeros(len(graph.tails), np.bool_)
     for arc in closed:
         if arc >= 0:
             shut[arc] = True
@@ -63,31 +74,27 @@ def max_flow(  # noqa: PLR0917  # Numba takes arguments by position
     seen = np.empty(nodes, np.bool_)
     amount = 0.0
     while amount < enough:
-        _search(tails, heads, starts, ends, forth, back, 1.0, flow, shut, source, sink, slack, through, queue, seen)
+        _search(graph, forth, back, 1.0, flow, shut, source, sink, slack, through, queue, seen)
         if not seen[sink]:
             break
-        step = enough - amount
-        step = _room(tails, heads, through, source, sink, step, forth, back, flow)
+        step = _room(graph, through, source, sink, enough - amount, forth, back, flow)
         if step == np.inf:
             amount = np.inf
             break
-        _push(tails, heads, through, source, sink, step, flow)
+        _push(graph, through, source, sink, step, flow)
         amount += step
         if enough - amount <= slack:
             amount = enough
     before = np.zeros(nodes, np.bool_)
     if amount < enough:
-        _search(tails, heads, starts, ends, back, forth, -1.0, flow, shut, sink, source, slack, through, queue, before)
+        _search(graph, back, forth, -1.0, flow, shut, sink, source, slack, through, queue, before)
     moved = np.flatnonzero(flow)
     return amount, moved, flow[moved], seen, before
 
 
 @njit(cache=True)
 def _search(  # noqa: PLR0917
-    tails: Array,
-    heads: Array,
-    starts: Array,
-    ends: Array,
+    graph: Graph,
     forth: Array,
     back: Array,
     sense: float,
@@ -111,10 +118,10 @@ def _search(  # noqa: PLR0917
     while first < last:
         node = queue[first]
         first += 1
-        for place in range(starts[node], starts[node + 1]):
-            arc = ends[place]
-            forwards = tails[arc] == node
-            other = heads[arc] if forwards else tails[arc]
+        for place in range(graph.starts[node], graph.starts[node + 1]):
+            arc = graph.ends[place]
+            forwards = graph.tails[arc] == node
+            other = graph.heads[arc] if forwards else graph.tails[arc]
             if seen[other] or shut[arc]:
                 continue
             room = forth[arc] - sense * flow[arc] if forwards else back[arc] + sense * flow[arc]
@@ -129,10 +136,7 @@ def _search(  # noqa: PLR0917
 
 @njit(cache=True)
 def cheap_flow(  # noqa: PLR0917
-    tails: Array,
-    heads: Array,
-    starts: Array,
-    ends: Array,
+    graph: Graph,
     rise: Array,
     fall: Array,
     price: Array,
@@ -146,8 +150,8 @@ def cheap_flow(  # noqa: PLR0917
     The price of an arc is paid once, however much it takes; of a path that cannot take all that is left, it counts as
     often as the arc would be needed. Returned are the amount and the arcs that carry some.
     """
-    nodes = len(starts) - 1
-    flow = np.zeros(len(tails))
+    nodes = len(graph.starts) - 1
+    flow = np.zeros(len(graph.tails))
     through = np.empty(nodes, np.int64)
     done = np.empty(nodes, np.bool_)
     distance = np.empty(nodes)
@@ -165,10 +169,10 @@ def cheap_flow(  # noqa: PLR0917
             done[node] = True
             if node == sink:
                 break
-            for place in range(starts[node], starts[node + 1]):
-                arc = ends[place]
-                forwards = tails[arc] == node
-                other = heads[arc] if forwards else tails[arc]
+            for place in range(graph.starts[node], graph.starts[node + 1]):
+                arc = graph.ends[place]
+                forwards = graph.tails[arc] == node
+                other = graph.heads[arc] if forwards else graph.tails[arc]
                 if done[other]:
                     continue
                 room = rise[arc] - flow[arc] if forwards else fall[arc] + flow[arc]
@@ -181,9 +185,8 @@ def cheap_flow(  # noqa: PLR0917
                     heapq.heappush(waiting, (longer, other))
         if not done[sink]:
             break
-        step = left
-        step = _room(tails, heads, through, source, sink, step, rise, fall, flow)
-        _push(tails, heads, through, source, sink, step, flow)
+        step = _room(graph, through, source, sink, left, rise, fall, flow)
+        _push(graph, through, source, sink, step, flow)
         amount += step
         if enough - amount <= 1e-12 * enough:
             amount = enough
@@ -191,20 +194,19 @@ def cheap_flow(  # noqa: PLR0917
 
 
 @njit(cache=True)
-def _push(tails: Array, heads: Array, through: Array, source: int, sink: int, step: float, flow: Array) -> None:  # noqa: PLR0917
+def _push(graph: Graph, through: Array, source: int, sink: int, step: float, flow: Array) -> None:  # noqa: PLR0917
     """Let so much more flow along the path found."""
     node = sink
     while node != source:
         arc = through[node]
-        forwards = heads[arc] == node
+        forwards = graph.heads[arc] == node
         flow[arc] += step if forwards else -step
-        node = tails[arc] if forwards else heads[arc]
+        node = graph.tails[arc] if forwards else graph.heads[arc]
 
 
 @njit(cache=True)
 def _room(  # noqa: PLR0917
-    tails: Array,
-    heads: Array,
+    graph: Graph,
     through: Array,
     source: int,
     sink: int,
@@ -217,7 +219,7 @@ def _room(  # noqa: PLR0917
     node = sink
     while node != source:
         arc = through[node]
-        forwards = heads[arc] == node
+        forwards = graph.heads[arc] == node
         most = min(most, forth[arc] - flow[arc] if forwards else back[arc] + flow[arc])
-        node = tails[arc] if forwards else heads[arc]
+        node = graph.tails[arc] if forwards else graph.heads[arc]
     return most

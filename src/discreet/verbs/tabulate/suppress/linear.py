@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.programs import WARM, Program, Solver, Status
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.suppress.interval import Cut, Reach
+from discreet.core.programs import WARM, Numbers, Program, Solver, Status
+from discreet.verbs.tabulate.sparse import sparse
+from discreet.verbs.tabulate.suppress.network import Cut, Reach
 
-_Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
 _FAR = 1e3  # a change of one cell by more than this many times what another one needs is not looked for
 _TOLL = 1e-5  # on every change, so that a solution leaves at 0 what need not change
@@ -28,7 +27,7 @@ class Linear:
         self.changes = Solver()
         self.column = np.full(self.relations.shape[1], -1, np.int32)
 
-    def hold(self, cells: _Numbers) -> Solver:
+    def hold(self, cells: Numbers) -> Solver:
         """A solver with a column for the rise of each of these cells (and of few others), then one for each fall.
 
         All are 0 between two questions.
@@ -44,14 +43,14 @@ class Linear:
         """A solver in which a column is the rise of a cell, and as many more are the falls."""
         return _solver(self.relations)
 
-    def opened(self, rise: _Numbers, fall: _Numbers, share: _Numbers | None = None) -> Opened:
+    def opened(self, rise: Numbers, fall: Numbers, share: Numbers | None = None) -> OpenProgram:
         """The program in which each cell may rise and fall by so much, times its share; see ``Network.opened``."""
         share = np.ones(len(rise)) if share is None else share
-        return Opened(self, rise, fall, share, np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0)))
+        return OpenProgram(self, rise, fall, share, np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0)))
 
     def cheapest(  # noqa: PLR0917
-        self, cell: int, side: int, enough: float, rise: _Numbers, fall: _Numbers, price: _Numbers, shut: _Numbers
-    ) -> _Numbers | None:
+        self, cell: int, side: int, enough: float, rise: Numbers, fall: Numbers, price: Numbers, shut: Numbers
+    ) -> Numbers | None:
         """Cells that let one change by ``enough``, of small price together; what cannot be hidden has no rise or fall.
 
         The price of a cell is spread over what it can take, which makes a linear program of it (Kelly, Golden &
@@ -76,17 +75,17 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenProgram:
     """A linear program and how much each cell may change; asked for one cell after another."""
 
     program: Linear
-    rise: _Numbers
-    fall: _Numbers
-    share: _Numbers
-    arcs: _Numbers
+    rise: Numbers
+    fall: Numbers
+    share: Numbers
+    arcs: Numbers
     """The cells that may change."""
 
-    def reach(self, cell: int, side: int, enough: float, shut: _Numbers | None = None) -> Reach:
+    def reach(self, cell: int, side: int, enough: float, shut: Numbers | None = None) -> Reach:
         """How far a cell can rise (side 1) or fall (side -1), up to ``enough``; ``shut`` cells stay as they are.
 
         The program is in units of ``enough``. The cut comes from the values of the relations (the dual): whatever
@@ -117,27 +116,14 @@ class Opened:
         moved, by = which[np.abs(by) > _NEAR], by[np.abs(by) > _NEAR] * enough
         if amount >= 1 - 1e-7:
             return Reach(enough, moved, by)
-        return self._short(cell, side, amount * enough, moved, by, values, shut)
-
-    def _short(  # noqa: PLR0917
-        self,
-        cell: int,
-        side: int,
-        amount: float,
-        moved: _Numbers,
-        by: _Numbers,
-        values: _Numbers,
-        shut: _Numbers | None,
-    ) -> Reach:
         times = self.program.down @ values
-        own = times[cell] * side  # -1, but for rounding
-        times[cell] = 0.0
-        if shut is not None:
-            times[shut] = 0.0
-        times /= -own if own < -0.5 else 1.0
+        value = times[cell] * side  # -1, but for rounding
+        times[[cell] if shut is None else [cell, *shut]] = 0.0
+        times /= -value if value < -0.5 else 1.0
         times[np.abs(times) < _NEAR] = 0.0
         cut = np.flatnonzero(times)
-        return Reach(amount, moved, by, (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),))
+        cuts = (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),)
+        return Reach(amount * enough, moved, by, cuts)
 
 
 def _solver(relations: Any) -> Solver:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
 
 import numpy as np
 
-from discreet.core.programs import DUAL, SMALLEST_COEFFICIENT, Matrix, Solver
+from discreet.core.programs import DUAL, SMALLEST_COEFFICIENT, Matrix, Numbers, Program, Solver
 
-_Numbers = np.ndarray[Any, Any]
 _OFTEN = 20  # rounds an inequality may be slack before it is forgotten
 _LASTING = 200  # as many more for one that no share alone made
 
@@ -20,14 +19,14 @@ class Master:
     the bound is computed from them here, so it holds however exact the solver is.
     """
 
-    def __init__(self, weights: _Numbers, may: _Numbers, room: _Numbers) -> None:
+    def __init__(self, weights: Numbers, may: Numbers, room: Numbers) -> None:
         self.weights = np.where(may, weights, 0.0)
         self.may = may.copy()
         self.integral = bool((self.weights == np.round(self.weights)).all())
         self.helps = np.argsort(np.argsort(room, kind="stable")) / len(room)
         self.column = np.full(len(weights), -1, np.int32)
         self.cells = np.empty(0, np.int64)
-        self.rows: list[tuple[_Numbers, _Numbers]] = []
+        self.rows: list[tuple[Numbers, Numbers]] = []
         self.keys: list[int] = []
         self.known: set[int] = set()
         self.idle: list[int] = []
@@ -35,8 +34,7 @@ class Master:
         self.multipliers = np.empty(0)
         self.solver = Solver(presolve="off", simplex_strategy=DUAL)
 
-    def admit(self, cells: _Numbers) -> None:
-        """Make columns of these cells."""
+    def admit(self, cells: Numbers) -> None:
         fresh = cells[(self.column[cells] < 0) & self.may[cells]]
         if not len(fresh):
             return
@@ -57,7 +55,7 @@ class Master:
         self.column[fresh] = len(self.cells) + np.arange(len(fresh))
         self.cells = np.concatenate([self.cells, fresh])
 
-    def require(self, cuts: list[tuple[_Numbers, _Numbers]], lasting: bool = False) -> None:
+    def require(self, cuts: list[tuple[Numbers, Numbers]], lasting: bool = False) -> None:
         """Add inequalities; lasting ones are such that whole choices violate. What is there is not added."""
         keys = [hash((which.tobytes(), by.tobytes())) for which, by in cuts]
         cuts = [cut for cut, key in zip(cuts, keys, strict=True) if key not in self.known]
@@ -70,7 +68,7 @@ class Master:
         self.known.update(keys)
         self.idle += [-_LASTING if lasting else 0] * len(cuts)
 
-    def solve(self) -> _Numbers:
+    def solve(self) -> Numbers:
         """The best shares of all cells between 0 and 1."""
         self.solver.run()
         share, sums, duals = self.solver.solution()
@@ -97,7 +95,7 @@ class Master:
         self.idle = [one for row, one in enumerate(self.idle) if row not in gone]
         self.multipliers = np.delete(self.multipliers, old)
 
-    def reduced(self) -> tuple[float, _Numbers]:
+    def reduced(self) -> tuple[float, Numbers]:
         """The Lagrangian bound of the multipliers, and how much each cell costs more than it helps."""
         costs = self.weights.copy()
         for row in np.flatnonzero(self.multipliers > 0):
@@ -106,14 +104,34 @@ class Master:
         bound = self.multipliers.sum() + np.minimum(costs[self.may], 0.0).sum()
         return float(bound), costs
 
-    def exclude(self, cells: _Numbers) -> None:
+    def exclude(self, cells: Numbers) -> None:
         """Never hide these cells: every pattern with one of them is worse than one that is known."""
         self.may[cells] = False
         columns = self.column[cells]
         self.solver.set_bounds(columns[columns >= 0], 0.0, 0.0)
 
 
-def covering(cuts: list[tuple[_Numbers, _Numbers]], column: _Numbers) -> Matrix:
+def covering(cuts: list[tuple[Numbers, Numbers]], column: Numbers) -> Matrix:
     """The rows of these inequalities over the cells that have a column."""
     parts = [(column[which], by) for which, by in cuts]
     return Matrix.of_rows((own[own >= 0], np.maximum(by[own >= 0], SMALLEST_COEFFICIENT)) for own, by in parts)
+
+
+def whole(master: Master, best: Numbers, weight: float, gap: float, until: float) -> tuple[Numbers | None, float]:
+    """Shares of 0 or 1 (none if there was no time for any), and a weight that nothing better than the best is below."""
+    cells = np.flatnonzero(master.may)
+    place = np.full(len(master.may), -1, np.int32)
+    place[cells] = np.arange(len(cells))
+    cost = master.weights[cells]
+    if master.integral:
+        # of choices of equal weight rather that with much room: it changes no order, as fewer than ``most`` are chosen
+        most = min(len(cells), int(weight / max(cost.min(), 1.0)) + 1)
+        cost = cost - 0.9 / most * master.helps[cells]
+    found = Program(cost, covering(master.rows, place), 1.0, np.inf, 0.0, 1.0, integral=True).solve(
+        until - time.monotonic(), gap=max(gap / 2, 1e-9), start=best[cells], mip_feasibility_tolerance=1e-7
+    )
+    if found.x is None:
+        return None, found.bound
+    share = np.zeros(len(master.may))
+    share[cells] = np.round(found.x)
+    return share, found.bound

@@ -7,21 +7,18 @@ import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import DiscreetError, NoPromise
-from discreet.releases.method import Progress
-from discreet.verbs.tabulate.protection import Pattern, Protection
+from discreet.releases.method import Progress, silent
+from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.suppress.fast import fast
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _PIECES_SHARE = 0.6
 """Share of the time for the pieces; the rest is for the whole."""
 _PIECE_SHARE = 0.01
@@ -35,12 +32,12 @@ _PIECE_VISITS = 3
 def modular(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
+    weights: Numbers,
+    candidates: Numbers,
     *,
     seconds: float,
     gap: float = 0.0,
-    progress: Progress = lambda share, what: None,
+    progress: Progress = silent,
 ) -> Pattern:
     """A pattern that protects, each piece of which is about as good as it can be.
 
@@ -53,7 +50,8 @@ def modular(
     start = time.monotonic()
     weights = np.asarray(weights, np.float64)
     quick = fast(cells, protection, weights, candidates, seconds=seconds, progress=_between(progress, 0.0, 0.1))
-    hidden = _by_pieces(cells, protection, weights, candidates, start, seconds, gap, _between(progress, 0.1, 0.7))
+    pieces = _Pieces(cells, protection, weights, candidates)
+    hidden = pieces.protect_all(start, seconds, gap, _between(progress, 0.1, 0.7))
     found = [quick]
     try:
         hidden = completed(
@@ -73,39 +71,6 @@ def modular(
     return replace(min(found, key=lambda pattern: pattern.weight), method="modular")
 
 
-def _by_pieces(  # noqa: PLR0917
-    cells: Cells,
-    protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
-    start: float,
-    seconds: float,
-    gap: float,
-    progress: Progress,
-) -> _Numbers:
-    """What is hidden when every piece has been looked at, or the time for them is over."""
-    state = _State(cells, protection, weights, candidates)
-    waiting = [(piece.depth, number) for number, piece in enumerate(state.pieces)]
-    heapq.heapify(waiting)
-    looked = dict.fromkeys(range(len(waiting)), 0)
-    while waiting:
-        _, number = heapq.heappop(waiting)
-        left = start + _PIECES_SHARE * seconds - time.monotonic()
-        if left <= 0:
-            break
-        looked[number] += 1
-        share = min(2 * left / (len(waiting) + 2), _PIECE_SHARE * seconds if len(looked) > 1 else left)
-        for other in state.protect(state.pieces[number], share, gap):
-            if (
-                other != number
-                and 0 < looked[other] < _PIECE_VISITS
-                and (state.pieces[other].depth, other) not in waiting
-            ):
-                heapq.heappush(waiting, (state.pieces[other].depth, other))
-        progress(1 - len(waiting) / len(looked), "protecting pieces of the table")
-    return state.hidden
-
-
 def _between(progress: Progress, first: float, last: float) -> Progress:
     """Progress of a part of the work as that of the whole."""
     return lambda share, what: progress(first + (last - first) * share, what)
@@ -116,15 +81,15 @@ class _Piece:
     """A total along every side, and its parts."""
 
     table: CrossTable
-    which: _Numbers
+    which: Numbers
     """The cells, in the order of the piece's own."""
     depth: int
 
 
-class _State:
-    """What has been decided so far."""
+class _Pieces:
+    """All pieces of the tables, and what has been decided of their cells so far."""
 
-    def __init__(self, cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers) -> None:
+    def __init__(self, cells: Cells, protection: Protection, weights: Numbers, candidates: Numbers) -> None:
         self.pieces = [
             piece for table, places in zip(cells.tables, cells.places, strict=True) for piece in _pieces(table, places)
         ]
@@ -136,6 +101,25 @@ class _State:
         for number, piece in enumerate(self.pieces):
             for cell in piece.which.tolist():
                 self._pieces_of.setdefault(cell, []).append(number)
+
+    def protect_all(self, start: float, seconds: float, gap: float, progress: Progress) -> Numbers:
+        """What is hidden when every piece has been looked at, or the time for them is over."""
+        waiting = [(piece.depth, number) for number, piece in enumerate(self.pieces)]
+        heapq.heapify(waiting)
+        visits = dict.fromkeys(range(len(waiting)), 0)
+        while waiting:
+            _, number = heapq.heappop(waiting)
+            left = start + _PIECES_SHARE * seconds - time.monotonic()
+            if left <= 0:
+                break
+            visits[number] += 1
+            share = min(2 * left / (len(waiting) + 2), _PIECE_SHARE * seconds if len(visits) > 1 else left)
+            for other in self.protect(self.pieces[number], share, gap):
+                again = (self.pieces[other].depth, other)
+                if other != number and 0 < visits[other] < _PIECE_VISITS and again not in waiting:
+                    heapq.heappush(waiting, again)
+            progress(1 - len(waiting) / len(visits), "protecting pieces of the table")
+        return self.hidden
 
     def protect(self, piece: _Piece, seconds: float, gap: float) -> set[int]:
         """Hide what one piece needs; the pieces that have to be looked at again."""
@@ -162,7 +146,7 @@ class _State:
             return {number for cell in again for number in self._pieces_of[cell]}
         return set()
 
-    def _inside(self, which: _Numbers, kept_off: _Numbers) -> Protection:
+    def _inside(self, which: Numbers, kept_off: Numbers) -> Protection:
         """What has to be kept from an intruder within a piece: all that is hidden, some of it kept off."""
         hidden, kept_off = self.hidden[which], kept_off[which]
         fall = (self._cells.values - self._cells.lower)[which]
@@ -181,7 +165,7 @@ class _State:
             within=tuple(over for _, over in insiders),
         )
 
-    def _spread(self, cells: Cells, which: _Numbers) -> None:
+    def _spread(self, cells: Cells, which: Numbers) -> None:
         """A cell hidden for others must be able to move as far as those next to it."""
         hidden = self.hidden[which]
         links = abs(cells.relations).astype(np.float64)
@@ -194,7 +178,7 @@ class _State:
                 levels[which] = np.where(new, around, levels[which])
 
 
-def _pieces(table: CrossTable, places: _Numbers) -> Iterator[_Piece]:
+def _pieces(table: CrossTable, places: Numbers) -> Iterator[_Piece]:
     """Every combination of a total along each side, with their parts."""
     numbers = places.reshape(table.shape)
     choices = [[node for node, parts in enumerate(side.parts) if parts] or [0] for side in table.dimensions]

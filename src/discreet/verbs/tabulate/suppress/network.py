@@ -7,25 +7,56 @@ two of which one is nested. A cell can rise by as much as can flow back from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.optional import extra
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.suppress.interval import Cut, Reach
+from discreet.verbs.tabulate.sparse import signed_components, sparse
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
+if TYPE_CHECKING:
+    from discreet.verbs.tabulate.suppress.flow import Graph
+
+
+def nothing() -> Numbers:
+    """No cells."""
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Why a cell can do no more: it cannot change by more than the sum over these cells of ``rises`` times how much
+    they may rise and ``falls`` times how much they may fall, whatever those are."""
+
+    cells: Numbers
+    rises: Numbers
+    falls: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How far a cell can rise (or fall) if others change too.
+
+    The changes that let it do so are the witness: the pattern protects as long as these cells are hidden.
+    """
+
+    amount: float
+    moved: Numbers = field(default_factory=nothing)
+    """The other cells that change."""
+    by: Numbers = field(default_factory=nothing)
+    """By how much."""
+    cuts: tuple[Cut, ...] = ()
+    """None if the cell reaches enough."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """For each cell the relation it comes from and the one it goes to; the last node stands for the world outside."""
 
-    tails: _Numbers
-    heads: _Numbers
+    tails: Numbers
+    heads: Numbers
     nodes: int
 
     @classmethod
@@ -50,35 +81,29 @@ class Network:
         heads[kept.indices[~out]] = rows[~out]
         return cls(tails, heads, outside + 1)
 
-    def opened(self, rise: _Numbers, fall: _Numbers, share: _Numbers | None = None) -> Opened:
+    def opened(self, rise: Numbers, fall: Numbers, share: Numbers | None = None) -> OpenNetwork:
         """The network in which each cell may rise and fall by so much (float64, 0 for a printed cell).
 
         With ``share``, what a cell may take of a flow is its rise or fall, at most the flow, times its share.
         """
-        from discreet.verbs.tabulate.suppress.flow import incident  # Numba: a moment to load
+        from discreet.verbs.tabulate.suppress.flow import graph  # Numba: a moment to load
 
         share = np.ones(len(rise)) if share is None else share
         arcs = np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0))
-        tails, heads = self.tails[arcs], self.heads[arcs]
-        starts, ends = incident(tails, heads, self.nodes)
         places = np.full(len(rise), -1)
         places[arcs] = np.arange(len(arcs))
-        return Opened(self, arcs, places, tails, heads, starts, ends, rise[arcs], fall[arcs], share[arcs])
-
-    def reach(self, cell: int, side: int, rise: _Numbers, fall: _Numbers, enough: float = np.inf) -> Reach:
-        """How far a cell can rise (side 1) or fall (side -1) if the others may change by so much, up to ``enough``."""
-        return self.opened(rise, fall).reach(cell, side, enough)
+        opened = graph(self.tails[arcs], self.heads[arcs], self.nodes)
+        return OpenNetwork(self, arcs, places, opened, rise[arcs], fall[arcs], share[arcs])
 
     @cached_property
-    def _incident(self) -> tuple[_Numbers, _Numbers]:
-        from discreet.verbs.tabulate.suppress.flow import incident
+    def _graph(self) -> Graph:
+        from discreet.verbs.tabulate.suppress.flow import graph
 
-        starts, ends = incident(self.tails, self.heads, self.nodes)
-        return starts, ends
+        return graph(self.tails, self.heads, self.nodes)
 
     def cheapest(  # noqa: PLR0917
-        self, cell: int, side: int, enough: float, rise: _Numbers, fall: _Numbers, price: _Numbers, shut: _Numbers
-    ) -> _Numbers | None:
+        self, cell: int, side: int, enough: float, rise: Numbers, fall: Numbers, price: Numbers, shut: Numbers
+    ) -> Numbers | None:
         """Cells that let one change by ``enough``, of small price together; none if there are none.
 
         What must be printed has no room to rise or fall.
@@ -89,30 +114,25 @@ class Network:
         if side < 0:
             first, last = last, first
         closed = np.append(shut, cell)
-        amount, moved = cheap_flow(
-            self.tails, self.heads, *self._incident, rise, fall, price, first, last, closed, enough
-        )
+        amount, moved = cheap_flow(self._graph, rise, fall, price, first, last, closed, enough)
         return np.asarray(moved) if amount >= enough * (1 - 1e-7) else None
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenNetwork:
     """A network and how much each cell may change; asked for one cell after another."""
 
     network: Network
-    arcs: _Numbers
+    arcs: Numbers
     """The cells that may change; what follows the next is of these."""
-    places: _Numbers
+    places: Numbers
     """Where among them each cell is, or -1."""
-    tails: _Numbers
-    heads: _Numbers
-    starts: _Numbers
-    ends: _Numbers
-    rise: _Numbers
-    fall: _Numbers
-    share: _Numbers
+    graph: Graph
+    rise: Numbers
+    fall: Numbers
+    share: Numbers
 
-    def reach(self, cell: int, side: int, enough: float = np.inf, shut: _Numbers | None = None) -> Reach:
+    def reach(self, cell: int, side: int, enough: float = np.inf, shut: Numbers | None = None) -> Reach:
         """How far a cell can rise (side 1) or fall (side -1), up to ``enough``; ``shut`` cells stay as they are.
 
         The cell's own bounds do not count. The cuts are the smallest sets of nodes around where the flow starts and
@@ -128,23 +148,13 @@ class Opened:
         still = np.array([cell] if shut is None else [cell, *shut])
         closed = self.places[still]
         amount, moved, by, near, far = max_flow(
-            self.tails,
-            self.heads,
-            self.starts,
-            self.ends,
-            self.rise,
-            self.fall,
-            self.share,
-            first,
-            last,
-            closed,
-            enough,
+            self.graph, self.rise, self.fall, self.share, first, last, closed, enough
         )
         if amount >= enough:
             return Reach(float(amount), self.arcs[moved], by)
         return Reach(float(amount), self.arcs[moved], by, (self._cut(near, still), self._cut(~far, still)))
 
-    def _cut(self, inside: _Numbers, still: _Numbers) -> Cut:
+    def _cut(self, inside: Numbers, still: Numbers) -> Cut:
         """The cells by which something could leave a set of nodes."""
         rises, falls = inside[self.network.tails], inside[self.network.heads]
         crossing = rises != falls
@@ -153,7 +163,7 @@ class Opened:
         return Cut(cells, rises[cells].astype(float), falls[cells].astype(float))
 
 
-def _kept(relations: Any) -> _Numbers | None:
+def _kept(relations: Any) -> Numbers | None:
     """Relations that say the same as all of them with no cell in more than two, or none if none are found.
 
     In a table with one nested side, a relation across a total follows from those across its parts. A relation may go
@@ -182,7 +192,7 @@ def _kept(relations: Any) -> _Numbers | None:
     return left if np.diff(relations[left].tocsc().indptr).max() <= 2 else None
 
 
-def _follows(row: int, relations: Any, by_cell: Any, kept: _Numbers) -> bool:
+def _follows(row: int, relations: Any, by_cell: Any, kept: Numbers) -> bool:
     """Whether a relation is seen to be a sum of kept others: its cells split into parts, these gathered again."""
     left: dict[int, int] = {}
 
@@ -217,28 +227,12 @@ def _follows(row: int, relations: Any, by_cell: Any, kept: _Numbers) -> bool:
     return not left
 
 
-def _signs(relations: Any) -> _Numbers | None:
-    """1 or -1 for each relation so that a cell in two has 1 in one and -1 in the other; none if there is no such.
-
-    Two colours: in a graph that has every relation twice, once with each sign, the two must not be connected.
-    """
-    with extra("tabulate"):
-        import scipy.sparse.csgraph as graphs
-
-    count = relations.shape[0]
+def _signs(relations: Any) -> Numbers | None:
+    """1 or -1 for each relation so that a cell in two has 1 in one and -1 in the other; none if there is no such."""
     by_cell = relations.tocsc()
     pairs = by_cell.indptr[:-1][np.diff(by_cell.indptr) == 2]
-    one, two = by_cell.indices[pairs], by_cell.indices[pairs + 1]
-    turned = np.where(by_cell.data[pairs] == by_cell.data[pairs + 1], count, 0)
-    edges = sparse().coo_array(
-        (
-            np.ones(2 * len(pairs), np.int8),
-            (np.concatenate([one, one + count]), np.concatenate([two + turned, two + count - turned])),
-        ),
-        shape=(2 * count, 2 * count),
+    same_sign = by_cell.data[pairs] == by_cell.data[pairs + 1]
+    _, turned, torn = signed_components(
+        by_cell.indices[pairs], by_cell.indices[pairs + 1], same_sign, relations.shape[0]
     )
-    _, labels = graphs.connected_components(edges, directed=False)
-    plain, opposite = labels[:count], labels[count:]
-    if (plain == opposite).any():
-        return None
-    return np.where(plain < opposite, 1, -1)
+    return None if torn.any() else np.where(turned, -1, 1)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import ChainMap
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import DiscreetError, EngineError, NoPromise
-from discreet.releases.method import Progress
-from discreet.verbs.tabulate.protection import Pattern, Protection
+from discreet.releases.method import Progress, silent
+from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.verbs.tabulate.suppress.fast import fast
-from discreet.verbs.tabulate.suppress.interval import Reach
 from discreet.verbs.tabulate.suppress.linear import Linear
-from discreet.verbs.tabulate.suppress.master import Master
-from discreet.verbs.tabulate.suppress.milp import whole
-from discreet.verbs.tabulate.suppress.network import Network
+from discreet.verbs.tabulate.suppress.master import Master, whole
+from discreet.verbs.tabulate.suppress.network import Network, Reach
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
-_Inequality = tuple[_Numbers, _Numbers]
+_Inequality = tuple[Numbers, Numbers]
 _START_SHARE = 0.2
 """Share of the time for a first pattern."""
 _START_SECONDS = 20.0
@@ -33,12 +30,12 @@ _STALL_ROUNDS = 20
 def optimal(
     cells: Cells,
     protection: Protection,
-    weights: _Numbers,
-    candidates: _Numbers,
+    weights: Numbers,
+    candidates: Numbers,
     *,
     seconds: float,
     gap: float = 0.0,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = silent,
 ) -> Pattern:
     """The pattern of least weight that protects, or the best found in the time with how far off it may be.
 
@@ -72,7 +69,7 @@ def optimal(
         return Pattern(best, weight, min(weight, bound), "optimal")
 
 
-def _pattern(search: _Search, protection: Protection, start: _Numbers) -> Pattern:
+def _pattern(search: _Search, protection: Protection, start: Numbers) -> Pattern:
     """What the search finds, looked at by the intruder once more."""
     demands = search.demands
     if demands.open:
@@ -85,8 +82,8 @@ def _pattern(search: _Search, protection: Protection, start: _Numbers) -> Patter
 
 
 def _start(
-    cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers, seconds: float
-) -> _Numbers | None:
+    cells: Cells, protection: Protection, weights: Numbers, candidates: Numbers, seconds: float
+) -> Numbers | None:
     """A pattern that protects, to begin with where looking at one is slow: boxes, if there are such."""
     try:
         return fast(cells, protection, weights, candidates, seconds=max(_START_SHARE * seconds, _START_SECONDS)).hidden
@@ -97,7 +94,7 @@ def _start(
 class _Search:
     """What is known so far: the best pattern, its weight, and a bound that no pattern is below."""
 
-    def __init__(self, demands: Demands, weights: _Numbers, gap: float, until: float, progress: Progress) -> None:
+    def __init__(self, demands: Demands, weights: Numbers, gap: float, until: float, progress: Progress) -> None:
         self.demands = demands
         self.weights = weights
         self.gap = gap
@@ -109,7 +106,7 @@ class _Search:
         self.bound = 0.0
         self.witnesses: dict[Demand, Witness] = {}
 
-    def run(self, start: _Numbers) -> None:
+    def run(self, start: Numbers) -> None:
         """Shares first, then whole cells, until the cheapest choice protects; the first is made of ``start``."""
         self.weight = np.inf
         cuts = self.offer(self.demands.always | start, self.weights)
@@ -128,7 +125,7 @@ class _Search:
                 break
             self.root()
 
-    def learn(self, hidden: _Numbers) -> bool:
+    def learn(self, hidden: Numbers) -> bool:
         """Add inequalities that say why a pattern does not protect; false if it does."""
         unmet = list(self.demands.unmet(hidden.astype(float), self.demands.open, self.witnesses))
         hardest = sorted(unmet, key=lambda one: -one[0].level)[: self.demands.patience]
@@ -178,7 +175,7 @@ class _Search:
                 return
             self.master.forget()
 
-    def separate(self, share: _Numbers) -> list[_Inequality]:
+    def separate(self, share: Numbers) -> list[_Inequality]:
         """Inequalities that these shares violate, for each demand that is not met."""
         unmet = []
         for one in self.demands.unmet(share, self.demands.open, self.witnesses):
@@ -198,7 +195,7 @@ class _Search:
                     found[which.tobytes() + by.tobytes()] = which, by
         return list(found.values())
 
-    def offer(self, hidden: _Numbers, prices: _Numbers) -> list[_Inequality]:
+    def offer(self, hidden: Numbers, prices: Numbers) -> list[_Inequality]:
         """Make a pattern that protects of this one and keep it if it is the best; why it needs each of its cells."""
         witnesses: dict[Demand, Witness] = {}
         hidden = completed(self.demands, hidden, prices, witnesses)
@@ -212,7 +209,7 @@ class _Search:
         self.raise_bound(self.bound)
         return self.inequalities(needed)
 
-    def printed_free(self, sensitive: _Numbers) -> _Numbers:
+    def printed_free(self, sensitive: Numbers) -> Numbers:
         """The best pattern without the cells that cost nothing and help nothing."""
         witnesses: dict[Demand, Witness] = {}
         for _ in self.demands.unmet(self.best.astype(float), self.demands.every, witnesses):
@@ -221,7 +218,7 @@ class _Search:
         return cleaned(self.demands, self.best, free, witnesses)[0]
 
 
-def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: dict[Demand, Witness]) -> _Numbers:
+def completed(demands: Demands, hidden: Numbers, prices: Numbers, witnesses: dict[Demand, Witness]) -> Numbers:
     """The pattern with cells hidden besides until every demand is met, each time those that cost little.
 
     ``prices`` is what each cell costs; what is hidden already costs nothing. Refuses if a demand cannot be met.
@@ -245,8 +242,8 @@ def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: d
 
 
 def cleaned(
-    demands: Demands, hidden: _Numbers, printable: _Numbers, witnesses: dict[Demand, Witness], until: float = np.inf
-) -> tuple[_Numbers, list[tuple[Demand, Reach]]]:
+    demands: Demands, hidden: Numbers, printable: Numbers, witnesses: dict[Demand, Witness], until: float = np.inf
+) -> tuple[Numbers, list[tuple[Demand, Reach]]]:
     """The pattern with every cell printed that need not be hidden, and what is lacking without each of the others.
 
     ``printable`` are the cells to try, in order, until that (monotonic) time. Only demands whose witness needs the

@@ -31,15 +31,14 @@ from discreet.verbs.tabulate.tables.crosstable import (
     MOST_KEPT,
     Contributions,
     CrossTable,
+    Numbers,
     require_names,
     require_size,
     summed,
 )
-from discreet.verbs.tabulate.tables.gather import Gathered, Measure, gather, measure
+from discreet.verbs.tabulate.tables.gather import LevelFigures, Measure, gather, measure
 from discreet.verbs.tabulate.tables.respondents import alone, merged
 from discreet.verbs.tabulate.tables.sides import Side, side
-
-_Numbers = np.ndarray[Any, Any]
 
 
 def build(
@@ -92,7 +91,7 @@ class _Filling:
         self.absolute = np.zeros(shape, np.int64) if what.negative else None
         self.largest = np.zeros((*shape, keep), np.int64) if keep else None
 
-    def add(self, found: Gathered) -> None:
+    def add(self, found: LevelFigures) -> None:
         """Put the figures of some cells in their places."""
         at = found.places
         self.values[at] = found.values
@@ -119,7 +118,7 @@ class _Filling:
             sole = alone(CrossTable(self.dimensions, self.values), ones)
         return Contributions(self.counts, self.largest, sole, self.absolute)
 
-    def from_inner(self, values: _Numbers, inner: Any) -> Contributions:
+    def from_inner(self, values: Numbers, inner: Any) -> Contributions:
         """Who is in each cell, if nobody is in two inner ones."""
         counts = summed(self.dimensions, self.counts[inner])
         numbers = summed(self.dimensions, np.where(self.counts[inner] == 1, self.sole[inner], 0))

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import BadInput
-from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.tables.crosstable import CrossTable
-from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.core.text import number
+from discreet.errors import BadInput, DataError
+from discreet.verbs.tabulate.sparse import sparse
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers, written
 
-_Numbers = np.ndarray[Any, Any]
+_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +25,15 @@ class Cells:
     each part. ``lower`` and ``upper`` are what everybody knows of each cell before the table is printed.
     """
 
-    values: _Numbers
+    values: Numbers
     """int64, in whole units of 10 to the power of minus ``decimals``."""
     relations: Any
     """A ``scipy.sparse.csr_array`` of int8: a row a relation, a column a cell."""
-    lower: _Numbers
-    upper: _Numbers
+    lower: Numbers
+    upper: Numbers
     """float64, infinite where nothing is known."""
     tables: tuple[CrossTable, ...] = field(repr=False)
-    places: tuple[_Numbers, ...] = field(repr=False)
+    places: tuple[Numbers, ...] = field(repr=False)
     """For each table the cell that each of its places, flattened, is."""
     decimals: int = 0
 
@@ -62,25 +62,24 @@ class Cells:
     def __len__(self) -> int:
         return len(self.values)
 
-    def knowing(self, lower: _Numbers, upper: _Numbers) -> Cells:
+    def knowing(self, lower: Numbers, upper: Numbers) -> Cells:
         """The same cells if everybody knows these bounds, which must hold."""
         if ((self.values < lower) | (self.values > upper)).any():
             raise BadInput("A cell is outside the bounds that everybody is said to know.")
         return replace(self, lower=np.asarray(lower, np.float64), upper=np.asarray(upper, np.float64))
 
     @cached_property
-    def homes(self) -> tuple[_Numbers, _Numbers]:
+    def homes(self) -> tuple[Numbers, Numbers]:
         """For each cell a table it is in, and its place there."""
         table = np.zeros(len(self), np.int64)
         place = np.zeros(len(self), np.int64)
-        for number in range(len(self.tables) - 1, -1, -1):
-            where = self.places[number]
-            table[where] = number
-            place[where] = np.arange(len(where))
+        for which, places in reversed(list(enumerate(self.places))):
+            table[places] = which
+            place[places] = np.arange(len(places))
         return table, place
 
     @cached_property
-    def counts(self) -> _Numbers | None:
+    def counts(self) -> Numbers | None:
         """How many respondents each cell has, if that is known."""
         found = np.zeros(len(self), np.float64)
         for table, place in zip(self.tables, self.places, strict=True):
@@ -89,12 +88,22 @@ class Cells:
             found[place] = table.contributions.counts.ravel()
         return found
 
+    @property
+    def has_empty_codes(self) -> bool:
+        """Whether there are codes that nobody has: then all declared ones are in the tables, else those that occur."""
+        for table in self.tables:
+            for axis in range(len(table.shape)):
+                along = tuple(slice(1, None) if other == axis else 0 for other in range(len(table.shape)))
+                if table.contributions is not None and (table.contributions.counts[along] == 0).any():
+                    return True
+        return False
+
     def name(self, cell: int) -> str:
         """What a cell is called: its codes."""
         table, place = self.homes
         return ", ".join(self.tables[int(table[cell])].codes(int(place[cell])))
 
-    def broken(self) -> _Numbers:
+    def broken(self) -> Numbers:
         """The relations that do not hold."""
         return np.flatnonzero(self.relations.astype(np.int64) @ self.values)
 
@@ -156,7 +165,7 @@ def alike(sides: Sequence[Dimension]) -> dict[str, dict[str, int]]:
     return found
 
 
-def shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers]:
+def shared(tables: Sequence[CrossTable]) -> tuple[tuple[Numbers, ...], Numbers]:
     """For each table the cell each of its places is, and the cells' values; an error if a shared cell has two."""
     if len(tables) == 1:
         return (np.arange(tables[0].size),), tables[0].values.ravel()
@@ -182,7 +191,7 @@ def shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers
     return tuple(np.split(number[cell], ends[:-1])), figures[first[order]]
 
 
-def _along(table: CrossTable, name: str, numbers: Mapping[str, int]) -> _Numbers:
+def _along(table: CrossTable, name: str, numbers: Mapping[str, int]) -> Numbers:
     """For each cell of a table the number of its code on a side, or of the total if the table is not over it."""
     for axis, side in enumerate(table.dimensions):
         if side.name == name:
@@ -200,3 +209,47 @@ def _distinct(relations: Any) -> Any:
         span = slice(relations.indptr[row], relations.indptr[row + 1])
         seen.setdefault((relations.indices[span].tobytes(), relations.data[span].tobytes()), row)
     return relations[list(seen.values())]
+
+
+def require_additive(cells: Cells, printed: Numbers | None = None, *, rounded: bool = False) -> None:
+    """Raise an error that lists the totals that are not the sum of their parts, if there are any.
+
+    Only totals that were ``printed`` are looked at, all by default. That is enough if the others follow from the inner
+    cells: then, from below upwards, every printed total does too. ``rounded``: each figure may be off by half a unit.
+    """
+    printed = np.ones(len(cells), bool) if printed is None else printed
+    relations = cells.relations
+    off = relations.astype(np.int64) @ cells.values
+    totals = relations.indices[relations.data == 1]
+    allowed = np.diff(relations.indptr) if rounded else 0
+    broken = np.flatnonzero((np.abs(off) * 2 > allowed) & printed[totals])
+    if not len(broken):
+        return
+    lines = []
+    for relation in broken[:_SHOWN].tolist():
+        total, parts = int(totals[relation]), relations.indices[slice(*relations.indptr[relation : relation + 2])]
+        absent = int((~printed[parts]).sum())
+        figure = int(cells.values[total])
+        lines.append(
+            f"\n  {_name(cells, total, parts)}: {written(figure, cells.decimals)} is printed, its parts "
+            f"{f'({absent:,} of them not in the table) ' if absent else ''}add up to "
+            f"{written(figure - int(off[relation]), cells.decimals)}"
+        )
+    more = f"\n  and {len(broken) - _SHOWN:,} more" if len(broken) > _SHOWN else ""
+    raise DataError(
+        f"The table does not add up, in {number(len(broken), 'place')}:{''.join(lines)}{more}",
+        hint="\nMend the table, or the hierarchy. If figures were rounded one by one, say so (rounded): totals are "
+        "then added up anew.",
+    )
+
+
+def _name(cells: Cells, total: int, parts: Numbers) -> str:
+    """A total by its codes and the side along which it is one."""
+    table, place = cells.homes
+    home = cells.tables[int(table[total])]
+    part = next(int(one) for one in parts if one != total)
+    if int(table[part]) != int(table[total]):
+        return cells.name(total)
+    codes, others = (home.codes(int(place[cell])) for cell in (total, part))
+    sides = [side.name for side, code, other in zip(home.dimensions, codes, others, strict=True) if code != other]
+    return f"{', '.join(codes)} (over {sides[0]})" if len(home.dimensions) > 1 else codes[0]

@@ -13,16 +13,14 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Role
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 from discreet.verbs.tabulate.tables.respondents import numbered
 from discreet.verbs.tabulate.tables.sides import Side
 
-_Numbers = np.ndarray[Any, Any]
-
-_ADDABLE = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 _MOST_DECIMALS = 12
 _MOST = 2.0**62
 """No sum of absolute contributions reaches this many units, so that sums fit 64 bits."""
@@ -47,23 +45,23 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class LevelFigures:
     """The figures of the cells at ``places``, which has an array for each side."""
 
-    places: tuple[_Numbers, ...]
-    values: _Numbers
-    counts: _Numbers
-    sole: _Numbers
+    places: tuple[Numbers, ...]
+    values: Numbers
+    counts: Numbers
+    sole: Numbers
     """Where there is a single respondent their number, or 0 if no column says who they are; elsewhere -1."""
-    absolute: _Numbers
-    largest: _Numbers
+    absolute: Numbers
+    largest: Numbers
 
 
 def measure(table: Table, value: str | None, weight: str | None, decimals: int | None) -> Measure:
     """Look at what is to be added up, in one query; an error if it cannot be."""
     rows = table if value is None else table.where(sql.column(value).is_(exp.null()).not_())
     for name in (value, weight):
-        if name is not None and table.card[name].kind not in _ADDABLE:
+        if name is not None and table.card[name].kind not in NUMBERS:
             raise BadInput(f"{name} holds {table.card[name].kind.value} values, which do not add up.")
     if value is not None and (value == table.card.unit or table.card[value].role is Role.IDENTIFIER):
         raise BadInput(f"{value} says who somebody is: it is nothing to add up.")
@@ -95,7 +93,7 @@ def measure(table: Table, value: str | None, weight: str | None, decimals: int |
     )
 
 
-def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], keep: int) -> Gathered:
+def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], keep: int) -> LevelFigures:
     """The figures of the cells at these ``levels``; where one is ``None`` of the total of that side."""
     fetched = what.rows.engine.fetch(_query(what, sides, levels, keep))
     places = []
@@ -109,7 +107,7 @@ def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], k
     if what.unit is not None:
         sole[single] = numbered(columns["who"].filter(single).to_pylist())
     scale = 1 if what.weight is None else _MILLION
-    return Gathered(
+    return LevelFigures(
         tuple(place[kept] for place in places),
         _rounded(columns["total"], scale)[kept],
         columns["respondents"].to_numpy()[kept],
@@ -204,7 +202,7 @@ def _whole(value: exp.Expr) -> exp.Expr:
     return exp.cast(value, _WHOLE)
 
 
-def _rounded(column: Any, scale: int) -> _Numbers:
+def _rounded(column: Any, scale: int) -> Numbers:
     """Sums of products with weights in ``scale``, rounded to whole numbers; halves up."""
     if scale == 1:
         return np.asarray(column.to_numpy(), np.int64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,26 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
+from discreet.core.sql import scale_of
 from discreet.core.text import meant
 from discreet.engines.read import open_source
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.tabulate.tables.additive import require_additive
-from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, require_names, require_size, summed
-from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
-from discreet.verbs.tabulate.tables.figures import codes_of, decimals_of, figures_of, figures_or_blanks, units_of
+from discreet.verbs.tabulate.tables.cells import Cells, require_additive
+from discreet.verbs.tabulate.tables.crosstable import (
+    TOTAL,
+    Contributions,
+    CrossTable,
+    Dimension,
+    Numbers,
+    require_names,
+    require_size,
+    summed,
+)
 from discreet.verbs.tabulate.tables.respondents import alone, merged, surely
 from discreet.verbs.tabulate.tables.tree import Tree, declared, require_no_other_total, side_of, totals_of
 
-_Numbers = np.ndarray[Any, Any]
+_WRITTEN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
+_MOST = 2**62
 
 
 def read_table(
@@ -106,7 +115,6 @@ class _Columns:
 
     @property
     def figures(self) -> str:
-        """The column of the figures."""
         return self.value or self.count or ""
 
 
@@ -153,7 +161,7 @@ def _columns(
     return _Columns(sides, value, count, tuple(largest), absolute)
 
 
-def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> _Numbers:
+def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> Numbers:
     """The cell of each row of the file; an error if one has two."""
     numbers = [[side.places[code] for code in one] for side, one in zip(dimensions, codes, strict=True)]
     shape = tuple(map(len, dimensions))
@@ -165,7 +173,9 @@ def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> 
     return places
 
 
-def _told(rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals: int, *, rounded: bool) -> Told | None:
+def _told(
+    rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals: int, *, rounded: bool
+) -> ContributorRows | None:
     """What the file says of who is in its cells."""
     if named.count is None:
         if named.largest:
@@ -177,7 +187,7 @@ def _told(rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals:
     counts = figures_of(rows, named.count)
     if decimals_of(counts) or min(counts, default=0) < 0:
         raise DataError(f"{named.count} counts respondents: it has whole numbers of at least 0.")
-    return Told(
+    return ContributorRows(
         [", ".join(codes) for codes in zip(*(codes_of(rows, name) for name in named.by), strict=True)],
         figures,
         decimals,
@@ -193,11 +203,10 @@ class Grid:
     """The cells of a table, and which of them the file has: a place for each of its rows."""
 
     dimensions: tuple[Dimension, ...]
-    places: _Numbers
+    places: Numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many codes each side has."""
         return tuple(map(len, self.dimensions))
 
     @property
@@ -206,38 +215,38 @@ class Grid:
         return np.ix_(*(side.leaves for side in self.dimensions))
 
     @property
-    def there(self) -> _Numbers:
+    def there(self) -> Numbers:
         """Whether the file has a cell, flat."""
         found = np.zeros(int(np.prod(self.shape)), bool)
         found[self.places] = True
         return found
 
-    def laid(self, figures: _Numbers) -> _Numbers:
+    def laid(self, figures: Numbers) -> Numbers:
         """The figures in their places, 0 where there are none."""
         found = np.zeros((int(np.prod(self.shape)), *figures.shape[1:]), np.int64)
         found[self.places] = figures
         return found.reshape(*self.shape, *figures.shape[1:])
 
-    def filled(self, figures: _Numbers) -> _Numbers:
+    def filled(self, figures: Numbers) -> Numbers:
         """The figures in their places; inner cells that are not there are 0, totals follow from the inner cells."""
         laid = self.laid(figures)
         return np.where(self.there.reshape(self.shape), laid, summed(self.dimensions, laid[self.inner]))
 
 
 @dataclass(frozen=True)
-class Told:
+class ContributorRows:
     """The rows of a file: how many respondents are in a cell, and what they contributed."""
 
     names: Sequence[str]
     """Of the cells."""
     figures: Sequence[Decimal]
     decimals: int
-    counts: _Numbers
+    counts: Numbers
     largest: Mapping[str, Sequence[Decimal | None]]
     absolute: Sequence[Decimal] | None
     rounded: bool
 
-    def contributions(self, grid: Grid, values: _Numbers) -> Contributions:
+    def contributions(self, grid: Grid, values: Numbers) -> Contributions:
         """Who is in each cell of the table with these ``values``; an error if that cannot be."""
         counts = grid.filled(self.counts)
         sole = alone(CrossTable(grid.dimensions, values), counts)
@@ -300,3 +309,62 @@ class Told:
 
     def _refuse(self, row: int, why: str) -> None:
         raise DataError(f"{self.names[row]} cannot be: {why}.", hint="Correct the row; nothing is repaired.")
+
+
+def codes_of(rows: pa.Table, name: str) -> list[str]:
+    """The codes in a column; each row has one."""
+    codes = rows.column(name).to_pylist()
+    for line, code in enumerate(codes, 1):
+        if code is None:
+            raise DataError(
+                f"Row {line:,} has no code in {name}.", hint="Every row is a cell, with a code on each side."
+            )
+    return [code if isinstance(code, str) else str(code) for code in codes]
+
+
+def figures_of(rows: pa.Table, name: str) -> list[Decimal]:
+    """The figures in a column, as they are written: 0.1 is one tenth."""
+    return [_figure(figure, line, name) for line, figure in enumerate(rows.column(name).to_pylist(), 1)]
+
+
+def figures_or_blanks(rows: pa.Table, name: str) -> list[Decimal | None]:
+    """The same, where nothing may stand."""
+    found = enumerate(rows.column(name).to_pylist(), 1)
+    return [None if figure is None else _figure(figure, line, name) for line, figure in found]
+
+
+def decimals_of(figures: Sequence[Decimal]) -> int:
+    """How many decimals are needed to write all of these, zeros at their end left out."""
+    return max(map(_decimals, figures), default=0)
+
+
+def units_of(figures: Sequence[Decimal], decimals: int, name: str) -> Numbers:
+    """The figures in whole units of 10 to the power of minus ``decimals``; what is between two is rounded up."""
+    whole = [ceil(Fraction(figure) * 10**decimals) for figure in figures]
+    if sum(map(abs, whole)) >= _MOST:
+        raise DataError(
+            f"{name} with {decimals} decimals has more digits than 64 bits hold.",
+            hint="Round it to fewer decimals.",
+        )
+    return np.array(whole, np.int64)
+
+
+def _figure(figure: Any, line: int, name: str) -> Decimal:
+    text = str(figure)
+    if not _WRITTEN.fullmatch(text):
+        shown = "nothing" if figure is None else repr(text)
+        raise DataError(
+            f"Row {line:,} has {shown} in {name}, where a number is expected.",
+            hint="Write numbers like 1234.5, without separators.",
+        )
+    return Decimal(text.strip())
+
+
+def _decimals(figure: Decimal) -> int:
+    """How many a figure needs, zeros at its end left out."""
+    digits, scale = figure.as_tuple().digits, scale_of(figure)
+    if not figure:
+        return 0
+    while scale and not digits[-1]:
+        digits, scale = digits[:-1], scale - 1
+    return scale

@@ -18,14 +18,10 @@ from discreet.core.card import Column, Role
 from discreet.core.hierarchy.hierarchy import apply, codes
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.kind import Kind
+from discreet.core.kind import ORDERED, Kind
 from discreet.core.table import Table, require_known
 from discreet.errors import BadInput, NotDeclared
-from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
-
-_Numbers = np.ndarray[Any, Any]
-
-_SORTED_BY_VALUE = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP})
+from discreet.verbs.tabulate.tables.crosstable import TOTAL, Dimension, Numbers
 
 
 @dataclass(frozen=True)
@@ -50,13 +46,13 @@ class Side:
         """The expression that gives a row's code on a level."""
         return _at(self.column, level)
 
-    def find(self, level: int, found: pa.ChunkedArray[Any]) -> _Numbers:
+    def find(self, level: int, found: pa.ChunkedArray[Any]) -> Numbers:
         """The places of codes as they came from the engine; -1 for those that are left out."""
         distinct: Any = found.combine_chunks()
         distinct = distinct.dictionary_encode(null_encoding="encode")
         known = self.places[level]
-        places = [known.get(_written(code, self.missing), -1) for code in distinct.dictionary.to_pylist()]
-        found_at: _Numbers = np.array(places, np.int64)[distinct.indices.to_numpy(zero_copy_only=False)]
+        places = [known.get(code_of(code, self.missing), -1) for code in distinct.dictionary.to_pylist()]
+        found_at: Numbers = np.array(places, np.int64)[distinct.indices.to_numpy(zero_copy_only=False)]
         return found_at
 
 
@@ -124,14 +120,14 @@ def _paths(table: Table, column: Column, levels: range, *, declared: bool) -> li
     """The labels upwards of each distinct code, in the order the codes shall have."""
     names = [f"level_{level}" for level in levels]
     labelled = [sql.named(_at(column, level), name) for level, name in zip(levels, names, strict=True)]
-    by_value = levels[0] > 0 and column.kind in _SORTED_BY_VALUE
+    by_value = levels[0] > 0 and column.kind in ORDERED
     rows = table.query(*labelled, *([sql.named(sql.column(column.name), "least")] if by_value else []))
     least = [sql.named(exp.Min(this=sql.column("least")), "least")] if by_value else []
     keys = [sql.column(name) for name in names]
     query = exp.select(*keys, *least).from_(rows.subquery("r")).group_by(*(key.copy() for key in keys))
     fetched = table.engine.fetch(query)
     values = fetched.column("least" if by_value else names[0]).to_pylist()
-    paths = list(zip(*(map(_written, fetched.column(name).to_pylist()) for name in names), strict=True))
+    paths = list(zip(*(map(code_of, fetched.column(name).to_pylist()) for name in names), strict=True))
     if declared:
         there = set(paths)
         more = {path: value for path, value in _nobody_has(column, levels).items() if path not in there}
@@ -159,12 +155,12 @@ def _nobody_has(column: Column, levels: range) -> dict[tuple[str, ...], Any]:
     elif isinstance(column.hierarchy, Ordered):
         listed = column.hierarchy.order
     found: dict[tuple[str, ...], Any] = {}
-    upwards = [[_written(value)] for value in listed]
+    upwards = [[code_of(value)] for value in listed]
     if column.hierarchy is not None and listed:
         known = codes(column.hierarchy, column.kind, pa.array(listed))
         for labels, places in zip(known.labels[1:-1], known.codes[1:-1], strict=True):
             for path, place in zip(upwards, places.tolist(), strict=True):
-                path.append(_written(labels[place].as_py()))
+                path.append(code_of(labels[place].as_py()))
     for value, path in zip(listed, upwards, strict=True):
         labels_here = tuple(path[level] for level in levels)
         found[labels_here] = min(found.get(labels_here, value), value)
@@ -183,7 +179,7 @@ def _declared(column: Column, level: int) -> dict[str, int]:
         listed = column.categories
     places: dict[str, int] = {}
     for label in listed:
-        places.setdefault(_written(label, ""), len(places))
+        places.setdefault(code_of(label, ""), len(places))
     return places
 
 
@@ -199,8 +195,8 @@ def _worth(paths: Sequence[Sequence[str]], levels: range, dimension: Dimension) 
     return found
 
 
-def _written(value: Any, missing: Any = None) -> Any:
-    """A value as a code."""
+def code_of(value: Any, missing: Any = None) -> Any:
+    """A value as the code of a table; ``missing`` if there is none."""
     if value is None:
         return missing
     if isinstance(value, bool):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from discreet.core.card import Card
 from discreet.core.hierarchy.taxonomy import Taxonomy, read_paths
 from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
+from discreet.verbs.tabulate.tables.crosstable import TOTAL, Dimension, Numbers
 
 Tree: TypeAlias = Mapping[str, str | None] | str | Path
 """The total of each code, or a file that says so: a child and its parent on each line, or all labels of a code."""
 
 _CALLED = frozenset({"total", "sum", "all", "overall", "grand total"})
-_Numbers = np.ndarray[Any, Any]
 
 
 def declared(card: Card | None, name: str) -> Tree | None:
@@ -68,7 +67,7 @@ def totals_of(sides: Sequence[str], total: str | Mapping[str, str]) -> dict[str,
 
 
 def require_no_other_total(
-    name: str, codes: Sequence[Sequence[str]], place: int, total: str, figures: _Numbers, *, rounded: bool
+    name: str, codes: Sequence[Sequence[str]], place: int, total: str, figures: Numbers, *, rounded: bool
 ) -> None:
     """Raise an error if the side at ``place`` lacks its ``total``, and a code is called so or is the sum of all others.
 

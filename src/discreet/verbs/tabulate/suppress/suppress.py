@@ -1,9 +1,9 @@
-"""Hiding cells, as a method."""
+"""Suppression: the method that hides sensitive cells and as few others as protect them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,13 +11,15 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import TABLE_METHODS
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
-from discreet.verbs.tabulate.protection import Pattern
+from discreet.verbs.tabulate.method import Pattern, ProtectedTable, ProtectionProblem
+from discreet.verbs.tabulate.suppress.fast import fast
+from discreet.verbs.tabulate.suppress.modular import modular
+from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_Numbers = np.ndarray[Any, Any]
 _WEIGHTS = ("value", "cells", "log", "respondents")
-_SEARCHES = ("optimal", "modular", "fast")
+_SEARCHES: dict[str, Callable[..., Pattern]] = {"optimal": optimal, "modular": modular, "fast": fast}
 _EXACT_UP_TO, _PLAIN_UP_TO = 5_000, 200_000
 _MODULAR_UP_TO = 200_000
 
@@ -37,14 +39,12 @@ class Suppress:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, job: ProtectionProblem) -> ProtectedTable:
-        """Which cells are printed."""
-        cells, protection = job.cells, job.protection
-        weights = job.weights if job.weights is not None else self._weights(cells)
+    def apply(self, problem: ProtectionProblem) -> ProtectedTable:
+        cells, protection = problem.cells, problem.protection
+        weights = problem.weights if problem.weights is not None else self._weights(cells)
         candidates = ~protection.sensitive & ((cells.values != 0) | self.zeros)
-        search = _search(self._chosen(cells))
-        pattern = search(
-            cells, protection, weights, candidates, seconds=self.seconds, gap=self.gap, progress=job.progress
+        pattern = _SEARCHES[self._chosen(cells)](
+            cells, protection, weights, candidates, seconds=self.seconds, gap=self.gap, progress=problem.progress
         )
         claim = Claim(
             "protection-intervals",
@@ -75,7 +75,7 @@ class Suppress:
             return "optimal"
         return "modular" if len(cells) <= _MODULAR_UP_TO else "fast"
 
-    def _weights(self, cells: Cells) -> _Numbers:
+    def _weights(self, cells: Cells) -> Numbers:
         size = np.maximum(np.abs(cells.values).astype(np.float64), 1.0)
         match self.weight:
             case "value":
@@ -87,12 +87,3 @@ class Suppress:
         if cells.counts is None:
             raise BadInput("How many respondents a cell has is not known.", hint="Weigh by value, cells or log.")
         return np.maximum(cells.counts.astype(np.float64), 1.0)
-
-
-def _search(how: str) -> Callable[..., Pattern]:
-    from discreet.verbs.tabulate.suppress.fast import fast
-    from discreet.verbs.tabulate.suppress.modular import modular
-    from discreet.verbs.tabulate.suppress.optimal import optimal
-
-    searches: dict[str, Callable[..., Pattern]] = {"optimal": optimal, "modular": modular, "fast": fast}
-    return searches[how]

@@ -1,1 +1,0 @@
-"""Table-protection methods, each a small object with its parameters."""
