@@ -202,24 +202,24 @@ def parts(table: Any, release: Any, sets: Sequence[tuple[str, ...]]) -> dict[str
     import numpy as np
 
     from discreet.verbs.attack.distance import DistanceLinkage
-    from discreet.verbs.attack.interval import Width, ends
-    from discreet.verbs.attack.linkage_matrix import see
+    from discreet.verbs.attack.linkage import linkage_data
     from discreet.verbs.attack.probabilistic import ProbabilisticLinkage
+    from discreet.verbs.attack.risk import Width, ends
 
-    sight = see(release, table, release.links, table.quasi())
-    own, ordered = sight.shown[sight.truth], np.sort(sight.shown, axis=0)
+    data = linkage_data(release, table, release.links, table.quasi())
+    own, ordered = data.released[data.truth], np.sort(data.released, axis=0)
     found: dict[str, float] = {}
     for name, width in (("RSID", Width.RANK), ("SDID", Width.DEVIATION)):
         inside = np.zeros((10, *own.shape), bool)
         for per_cent, column in product(range(1, 11), range(own.shape[1])):
             low, high = ends(width, per_cent, ordered[:, column], own[:, column])
-            true = sight.known[:, column]
+            true = data.known[:, column]
             inside[per_cent - 1, :, column] = (low <= true) & (true <= high)
         found |= {name: float(inside.mean()), f"joint {name}": float(inside.all(axis=2).mean())}
     attacks = (("DLD", DistanceLinkage()), ("PLD", ProbabilisticLinkage()))
     for (name, attack), (known, columns) in product(attacks, (("half", sets), ("all", [table.quasi()]))):
-        seen = [see(release, table, release.links, some) for some in columns]
-        credits = np.concatenate([attack.link(one, release.recipe).credits for one in seen])
+        seen = [linkage_data(release, table, release.links, some) for some in columns]
+        credits = np.concatenate([attack.link(one, release.recipe).success for one in seen])
         found |= {f"{name} {known} {torn}": float(right(credits).mean()) for torn, right in TORN.items()}
     return found | {"attribution": attribution(table, release)}
 

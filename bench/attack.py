@@ -33,8 +33,8 @@ def nearest(*, close: bool) -> Callable[..., Work]:
     def start(people: int, **_: object) -> Work:
         import numpy as np
 
-        from discreet.verbs.attack.nearest import Points
-        from discreet.verbs.attack.nearest import nearest as search
+        from discreet.verbs.attack.linkage_kernels import Points
+        from discreet.verbs.attack.linkage_kernels import nearest_rows as search
 
         rng = np.random.default_rng(1)
         known = rng.normal(size=(people, 10))

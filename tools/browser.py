@@ -99,7 +99,8 @@ def serving(folder: Path, log: Path) -> Iterator[str]:
 
 
 def _await(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(600):
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
         if process.poll() is not None:
             raise RuntimeError(f"The service ended at once:\n{log.read_text()}")
         try:

@@ -8,9 +8,9 @@ from tests.attack.cases import bare, by_hand
 
 import discreet as dc
 from discreet.verbs.attack.composition import Composition
+from discreet.verbs.attack.differencing import LastFromMean
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.attack.homogeneity import BackgroundKnowledge, Homogeneity
-from discreet.verbs.attack.mean import LastFromMean
 from discreet.verbs.attack.uniqueness import QuasiMatching, Uniqueness
 
 HYU, DON = 4, 3
@@ -66,7 +66,7 @@ def test_of_4_anonymous_inpatients_one_class_has_one_condition_and_regrouped_non
     published = by_hand(table.generalize(levels).payload(), "publish", levels=levels)
     matched = QuasiMatching().run(published, table)
     assert matched.figure == pytest.approx(1 / 4)
-    assert matched.details["smallest crowd"] == 4
+    assert matched.details["fewest candidate rows"] == 4
     assert Homogeneity().run(published, table).victims == (8, 9, 10, 11)
     assert Homogeneity().run(published, table).figure == pytest.approx(4 / 12)
     assert BackgroundKnowledge().run(published, table).figure == pytest.approx(8 / 12)  # <30: Heart or Viral
@@ -82,7 +82,7 @@ def test_two_2_anonymous_releases_single_out_don_together():
     for release in (by_age, by_weight):
         found = QuasiMatching().run(release, table)
         assert found.figure == pytest.approx(1 / 2)
-        assert found.details["smallest crowd"] == 2
+        assert found.details["fewest candidate rows"] == 2
     found = Composition((by_weight,)).run(by_age, table)
     assert found.outcome is Outcome.BROKE
     assert DON in found.victims

@@ -4,7 +4,7 @@ import pytest
 from tests.attack import released
 
 from discreet.verbs.attack.distance import DistanceLinkage, Metric
-from discreet.verbs.attack.nearest import Points, nearest
+from discreet.verbs.attack.linkage_kernels import Points, nearest_rows
 
 
 def by_hand(people, rows, truth):
@@ -36,11 +36,11 @@ def test_the_tree_finds_what_all_pairs_give_ties_included(seed, grid, numbers, t
 
     people, rows = points(40), points(90)
     truth = rng.integers(-1, 90, 40)
-    row, ties, found = nearest(people, rows, truth)
+    row, ties, found = nearest_rows(people, rows, truth)
     expected = by_hand(people, rows, truth)
     assert ties.tolist() == expected[0]
     assert found.tolist() == expected[1]
-    assert nearest(people, rows, row)[2].all()
+    assert nearest_rows(people, rows, row)[2].all()
 
 
 def test_who_shares_a_centroid_with_k_is_found_by_one_in_k():

@@ -6,8 +6,16 @@ import pytest
 from scipy.stats import binom
 
 from discreet.errors import BadInput
-from discreet.verbs.attack.finding import Finding, Outcome, clopper_pearson, failed, outcome, share, worst
-from discreet.verbs.attack.guesses import Guesses, judged
+from discreet.verbs.attack.finding import (
+    Finding,
+    Outcome,
+    clopper_pearson,
+    failed_finding,
+    judge_outcome,
+    share_finding,
+    worst_finding,
+)
+from discreet.verbs.attack.guesses import GuessResults, evaluate_guesses
 
 
 @pytest.mark.parametrize(("right", "people"), [(0, 5), (1, 20), (7, 50), (50, 50)])
@@ -41,9 +49,9 @@ def test_a_share_is_of_somebody(right, people):
 def test_guessing_is_beaten_only_by_the_whole_interval():
     credits = np.zeros(100)
     credits[:3] = 1
-    assert share("a", "k", credits, 0.01, "m").outcome is Outcome.NOTHING
+    assert share_finding("a", "k", credits, 0.01, "m").outcome is Outcome.NOTHING
     credits[:20] = 1
-    found = share("a", "k", credits, 0.01, "m")
+    found = share_finding("a", "k", credits, 0.01, "m")
     assert found.outcome is Outcome.BROKE
     assert found.figure == 0.2
     assert found.victims == (0, 1, 2, 3, 4)
@@ -65,17 +73,17 @@ def test_much_beyond_guessing_that_chance_may_explain_is_neither_nothing_nor_a_b
     right, people, baseline, expected
 ):
     credits = (np.arange(people) < right).astype(float)
-    assert share("a", "k", credits, baseline, "m").outcome is expected
-    guesses = Guesses(credits, np.arange(people), None, baseline)
-    assert judged("a", "k", guesses, "m", {}).outcome is expected
-    assert outcome(right / people, clopper_pearson(right, people), baseline) is expected
+    assert share_finding("a", "k", credits, baseline, "m").outcome is expected
+    guesses = GuessResults(credits, np.arange(people), None, baseline)
+    assert evaluate_guesses("a", "k", guesses, "m", {}).outcome is expected
+    assert judge_outcome(right / people, clopper_pearson(right, people), baseline) is expected
 
 
 def test_beside_a_few_others_it_may_be_too_few_to_tell():
     right = np.ones(4)
     for control, expected in ((4, Outcome.NOTHING), (1, Outcome.UNSURE)):
         others = (np.arange(4) < control).astype(float)
-        assert judged("a", "k", Guesses(right, np.arange(4), others, 0.01), "m", {}).outcome is expected
+        assert evaluate_guesses("a", "k", GuessResults(right, np.arange(4), others, 0.01), "m", {}).outcome is expected
 
 
 def test_the_worst_of_several_is_the_one_to_worry_about():
@@ -88,16 +96,16 @@ def test_the_worst_of_several_is_the_one_to_worry_about():
         found(Outcome.BROKE, 0.2),
         found(Outcome.BROKE, 0.3),
     ]
-    assert worst(all_) == all_[3]
-    assert worst(all_[:2]) == all_[1]
+    assert worst_finding(all_) == all_[3]
+    assert worst_finding(all_[:2]) == all_[1]
 
 
 def test_victims_are_told_by_their_rows():
-    assert share("a", "k", np.array([0.0, 1.0]), 0.1, "m", people=np.array([7, 9])).victims == (9,)
+    assert share_finding("a", "k", np.array([0.0, 1.0]), 0.1, "m", people=np.array([7, 9])).victims == (9,)
 
 
 def test_a_probability_is_no_victim():
-    assert share("a", "k", np.full(10, 0.5), 0.1, "m").victims == ()
+    assert share_finding("a", "k", np.full(10, 0.5), 0.1, "m").victims == ()
 
 
 def test_victims_are_for_the_steward_only():
@@ -109,7 +117,7 @@ def test_victims_are_for_the_steward_only():
 
 
 def test_could_not_run_is_not_found_nothing():
-    found = failed("a", "k", "No links.")
+    found = failed_finding("a", "k", "No links.")
     assert found.outcome is Outcome.FAILED
     assert math.isnan(found.figure)
     assert found.to_dict()["figure"] is None

@@ -8,7 +8,7 @@ from tests.attack.cases import by_hand
 
 import discreet as dc
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.verbs.attack.finding import Finding, Outcome, worst
+from discreet.verbs.attack.finding import Finding, Outcome, worst_finding
 from discreet.verbs.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 
 ILLS = Taxonomy.from_tree({"stomach": ["ulcer", "gastritis"], "lungs": ["flu", "asthma"]})
@@ -101,8 +101,8 @@ def test_a_column_that_is_learned_is_not_hidden_behind_one_that_is_not():
     """A few rows may be far above guessing by chance: what surely broke comes first."""
     broke = Finding("a", "", Outcome.BROKE, 0.2, (0.1, 0.3), 0.05, "")
     nothing = Finding("a", "", Outcome.NOTHING, 0.8, (0.5, 0.9), 0.55, "")
-    assert worst([nothing, broke]) is broke
-    assert worst([replace(nothing, figure=0.6), nothing]) is nothing
+    assert worst_finding([nothing, broke]) is broke
+    assert worst_finding([replace(nothing, figure=0.6), nothing]) is nothing
     q = np.repeat(np.arange(6), 10)
     rng = np.random.default_rng(1)
     halves = np.where(rng.random(60) < np.where(q < 3, 0.75, 0.3), "y", "n")

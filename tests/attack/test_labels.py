@@ -12,7 +12,7 @@ from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.statement import Recipe
-from discreet.verbs.attack.labels import chances, exact, told, untouched
+from discreet.verbs.attack.labels import is_exact, is_informative, is_unchanged, likelihoods
 
 TREE = Taxonomy.from_tree({"north": ["a", "b"], "south": ["c"]})
 HAND = Recipe("publish")
@@ -20,7 +20,7 @@ HAND = Recipe("publish")
 
 def stands(column, values, label, recipe=HAND):
     """The values that a label may stand for."""
-    found = chances(column, pa.array(values), pa.array([label]), recipe)
+    found = likelihoods(column, pa.array(values), pa.array([label]), recipe)
     return [value for value, fits in zip(values, found[:, 0], strict=True) if fits]
 
 
@@ -33,7 +33,7 @@ def test_labels_of_every_level_stand_for_what_is_below():
 
 def test_missing_is_only_what_is_missing():
     town = Column("town", Kind.TEXT, Role.QUASI, hierarchy=TREE)
-    found = chances(town, pa.array(["a", None]), pa.array(["a", None]), HAND)
+    found = likelihoods(town, pa.array(["a", None]), pa.array(["a", None]), HAND)
     assert found.tolist() == [[1, 0], [0, 1]]
 
 
@@ -75,8 +75,8 @@ def test_the_level_of_the_recipe_counts_and_no_other():
     assert stands(age, [3, 7, 12], "0-9", at) == [3, 7]
     assert stands(age, [3, 7, 12], "0-4", at) == []
     assert stands(age, [3, 7, 12], "0-4") == [3]
-    assert exact(age, pa.array([1]), pa.array([1]), Recipe("publish", {"levels": {"age": 0}}))
-    assert not exact(age, pa.array([1]), pa.array(["0-9"]), at)
+    assert is_exact(age, pa.array([1]), pa.array([1]), Recipe("publish", {"levels": {"age": 0}}))
+    assert not is_exact(age, pa.array([1]), pa.array(["0-9"]), at)
 
 
 def test_hierarchies_may_come_from_the_recipe():
@@ -97,20 +97,20 @@ def test_rounding_coding_and_pram_say_what_cells_may_stand_for():
     matrix = {"categories": ["a", "b"], "matrix": [[0.9, 0.1], [0.3, 0.7]]}
     pram = Recipe("pram", {"columns": ["town"], "matrices": {"town": matrix}})
     town = Column("town", Kind.TEXT, Role.QUASI)
-    found = chances(town, pa.array(["a", "b", None]), pa.array(["a", "b", None]), pram)
+    found = likelihoods(town, pa.array(["a", "b", None]), pa.array(["a", "b", None]), pram)
     assert np.allclose(found, [[0.9, 0.1, 0], [0.3, 0.7, 0], [0, 0, 1]])
 
 
 def test_suppressed_cells_may_be_anything():
     gone = Recipe("suppress-uniques", {"columns": ["town"]})
     town = Column("town", Kind.TEXT, Role.QUASI)
-    found = chances(town, pa.array(["a", "b"]), pa.array(["a", None]), gone)
+    found = likelihoods(town, pa.array(["a", "b"]), pa.array(["a", None]), gone)
     assert found.tolist() == [[1, 1], [0, 1]]
 
 
 def test_what_noise_leaves_is_nothing_and_the_rest_is_as_it_was():
     noise = Recipe("noise", {"columns": ["age"]})
-    assert not told(noise, "age")
-    assert told(noise, "town")
-    assert untouched(noise, "town")
-    assert not untouched(noise, "age")
+    assert not is_informative(noise, "age")
+    assert is_informative(noise, "town")
+    assert is_unchanged(noise, "town")
+    assert not is_unchanged(noise, "age")

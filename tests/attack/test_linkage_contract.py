@@ -9,9 +9,9 @@ import discreet as dc
 from discreet.verbs.attack import learned, probabilistic, transparency
 from discreet.verbs.attack.distance import DistanceLinkage, Metric
 from discreet.verbs.attack.finding import Outcome
-from discreet.verbs.attack.interval import IntervalDisclosure, Width
 from discreet.verbs.attack.learned import LearnedLinkage, Shape
 from discreet.verbs.attack.probabilistic import ProbabilisticLinkage
+from discreet.verbs.attack.risk import IntervalDisclosure, Width
 from discreet.verbs.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
 
 N = 160
@@ -135,7 +135,7 @@ def test_victims_are_row_numbers_of_the_original(attack, few, monkeypatch):
         pytest.skip("it needs no links, and finds ranges")
     if few:
         for module in (learned, probabilistic, transparency):
-            monkeypatch.setattr(module, "PAIRS", N * N // 2 * (10 if module is learned else 1))
+            monkeypatch.setattr(module, "MAX_PAIRS", N * N // 2 * (10 if module is learned else 1))
     table = released.people(N)
     own, other = table.fetch(), released.people(N, seed=77).fetch()
     rows = pa.concat_tables([other.slice(0, N // 4), own.slice(N // 4)])

@@ -9,11 +9,16 @@ from tests.attack import released
 
 from discreet.errors import BadInput
 from discreet.verbs.attack.attack import every_attack
-from discreet.verbs.attack.distance_to_closest_record import ClosestRecord, auc, best_threshold
-from discreet.verbs.attack.empirical_epsilon import EffectiveEpsilon, effective_epsilon
 from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.membership import (
+    ClosestRecord,
+    EffectiveEpsilon,
+    auc,
+    best_threshold,
+    effective_epsilon,
+    membership,
+)
 from discreet.verbs.attack.membership import Test as By
-from discreet.verbs.attack.membership import membership
 
 EPSILON = math.log(3)
 TRUE = math.exp(EPSILON) / (1 + math.exp(EPSILON))

@@ -5,9 +5,8 @@ from tests.attack.cases import bare
 
 import discreet as dc
 from discreet.verbs.attack.attack import attack
-from discreet.verbs.attack.finding import Finding, Outcome, failed
-from discreet.verbs.attack.report import Report
-from discreet.verbs.attack.wording import in_words
+from discreet.verbs.attack.finding import Finding, Outcome, failed_finding
+from discreet.verbs.attack.report import Report, in_words
 
 
 def finding(name, figure, baseline, outcome=Outcome.BROKE):
@@ -18,7 +17,7 @@ REPORT = Report(
     "a <release>",
     "people",
     (
-        failed("stopped", "The attacker knows.", "The links are missing."),
+        failed_finding("stopped", "The attacker knows.", "The links are missing."),
         finding("nothing", 0.2, 0.3, Outcome.NOTHING),
         finding("much by luck", 0.9, 0.85),
         finding("worst", 0.6, 0.1),
@@ -44,7 +43,7 @@ def test_found_nothing_and_could_not_run_are_told_apart():
     quiet = Report("r", "people", (finding("nothing", 0.2, 0.3, Outcome.NOTHING),))
     assert quiet.worst is None
     assert "prove nothing" in quiet.summary
-    nobody = Report("r", "people", (failed("stopped", "", "Why."),))
+    nobody = Report("r", "people", (failed_finding("stopped", "", "Why."),))
     assert nobody.summary.endswith("says nothing about how safe it is.")
 
 
@@ -83,7 +82,7 @@ def test_the_page_opens_offline_and_runs_nothing(tmp_path):
 
 def test_details_are_told_in_words_and_shares_in_per_cent(tmp_path):
     raw = {"guesses": 1000, "guessing": 0.0333, "control": 0.2, "risk": 0.5, "risk from": 0.4, "risk to": 0.6}
-    raw |= {"columns": ["age", "town"], "crowds": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
+    raw |= {"columns": ["age", "town"], "candidate rows": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
     assert in_words(raw) == [
         ("guesses made", "1,000"),
         ("right without the release", "3.3 %"),
@@ -105,7 +104,7 @@ def test_a_real_report_has_both_pictures_and_is_readable():
     report = attack(bare(table), table)
     assert [picture.title for picture in report.pictures()] == [
         "What each attack gets",
-        "People by the size of their crowd",
+        "People by number of candidate rows",
     ]
     assert report._repr_html_().count("<img") == 2
     json.dumps(report.to_dict(victims=True))

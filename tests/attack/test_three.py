@@ -11,9 +11,9 @@ from tests.attack import released
 
 import discreet as dc
 from discreet.verbs.attack.attack import every_attack
+from discreet.verbs.attack.distance import gower_distances
 from discreet.verbs.attack.finding import Outcome, clopper_pearson
-from discreet.verbs.attack.gower import distances
-from discreet.verbs.attack.guesses import Guesses, judged, risk
+from discreet.verbs.attack.guesses import GuessResults, added_risk, evaluate_guesses
 from discreet.verbs.attack.inference import Inference, _commonest, _same
 from discreet.verbs.attack.linkability import Linkability, telling_halves
 from discreet.verbs.attack.singling_out import By, SinglingOut, _one_of
@@ -192,19 +192,19 @@ def test_numbers_are_right_within_the_tolerance():
 def test_distances_treat_null_as_a_value():
     rows = np.array([[0.0, 1.0], [10.0, np.nan], [np.nan, 2.0]])
     people = np.array([[5.0, 1.0], [np.nan, np.nan]])
-    (far,) = distances(people, rows, np.array([True, False]))
+    (far,) = gower_distances(people, rows, np.array([True, False]))
     assert far.tolist() == [[0.5, 1.5, 2.0], [2.0, 1.0, 1.0]]
 
 
 def test_the_risk_is_what_the_release_adds():
-    assert risk(0.6, 0.2) == pytest.approx(0.5)
-    assert risk(0.1, 0.2) == 0.0
-    assert risk(1.0, 1.0) == 0.0
-    guesses = Guesses(np.repeat([1.0, 0.0], [60, 40]), np.arange(100), np.repeat([1.0, 0.0], [20, 80]), 0.1)
-    found = judged("a", "b.", guesses, "c.", {})
+    assert added_risk(0.6, 0.2) == pytest.approx(0.5)
+    assert added_risk(0.1, 0.2) == 0.0
+    assert added_risk(1.0, 1.0) == 0.0
+    guesses = GuessResults(np.repeat([1.0, 0.0], [60, 40]), np.arange(100), np.repeat([1.0, 0.0], [20, 80]), 0.1)
+    found = evaluate_guesses("a", "b.", guesses, "c.", {})
     main, control = clopper_pearson(60, 100, 0.975), clopper_pearson(20, 100, 0.975)
-    assert found.details["risk from"] == pytest.approx(risk(main[0], control[1]))
-    assert found.details["risk to"] == pytest.approx(risk(main[1], control[0]))
+    assert found.details["risk from"] == pytest.approx(added_risk(main[0], control[1]))
+    assert found.details["risk to"] == pytest.approx(added_risk(main[1], control[0]))
     assert found.baseline == 0.2
 
 

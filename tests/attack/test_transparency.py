@@ -8,14 +8,14 @@ from tests.attack import released
 from discreet import samples
 from discreet.verbs.attack.distance import DistanceLinkage, Metric
 from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.linkage_kernels import rows_within
 from discreet.verbs.attack.transparency import (
     MicroaggregationIntersection,
     NoiseLinkage,
     RankSwapIntersection,
-    beside,
-    reach,
+    neighbouring_means,
+    rank_window,
 )
-from discreet.verbs.attack.window_kernels import within
 
 NUMBERS = ["age", "income", "height"]
 
@@ -40,7 +40,7 @@ def test_the_true_value_is_always_within_reach(p, seed):
     after = released.swapped(before, p, NUMBERS, seed)
     for name in NUMBERS:
         true, shown = before[name].to_numpy().astype(float), after[name].to_numpy().astype(float)
-        low, high = reach(true, shown, p)
+        low, high = rank_window(true, shown, p)
         assert np.all((low <= shown) & (shown <= high))
 
 
@@ -50,7 +50,7 @@ def test_the_own_group_is_always_beside_the_value(k):
     after = averaged(before, NUMBERS, k)
     for name in NUMBERS:
         true, shown = before[name].to_numpy().astype(float), after[name].to_numpy()
-        low, high = beside(true, shown)
+        low, high = neighbouring_means(true, shown)
         assert np.all((low <= shown) & (shown <= high))
 
 
@@ -58,10 +58,10 @@ def test_of_equal_values_any_group_may_be_the_own():
     """One 3 is with 1 and 2, three are by themselves, one is with 4 and 5; 2 is nobody's but the first group's."""
     true = np.array([1.0, 2, 3, 3, 3, 3, 3, 4, 5])
     shown = np.repeat([2.0, 3, 4], 3)
-    low, high = beside(true, shown)
+    low, high = neighbouring_means(true, shown)
     assert np.all((low <= shown) & (shown <= high))
     assert (low[2], high[2]) == (2.0, 4.0)
-    low, high = beside(np.array([2.5, 1.0, 9.0, np.nan]), shown)
+    low, high = neighbouring_means(np.array([2.5, 1.0, 9.0, np.nan]), shown)
     assert low[:3].tolist() == [2, 2, 4]
     assert high[:3].tolist() == [3, 2, 4]
     assert np.isnan([low[3], high[3]]).all()
@@ -72,7 +72,7 @@ def test_limits_are_limits_and_null_is_null():
     shown = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, nan], [nan, 6.0]])
     low, high = np.array([[1.0, 5.0], [0.0, nan], [nan, 6.0]]), np.array([[2.0, 6.0], [9.0, nan], [nan, 6.0]])
     people, rows = np.zeros((3, 1)), np.array([[0.0], [1.0], [0.0], [0.0]])
-    candidates, ties, found = within(shown, low, high, people, rows, np.array([1, 2, 3]), 0)
+    candidates, ties, found = rows_within(shown, low, high, people, rows, np.array([1, 2, 3]), 0)
     assert candidates.tolist() == [2, 1, 1]
     assert ties.tolist() == [1, 1, 1]
     assert found.tolist() == [False, True, True]  # the first person's other candidate is nearer

@@ -11,12 +11,19 @@ from discreet.verbs.attack.suda import SpecialUniques, minimal_uniques, scores
 from discreet.verbs.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
 
 
-def test_crowds_are_counted():
+def test_candidate_rows_are_counted():
     table = released.known(pa.table({"a": [1] * 6 + [2] * 3 + [3]}))
     found = QuasiMatching().run(by_hand(table.fetch()), table)
-    assert found.details["crowds"] == {"0": 0, "1": 1, "2 to 4": 3, "5 to 9": 6, "10 to 99": 0, "100 or more": 0}
+    assert found.details["candidate rows"] == {
+        "0": 0,
+        "1": 1,
+        "2 to 4": 3,
+        "5 to 9": 6,
+        "10 to 99": 0,
+        "100 or more": 0,
+    }
     assert found.figure == pytest.approx(3 / 10)
-    assert found.details["measured"] == "from the sizes of crowds"
+    assert found.details["measured"] == "from the numbers of candidate rows"
     assert QuasiMatching().run(by_hand(table.fetch()), table, np.arange(10)).details["measured"] == "by links"
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds: how long a busy machine may take for a step before the test gives up."""
 
 

@@ -1,4 +1,4 @@
-"""A steward has a table's synthetic twin made, and an analyst whose budget is gone is answered by it, visibly."""
+"""A steward has a table's synthetic stand-in made, and an analyst whose budget is gone is answered by it, visibly."""
 
 from playwright.sync_api import expect
 from tests.browser.steps import budget, choose, write
@@ -6,21 +6,21 @@ from tests.browser.steps import budget, choose, write
 SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
 
 
-def test_after_the_budget_is_gone_every_figure_of_the_twin_is_marked(browse):
+def test_after_the_budget_is_gone_every_figure_of_the_stand_in_is_marked(browse):
     steward, ben = browse("steward"), browse("ben")
     steward.goto("/publish?table=patients")
-    choose(steward, "publish-method", "People who never existed (synthetic twin)")
-    choose(steward, "publish-by", "mst")
-    steward.get_by_test_id("publish-epsilon").fill("0.5")
+    choose(steward, "publish-method", "Synthetic stand-in (differentially private)")
+    choose(steward, "synthesis-by", "mst")
+    steward.get_by_test_id("synthesis-epsilon").fill("0.5")
     steward.get_by_test_id("publish-start").click()
     expect(steward.get_by_test_id("job-synthesize")).to_have_attribute("data-state", "done", timeout=120_000)
-    expect(steward.get_by_test_id("publish-earlier")).to_contain_text("synthetic twin")
+    expect(steward.get_by_test_id("publish-earlier")).to_contain_text("synthetic stand-in")
 
     before = budget(ben, "patients/ben")
     ben.goto("/ask?table=patients")
     write(ben, SEXES, "90")
     button = ben.get_by_test_id("ask-run")
-    expect(button).to_have_text("Ask the synthetic twin (free)")
+    expect(button).to_have_text("Ask the synthetic stand-in (free)")
     expect(ben.get_by_test_id("price-synthetic")).to_contain_text("never existed")
     button.click()
     expect(ben.get_by_test_id("answer-synthetic")).to_contain_text("SYNTHETIC")

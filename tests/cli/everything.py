@@ -44,7 +44,7 @@ workspace init clinic --table people=people.csv --card people.toml --budget epsi
 workspace show clinic
 workspace add-analyst clinic ben --budget epsilon=1
 ask clinic 'SELECT COUNT(*) FROM people' --epsilon 0.1 --analyst ben
-workspace twin clinic people --epsilon 0.5 --on sex
+workspace stand-in clinic people --method 'epsilon=0.5 on sex'
 workspace backup clinic clinic.copy
 workspace restore clinic.copy restored --yes-spent-is-forgotten
 workspace init audited --table people=people.csv --card people.toml --budget epsilon=3

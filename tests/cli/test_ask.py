@@ -227,14 +227,13 @@ def test_tables_and_cards_must_match(run):
     assert "same name" in run(*given, *["--table", "a=visits.csv"] * 2, code=1)
 
 
-def test_when_the_budget_is_gone_the_synthetic_twin_answers(clinic):
-    made = clinic("workspace", "twin", "clinic", "visits", "--epsilon", "1", "--delta", "1e-7", "--by", "mst")
-    assert "The synthetic twin of visits has" in made
+def test_when_the_budget_is_gone_the_synthetic_stand_in_answers(clinic):
+    make = ("workspace", "stand-in", "clinic", "visits", "--method", "epsilon=1 delta=1e-7 by=mst")
+    made = clinic(*make)
+    assert "The synthetic stand-in of visits has" in made
     assert "It cost ε = 1, δ = 1e-7. Left: ε = 2" in made
-    assert "Its synthetic twin of" in clinic("workspace", "show", "clinic")
-    again = json.loads(
-        clinic("workspace", "twin", "clinic", "visits", "-e", "1", "--delta", "1e-7", "--by", "mst", "--json")
-    )
+    assert "Its synthetic stand-in of" in clinic("workspace", "show", "clinic")
+    again = json.loads(clinic(*make, "--json"))
     assert again["free"]
     assert json.loads(clinic("workspace", "show", "clinic", "--json"))["visits"]["synthetic"] == again["release"]
     asked = ("ask", "clinic", "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--epsilon", "2.5")
@@ -249,25 +248,30 @@ def test_when_the_budget_is_gone_the_synthetic_twin_answers(clinic):
     assert (plain["synthetic"], plain["free"]) == (True, True)
     assert sum(row["n"] for row in plain["rows"]) == pytest.approx(800, abs=100)
     assert all(row["synthetic"] for row in plain["rows"])
-    assert "does not cover" in clinic(*asked, "--no-twin", code=3)
+    assert "does not cover" in clinic(*asked, "--no-stand-in", code=3)
     assert "all sound" in clinic("budget", "verify", "clinic")
-    remove = ("workspace", "twin", "clinic", "visits", "--remove")
-    assert "--remove goes alone" in clinic(*remove, "--epsilon", "1", code=1)
-    assert "No synthetic twin answers for visits" in clinic(*remove)
+    remove = ("workspace", "stand-in", "clinic", "visits", "--remove")
+    assert "--remove goes alone" in clinic(*remove, "--method", "epsilon=1", code=1)
+    assert "Say what to spend" in clinic("workspace", "stand-in", "clinic", "visits", code=1)
+    assert "promises nothing" in clinic("workspace", "stand-in", "clinic", "visits", "--method", "cart", code=1)
+    assert "No synthetic stand-in answers for visits" in clinic(*remove)
     assert json.loads(clinic(*remove, "--json")) == {"table": "visits", "release": None}
     assert "does not cover" in clinic(*asked, code=3)
     assert json.loads(clinic("workspace", "show", "clinic", "--json"))["visits"]["synthetic"] is None
 
 
-def test_a_twin_has_the_rows_and_bins_and_people_that_were_asked_for(clinic, tmp_path):
-    twin = ("workspace", "twin", "clinic", "visits", "--epsilon", "0.5", "--by", "independent", "--json")
-    made = json.loads(clinic(*twin, "--rows", "50", "--bins", "income:4", "--quantiles", "income"))
+def test_a_stand_in_has_the_rows_and_bins_and_people_that_were_asked_for(clinic, tmp_path):
+    def make(more, table="visits", **result):
+        method = f"epsilon=0.5 by=independent {more}"
+        return clinic("workspace", "stand-in", "clinic", table, "--method", method, "--json", **result)
+
+    made = json.loads(make("rows=50 bins=income:4 quantiles=income"))
     assert made["rows"] == 50
     with Curator(tmp_path / "clinic") as curator:
         assert curator.synthetic("visits").papers.recipe.parameters["bins"] == {"income": 4}
         assert curator.synthetic("visits").rows.card.unit is None
-    clinic(*twin, "--person", "city")
+    make("person=city")
     with Curator(tmp_path / "clinic") as curator:
         assert curator.synthetic("visits").rows.card.unit == "patient"
-    assert "bins must be a whole number" in clinic(*twin, "--bins", "income", code=1)
-    assert "no table about people" in clinic("workspace", "twin", "clinic", "visit", "--epsilon", "1", code=1)
+    assert "bins must be a whole number" in make("bins=income", code=1)
+    assert "no table about people" in make("", table="visit", code=1)

@@ -70,7 +70,7 @@ def test_the_page_is_served_by_tls_and_by_nothing_else(tmp_path):
         try:
             address = process.stdout.readline().split()[-1]
             assert address.startswith("https://")
-            with httpx.Client(verify=ssl.create_default_context(cafile=cert)) as oracle:
+            with httpx.Client(verify=ssl.create_default_context(cafile=cert), timeout=60) as oracle:
                 page = oracle.get(address)
                 assert "Your answers stay with you" in page.text
                 assert "max-age" in page.headers["strict-transport-security"]
@@ -79,12 +79,12 @@ def test_the_page_is_served_by_tls_and_by_nothing_else(tmp_path):
                 origin = {"origin": address.rstrip("/")}
                 assert oracle.post(f"{address.rstrip('/')}/reports", json=sent, headers=origin).status_code == 200
             with pytest.raises(httpx.HTTPError):
-                httpx.get(address.replace("https", "http"))
+                httpx.get(address.replace("https", "http"), timeout=60)
             with pytest.raises(httpx.ConnectError, match="CERTIFICATE"):
-                httpx.get(address)
+                httpx.get(address, timeout=60)
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(60)
     assert len((tmp_path / "music.reports.jsonl").read_text().splitlines()) == 2
 
 
@@ -134,8 +134,8 @@ def test_new_takes_what_it_is_told_and_overwrites_nothing(run, tmp_path):
     document = tomllib.loads((tmp_path / "s.toml").read_text())
     assert (document["title"], document["epsilon"], document["share"], document["people"]) == ("Mine", 0.5, "split", 7)
     assert len(set((tmp_path / "c").read_text().split())) == 7
-    assert "there already" in run("collect", "new", "s.toml", code=1)
-    assert "there already" in run("collect", "new", "t.toml", "--codes", "c", code=1)
+    assert "already" in run("collect", "new", "s.toml", code=1)
+    assert "already" in run("collect", "new", "t.toml", "--codes", "c", code=1)
 
 
 @pytest.mark.parametrize(

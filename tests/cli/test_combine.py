@@ -47,7 +47,7 @@ def test_from_keys_to_the_result(command, session, tmp_path):
     shown = command("combine", "show", "pay", "--as", "south", "-o", "south.html")
     assert "What south saw of pay" in shown
     assert "<svg" in (tmp_path / "south.html").read_text()
-    assert "is there already" in command("combine", "show", "pay", "--as", "south", "-o", "south.html", code=1)
+    assert "There is a file" in command("combine", "show", "pay", "--as", "south", "-o", "south.html", code=1)
     assert "neither .html nor .svg" in command("combine", "show", "pay", "--as", "south", "-o", "south.png", code=1)
     command("combine", "show", "pay.toml", "--as", "south", "-o", "south.svg")
     assert (tmp_path / "south.svg").read_text().startswith("<svg")
@@ -110,7 +110,7 @@ def _free(loss, key):
         (["new", "pay.toml", "--parties", "north,west", "--bounds", "0:1"], "there is no west.pub"),
         (["new", "pay.toml", "--parties", "north,east"], "needs the bounds"),
         (["new", "pay.toml", "--parties", "north,east", "--bounds", "0:1", "--at", "south=a:1"], "where a party is"),
-        (["new", "north.key", "--parties", "north,east", "--bounds", "0:1"], "is there already"),
+        (["new", "north.key", "--parties", "north,east", "--bounds", "0:1"], "There is a file"),
         (["keys", "north"], "exists"),
         (["keys", "North"], "not a party's name"),
         (["run", "nothing.toml", "--input", "north.txt"], "no manifest"),

@@ -46,10 +46,10 @@ def folder(tmp_path):
 
 
 def test_of_a_file_it_promises_and_says_that_no_ledger_knows(command, folder):
-    said = command(*FILE, "--method", "epsilon=2 delta=1e-6 by=mst", "-o", "twin")
+    said = command(*FILE, "--method", "epsilon=2 delta=1e-6 by=mst", "-o", "made")
     assert "ε = 2, δ = 1e-6" in said
     assert "rows that are nobody's" in said
-    release = dc.Release.load(folder / "twin")
+    release = dc.Release.load(folder / "made")
     assert release.statement.loss == dc.Approximate(2, "1e-6")
     assert any("No ledger" in one for one in release.statement.caveats)
     assert release.payload.column_names == ["sex", "age"]
@@ -92,7 +92,7 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
         (["--method", "epsilon=1 given sex on age", "-o", "out"], "'given' means nothing to synthesize"),
         (["--method", "epsilon=1 quantiles=age on sex", "-o", "out"], "does not leave"),
         (["--method", "epsilon=1 rows=1e12", "-o", "out"], "between 1 and 10,000,000,000"),
-        (["--method", "epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace twin ws people"),
+        (["--method", "epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace stand-in ws people"),
         (["--method", "epsilon=1 on sex, agee", "-o", "out"], "agee"),
     ],
 )
@@ -120,11 +120,11 @@ def test_a_method_is_read_as_it_is_written(folder):
 
 
 def test_a_loss_that_protects_nobody_is_said_to_and_no_delta_is_advised(folder):
-    found = called((*FILE, "--method", "epsilon=1000 by=independent", "-o", "twin"), folder)
+    found = called((*FILE, "--method", "epsilon=1000 by=independent", "-o", "made"), folder)
     assert found.code == 0
     assert "promises next to nothing" in found.stderr
     assert "times as large" not in found.stderr
-    page = (folder / "twin" / "report.html").read_text()
+    page = (folder / "made" / "report.html").read_text()
     assert "Next to nothing promised" in page
     assert "Privacy promised" not in page
     assert "synthetic rows" in page
@@ -150,16 +150,16 @@ def test_in_python_it_is_the_same(folder):
         dc.publish(table, dc.Synthesize(2), dc.KAnonymity(5))
 
 
-def test_a_useless_twin_is_called_so_before_and_after(folder):
+def test_a_useless_stand_in_is_called_so_before_and_after(folder):
     (folder / "people.toml").write_text(CARD.replace("rows_per_unit = 1", "rows_per_unit = 40"))
-    said = called((*FILE, "--method", "epsilon=0.1 by=independent", "-o", "twin"), folder)
+    said = called((*FILE, "--method", "epsilon=0.1 by=independent", "-o", "made"), folder)
     assert "little more than noise" in said.stdout
     assert "rows_per_unit below 40" in " ".join(said.stdout.split())
     assert "no bound" in said.stdout
     table = {"people": (str(folder / "people.parquet"), str(folder / "people.toml"))}
     with Curator.create(folder / "ws", table, dc.Pure(1)) as curator:
         before = curator.ledger.account("people").left
-    found = called(("workspace", "twin", "ws", "people", "--epsilon", "0.1", "--dry-run", "--json"), folder)
+    found = called(("workspace", "stand-in", "ws", "people", "--method", "epsilon=0.1", "--dry-run", "--json"), folder)
     told = json.loads(found.stdout)
     assert told["noise"] > 400
     with Curator(folder / "ws") as curator:
@@ -172,8 +172,8 @@ def test_what_was_made_is_written_down_before_it_is_told(folder):
         def write(self, text):
             raise BrokenPipeError
 
-    words = ["discreet", *FILE, "--method", "epsilon=2 by=independent", "-o", "twin"]
+    words = ["discreet", *FILE, "--method", "epsilon=2 by=independent", "-o", "made"]
     with chdir(folder), patch("sys.argv", words), redirect_stdout(Closed()), suppress(SystemExit, OSError):
         run()
-    assert (folder / "twin" / "payload.parquet").exists()
+    assert (folder / "made" / "payload.parquet").exists()
     assert len((folder / "people.published.jsonl").read_text().splitlines()) == 1

@@ -13,8 +13,8 @@ from tests.publish.test_publish_every import CARD, METHODS, people
 import discreet as dc
 from discreet.noise.entropy import SYSTEM
 from discreet.verbs.attack.attack import attack, every_attack
-from discreet.verbs.attack.candidates import cover
 from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.matching import find_candidates
 
 NUMBERS = ["age", "income", "height"]
 RECIPES = {
@@ -112,10 +112,10 @@ def test_every_generalised_release_can_be_attacked_by_its_recipe(method):
     assert found["uniqueness"].outcome is Outcome.NOTHING
     if not release.recipe.parameters.get("dummies"):
         links = release.payload["number"].to_numpy()
-        matched = cover(release, table, links)
+        matched = find_candidates(release, table, links)
         assert (matched.weight_of_truth()[links] == 1).all()
-        assert (matched.candidates[links] >= 3).all()
-        assert matched.credits.mean() <= 1 / 3
+        assert (matched.candidate_counts[links] >= 3).all()
+        assert matched.success.mean() <= 1 / 3
 
 
 @pytest.mark.parametrize("name", {masker.name: name for name, masker in reversed(MASKERS.items())}.values())

@@ -35,8 +35,7 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import FILE, SERVICE, State
-from discreet.service.jobs.job import WAITING, Job
-from discreet.service.jobs.queue import Queue
+from discreet.service.jobs.queue import WAITING, Job, Queue
 from discreet.verbs.collect.survey import file as survey_file
 from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_batches
 from discreet.verbs.collect.survey.survey import Shuffler, Survey

@@ -28,8 +28,10 @@ from discreet.verbs.prove.syntax import (
     Size,
     Truth,
     While,
+    expressions,
+    names_in,
+    statements,
 )
-from discreet.verbs.prove.traverse import expressions, names_in, statements
 from discreet.verbs.prove.typecheck import check_types
 
 MOVED = ("Laplace", "DLaplace", "Exp")
@@ -156,7 +158,7 @@ def read(loop, name):
 
 
 def inner(expression):
-    from discreet.verbs.prove.traverse import subexpressions
+    from discreet.verbs.prove.syntax import subexpressions
 
     return [one for one in subexpressions(expression) if isinstance(one, Item)]
 

@@ -25,12 +25,11 @@ from discreet.verbs.prove.picture import draw_verdict
 from discreet.verbs.prove.programs import load_program
 from discreet.verbs.prove.prove import prove, recheck
 from discreet.verbs.prove.refuter import sampling
-from discreet.verbs.prove.refuter.arithmetic import BallArithmetic, RationalArithmetic
-from discreet.verbs.prove.refuter.linear_forms import NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Logarithm
+from discreet.verbs.prove.refuter.arithmetic import BallArithmetic, Logarithm, RationalArithmetic
 from discreet.verbs.prove.refuter.paths import Task, all_paths
 from discreet.verbs.prove.refuter.piecewise import density
 from discreet.verbs.prove.refuter.search import refute
+from discreet.verbs.prove.refuter.symbolic import NoiseDraw
 from discreet.verbs.prove.syntax import INT, REAL
 
 ROOT = Path(__file__).parent.parent.parent

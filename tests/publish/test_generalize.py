@@ -11,7 +11,6 @@ from tests.publish import exhaustive as slow
 
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
-from discreet.core.statement import Claim
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.closeness import TCloseness
@@ -34,8 +33,8 @@ class FewTogether(Predicate):
     meaning = "rows in the largest class:"
 
     @property
-    def claim(self):
-        return Claim(self.name, f"at most {self.most} together", {"most": self.most})
+    def claim_text(self):
+        return f"at most {self.most} together"
 
     @property
     def monotone(self):

@@ -68,7 +68,7 @@ def serving(desk: Operations, settings: Settings = MANY, *, console: bool = Fals
     thread.start()
     clients: list[httpx.Client] = []
     try:
-        assert ready.wait(30), "it did not start"
+        assert ready.wait(120), "it did not start"
         port = server.servers[0].sockets[0].getsockname()[1]
         yield Service(settings.address(port), app, log, clients)
     finally:

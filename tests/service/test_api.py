@@ -301,6 +301,17 @@ def test_a_job_tells_how_far_it_is(clinic, service, steward):
     assert steward.get(f"/v1/jobs/{job['id']}/result").status_code == 400
 
 
+def test_a_job_is_submitted_once_under_its_key(steward):
+    asked = {"table": "patients", "models": ["k=3"], "key": "a retry"}
+    job = ok(steward.post("/v1/jobs/publish", json=asked), 202)
+    assert ok(steward.post("/v1/jobs/publish", json=asked), 202)["id"] == job["id"]
+    assert "key" not in job["spec"]
+    other = steward.post("/v1/jobs/publish", json=asked | {"models": ["k=4"]})
+    assert (other.status_code, other.json()["error"]) == (400, "BadInput")
+    assert "another job" in other.json()["message"]
+    ok(steward.delete(f"/v1/jobs/{job['id']}"), 204)
+
+
 def test_a_stream_ends_for_whoever_is_kept_out(clinic, service, steward):
     job = ok(steward.post("/v1/jobs/publish", json={"table": "patients", "models": ["k=2"]}), 202)["id"]
     people = clinic.desk.people

@@ -90,7 +90,7 @@ TABLE = (
     Tried("GET", "/v1/releases/{release}/rows.csv", (200, 403, 200)),
     Tried("PUT", "/v1/releases/{release}/shared", STEWARDS, {"shared": False}, scope="manage"),
     Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}, scope="manage"),
-    Tried("POST", "/v1/jobs/synthesize", (403, 403, 404), {"table": "nothing", "epsilon": "1"}, scope="manage"),
+    Tried("POST", "/v1/jobs/synthesize", (403, 403, 404), {"table": "nothing", "method": "epsilon=1"}, scope="manage"),
     Tried(
         "POST",
         "/v1/jobs/tabulate",

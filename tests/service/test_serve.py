@@ -17,10 +17,9 @@ from tests.service.certificates import certificate
 from tests.service.conftest import password_of
 
 from discreet.errors import BadInput
-from discreet.service.api.logs import Log
+from discreet.service.api.logs import Lines, Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
-from discreet.service.json_logs import Lines
 from discreet.service.listen import good_until, listening
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import HOST
@@ -144,7 +143,8 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
             password = re.search(r"Sign in as steward with the one-time password (\S+)", told[0])[1]
             url = f"https://127.0.0.1:{port}"
             assert f"discreet serves clinic at {url}" in told[1]
-            with httpx.Client(base_url=url, verify=ssl.create_default_context(cafile=cert), trust_env=False) as client:
+            trusted = ssl.create_default_context(cafile=cert)
+            with httpx.Client(base_url=url, verify=trusted, timeout=60, trust_env=False) as client:
                 assert client.get("/v1/health").json()["status"] == "ok"
                 signed = client.post("/v1/session", json={"name": "steward", "password": password})
                 assert signed.json()["must_change"]

@@ -12,7 +12,6 @@ from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, NotAllowed
 from discreet.service.client import connect
-from discreet.service.jobs.checks import synthesizer
 from discreet.service.jobs.specs import Publish, Synthesize
 from discreet.service.views import Spend
 
@@ -161,17 +160,12 @@ def test_an_answer_that_had_to_make_room_can_be_asked_again(clinic, ann):
     assert ann.get(f"/v1/releases/{answer['id']}/download").status_code == 200
 
 
-def test_a_job_takes_all_that_a_twin_can_be_told(clinic, service):
-    spec = Synthesize("visits", "1", columns=("ward", "cost"), bins="cost:8", quantiles=("cost",), person=("ward",))
-    card = clinic.desk.workspace.card("visits")
-    said = synthesizer(spec, card).parameters
-    assert (said["bins"], said["quantiles"], said["person"], said["rows"]) == ({"cost": 8}, ["cost"], ["ward"], None)
-    assert synthesizer(Synthesize("visits", "1", rows=50), card).parameters["rows"] == 50
+def test_a_stand_in_without_a_privacy_loss_is_refused(clinic, service):
     steward = service.client(clinic.tokens["steward"])
-    job = {"table": "visits", "epsilon": "1", "columns": ["ward"], "rows": 50, "quantiles": [], "person": []}
-    refused = steward.post("/v1/jobs/synthesize", json=job | {"bins": "cost:x"})
-    assert refused.status_code == 400
-    assert "bins must be a whole number" in refused.json()["message"]
+    for method, said in (("epsilon=1 bins=cost:x", "bins must be a whole number"), ("cart", "promises nothing")):
+        refused = steward.post("/v1/jobs/synthesize", json={"table": "visits", "method": method})
+        assert refused.status_code == 400
+        assert said in refused.json()["message"]
 
 
 def done(desk, who, job):
@@ -186,9 +180,9 @@ def test_a_steward_has_it_made_and_the_table_is_charged(clinic):
     desk, steward = clinic.desk, clinic.steward
     desk.start()
     with pytest.raises(NotAllowed):
-        desk.submit(clinic.ann, Synthesize("visits", "2.5", "1e-9", by="mst"))
+        desk.submit(clinic.ann, Synthesize("visits", "epsilon=2.5 delta=1e-9 by=mst"))
     before = {one.account: one.spent for one in desk.budgets.accounts(steward)}
-    job = done(desk, steward, desk.submit(steward, Synthesize("visits", "2.5", "1e-9", by="mst")))
+    job = done(desk, steward, desk.submit(steward, Synthesize("visits", "epsilon=2.5 delta=1e-9 by=mst")))
     assert (job.state, job.error) == ("done", "")
     assert desk.shelved(clinic.ann, job.result).kind == "synthetic"
     after = {one.account: one.spent for one in desk.budgets.accounts(steward)}
@@ -207,4 +201,4 @@ def test_rows_that_are_made_up_without_a_promise_are_published_by_a_job(clinic):
     job = done(desk, steward, desk.submit(steward, Publish("patients", (), "synthesize cart")))
     assert (job.state, job.error) == ("done", "")
     assert not desk.shelved(steward, job.result).private
-    assert "attack" in desk.paper(steward, job.id, "attacked.html").read_text().lower()
+    assert "attack" in desk.paper(steward, job.id, "holder.html").read_text().lower()

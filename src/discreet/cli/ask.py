@@ -1,64 +1,64 @@
-"""`discreet ask`: a question, its price, its answer."""
+"""`discreet ask`: a question in SQL, a distribution, marginals or bounds; its price, and its answer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.ask_methods import chosen, plain_quote, print_quote, show
-from discreet.cli.audited import answer_audited
-from discreet.cli.output import Json, console, figures, print_json, working
+from discreet.cli.options import Json
+from discreet.cli.output import console, figures, print_json, working
 from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
-    from discreet.curator.answer import Answer
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from discreet.core.release import Release
+    from discreet.curator.answer import Answer, Left
+    from discreet.curator.curator import Curator
+    from discreet.releases.method import Method
     from discreet.verbs.ask.price import Quote
 
 
 def ask(
     folder: Folder,
-    question: Annotated[str | None, typer.Argument(help="A SELECT.", metavar="QUESTION")] = None,
+    question: Annotated[str | None, Argument(help="A SELECT.", metavar="QUESTION")] = None,
     *,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="What to spend.")] = None,
-    delta: Annotated[str, typer.Option("--delta", help="For groups that the card does not declare.")] = "0",
-    rho: Annotated[
-        str | None, typer.Option("--rho", help="Instead of --epsilon: what to spend by Gaussian noise.")
-    ] = None,
+    epsilon: Annotated[str | None, Option("--epsilon", "-e", help="What to spend.")] = None,
+    delta: Annotated[str, Option(help="For groups that the card does not declare.")] = "0",
+    rho: Annotated[str | None, Option(help="Instead of --epsilon: what to spend by Gaussian noise.")] = None,
     error: Annotated[
-        str | None,
-        typer.Option("--error", help='Instead of --epsilon: as little as gives this error, such as 50 or "5% at 95%".'),
+        str | None, Option(help='Instead of --epsilon: as little as gives this error, such as 50 or "5% at 95%".')
     ] = None,
-    expect: Annotated[str | None, typer.Option("--expect", help="With an --error in %: the figure you expect.")] = None,
+    expect: Annotated[str | None, Option(help="With an --error in %: the figure you expect.")] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="The rows you expect in a group, for the error of averages.")
+        int | None, Option(min=1, help="The rows you expect in a group, for the error of averages.")
     ] = None,
-    batch: Annotated[
-        Path | None, typer.Option("--batch", help="Answer all questions of this file for one --epsilon.")
-    ] = None,
+    batch: Annotated[Path | None, Option(help="Answer all questions of this file for one --epsilon.")] = None,
     distribution: Annotated[
-        str | None, typer.Option("--distribution", help="Instead of a question: how a number or a date is distributed.")
+        str | None, Option(help="Instead of a question: how a number or a date is distributed.")
     ] = None,
-    bins: Annotated[int, typer.Option("--bins", help="With --distribution: in how many bins, at most.")] = 64,
+    bins: Annotated[int, Option(help="With --distribution: in how many bins, at most.")] = 64,
     marginals: Annotated[
-        str | None,
-        typer.Option("--marginals", help="Instead of a question: counts over columns, such as visits.city,sex."),
+        str | None, Option(help="Instead of a question: counts over columns, such as visits.city,sex.")
     ] = None,
-    ways: Annotated[int, typer.Option("--ways", help="With --marginals: over how many columns at a time.")] = 2,
+    ways: Annotated[int, Option(help="With --marginals: over how many columns at a time.")] = 2,
     bounds: Annotated[
-        str | None, typer.Option("--bounds", help="Instead of a question: between what a number lies, if nobody knows.")
+        str | None, Option(help="Instead of a question: between what a number lies, if nobody knows.")
     ] = None,
-    analyst: Annotated[str, typer.Option("--analyst", help="Who asks.")] = "analyst",
-    no_twin: Annotated[
+    analyst: Annotated[str, Option(help="Who asks.")] = "analyst",
+    no_stand_in: Annotated[
         bool,
-        typer.Option("--no-twin", help="Refuse what the budget does not cover, also if there is a synthetic twin."),
+        Option("--no-stand-in", help="Refuse what the budget does not cover, also if there is a synthetic stand-in."),
     ] = False,
     audited: Annotated[
-        bool, typer.Option("--audited", help="Of an audited table: an exact answer, or a denial; it costs nothing.")
+        bool, Option("--audited", help="Of an audited table: an exact answer, or a denial; it costs nothing.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and spend nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Say what it would cost, and spend nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question, and pay for the answer from the budget.
@@ -74,15 +74,15 @@ def ask(
       discreet ask office "SELECT AVG(salary) FROM staff WHERE city = 'Rome'" --audited
 
     The same question again is free, and gets the same answer. When the budget does not cover a question and the table
-    has a synthetic twin (discreet workspace twin), that answers it for nothing: about people who never existed, and
-    marked so.
+    has a synthetic stand-in (discreet workspace stand-in), that answers it for nothing: about people who never
+    existed, and marked so.
     """
     from discreet.curator.curator import Curator
 
     if audited:
         if question is None or dry_run or any(one is not None for one in (epsilon, rho, error, expect, rows)):
             raise BadInput("--audited takes one question, and nothing to spend.")
-        answer_audited(folder, question, analyst, as_json)
+        _answer_audited(folder, question, analyst, as_json)
         return
     beyond = {"distribution": distribution, "marginals": marginals, "bounds": bounds}
     if sum(one is not None for one in (question, batch, *beyond.values())) != 1:
@@ -93,11 +93,11 @@ def ask(
         raise BadInput("Say what to spend with --epsilon or --rho, or what to get for it with --error.")
     if error is not None and question is None:
         raise BadInput("--error is for one question.", hint="Say what to spend with --epsilon.")
-    method = chosen(beyond, bins=bins, ways=ways, epsilon=epsilon, rho=rho)
+    method = _method(beyond, bins=bins, ways=ways, epsilon=epsilon, rho=rho)
     asked = _in_file(batch) if batch is not None else [question or ""]
     with Curator(folder) as curator:
         if method is not None:
-            show(curator, *method, analyst=analyst, dry_run=dry_run, as_json=as_json)
+            answer_method(curator, *method, analyst=analyst, dry_run=dry_run, as_json=as_json)
             return
         spent: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "analyst": analyst}
         if error is not None:
@@ -105,9 +105,9 @@ def ask(
                 asked[0], error, delta=delta, expect=expect, rows=rows, analyst=analyst
             )
         if dry_run:
-            _quote(asked, curator.price_all(asked, rows=rows, **spent), as_json)
+            _print_quotes(asked, curator.price_all(asked, rows=rows, **spent), as_json)
             return
-        spent["instead"] = not no_twin
+        spent["instead"] = not no_stand_in
         with working("Answering"):
             answers = [curator.ask(asked[0], **spent)] if batch is None else curator.ask_all(asked, **spent)
     if as_json:
@@ -126,15 +126,16 @@ def _in_file(path: Path) -> list[str]:
     return questions_in(path.read_text(encoding="utf-8"))
 
 
-def _quote(asked: list[str], quotes: list[Quote], as_json: bool) -> None:
-    if len(asked) == 1:
-        print_quote(quotes[0], as_json)
-    elif as_json:
-        print_json([plain_quote(quote) for quote in quotes])
-    else:
-        for text, quote in zip(asked, quotes, strict=True):
+def _print_quotes(asked: list[str], quotes: list[Quote], as_json: bool) -> None:
+    """Prices, for people or machines; several each below its question."""
+    if as_json:
+        plain = [_plain_quote(quote) for quote in quotes]
+        print_json(plain[0] if len(asked) == 1 else plain)
+        return
+    for text, quote in zip(asked, quotes, strict=True):
+        if len(asked) > 1:
             console().print(text, style="bold")
-            print_quote(quote, as_json)
+        console().print(str(quote))
 
 
 def _plain(answer: Answer) -> dict[str, Any]:
@@ -144,11 +145,8 @@ def _plain(answer: Answer) -> dict[str, Any]:
         "loss": answer.price.to_dict(),
         "free": answer.free,
         "synthetic": answer.synthetic,
-        "left": {"analyst": answer.left.analyst.to_dict(), "table": answer.left.table.to_dict()},
-        "left_on": {
-            name: {"analyst": left.analyst.to_dict(), "table": left.table.to_dict()}
-            for name, left in answer.left_on.items()
-        },
+        "left": _plain_left(answer.left),
+        "left_on": {name: _plain_left(left) for name, left in answer.left_on.items()},
         "statement": answer.statement.to_dict(),
     }
 
@@ -162,4 +160,114 @@ def _print(answer: Answer) -> None:
         out.print(banner(answer.release), style="bold reverse")
     out.print(figures(figures_of(answer.release), marked=" (synthetic)" if answer.synthetic else ""))
     out.print(answer.cost)
+    out.print(str(answer.statement))
+
+
+def _method(
+    asked: Mapping[str, str | None], *, bins: int, ways: int, epsilon: str | None, rho: str | None
+) -> tuple[Method[pa.Table], str] | None:
+    """The method that is asked for instead of a question, and its table; ``None`` if there is none."""
+    said = [(what, text) for what, text in asked.items() if text is not None]
+    if not said:
+        return None
+    if len(said) > 1:
+        raise BadInput(f"Ask for one thing at a time, not for {' and '.join(f'--{what}' for what, _ in said)}.")
+    what, text = said[0]
+    table, _, column = text.partition(".")
+    if not column:
+        raise BadInput(f"--{what} {text} does not name a table and a column.", hint="Write it as visits.age")
+    if what == "distribution":
+        from discreet.verbs.ask.distribution import Distribution
+
+        return Distribution(column, bins, epsilon, rho), table
+    if what == "marginals":
+        from discreet.verbs.tabulate.private.macro_table import MacroTable
+
+        columns = [one.strip() for one in column.split(",")]
+        return MacroTable.every(columns, ways, epsilon=epsilon, rho=rho, levels=False, whole=False), table
+    from discreet.verbs.ask.bounds import Bounds
+
+    if epsilon is None:
+        raise BadInput("Bounds are searched for an --epsilon.")
+    return Bounds(column, epsilon), table
+
+
+def answer_method(
+    curator: Curator, method: Method[pa.Table], table: str, *, analyst: str, dry_run: bool, as_json: bool
+) -> None:
+    """Print what the method makes of a table, charged to the analyst; or only its price."""
+    quote = curator.quote(method, table, analyst=analyst)
+    if dry_run:
+        _print_quotes([""], [quote], as_json)
+        return
+    with working("Answering"):
+        release = curator.release(method, table, analyst=analyst)
+    left = curator.left(table, analyst)
+    if as_json:
+        print_json(
+            {
+                "method": method.name,
+                **method.parameters,
+                "rows": release.payload.to_pylist(),
+                "loss": quote.loss.to_dict(),
+                "free": quote.answered,
+                "left": _plain_left(left),
+                "statement": release.statement.to_dict(),
+            }
+        )
+        return
+    out = console()
+    out.print(figures(release.payload))
+    if method.name == "bounds":
+        out.print(_how_to_use(method.parameters["column"], release))
+    paid = "Answered before, so it is free." if quote.answered else f"It cost {quote.loss}."
+    out.print(f"{paid} Left: {left}.")
+    out.print(str(release.statement))
+
+
+def _plain_left(left: Left) -> dict[str, Any]:
+    return {"analyst": left.analyst.to_dict(), "table": left.table.to_dict()}
+
+
+def _plain_quote(quote: Quote) -> dict[str, Any]:
+    """A price as plain data."""
+    return {
+        "loss": quote.loss.to_dict(),
+        "errors": dict(quote.errors),
+        "left": quote.left.to_dict(),
+        "answered": quote.answered,
+        "synthetic": bool(quote.synthetic),
+    }
+
+
+def _how_to_use(column: str, release: Release[pa.Table]) -> str:
+    (found,) = release.payload.to_pylist()
+    if found["low"] is None:
+        return "There seem to be too few rows to tell; a larger epsilon needs fewer."
+    low, high = found["low"], found["high"]
+    return (
+        f"To use them, ask about LEAST(GREATEST({column}, {low}), {high}); or declare bounds = [{low}, {high}] "
+        "on the card of a new workspace: they were paid for, so leave from_data out."
+    )
+
+
+def _answer_audited(folder: Path, question: str, analyst: str, as_json: bool) -> None:
+    """Print the exact answer to a question; a denial is an error."""
+    from discreet.curator.curator import Curator
+
+    with Curator(folder) as curator, working("Weighing"):
+        answer = curator.ask_audited(question, analyst=analyst)
+    if as_json:
+        print_json(
+            {
+                "question": answer.release.recipe.parameters["question"],
+                "rows": answer.table.to_pylist(),
+                "free": answer.free,
+                "statement": answer.statement.to_dict(),
+            }
+        )
+        return
+    out = console()
+    out.print(figures(answer.table))
+    out.print("Exact, and audited." + (" It was answered before." if answer.free else ""))
     out.print(str(answer.statement))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, print_json, tracking
+from discreet.cli.options import CardFile, CardTable, Json
+from discreet.cli.output import bold, console, grid, print_json, tracking
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -15,34 +16,27 @@ if TYPE_CHECKING:
 
 
 def attack(
-    folder: Annotated[Path, typer.Argument(help="The folder of the release.", metavar="RELEASE")],
+    folder: Annotated[Path, Argument(help="The folder of the release.", metavar="RELEASE")],
     original: Annotated[
-        str | None, typer.Option("--original", help="What the release was made of: a file or a table.", metavar="DATA")
+        str | None, Option(help="What the release was made of: a file or a table.", metavar="DATA")
     ] = None,
     card: CardFile = None,
     table: CardTable = None,
     *,
     links: Annotated[
-        Path | None,
-        typer.Option("--links", help="Which row is whose; if not given, the file that publish kept beside RELEASE."),
+        Path | None, Option(help="Which row is whose; if not given, the file that publish kept beside RELEASE.")
     ] = None,
     also: Annotated[
-        list[Path] | None,
-        typer.Option("--also", help="Another release about the same people, which an intruder may have too."),
+        list[Path] | None, Option(help="Another release about the same people, which an intruder may have too.")
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run this attack alone; give it several times for several.")
-    ] = None,
+    only: Annotated[list[str] | None, Option(help="Run this attack alone; give it several times for several.")] = None,
     control: Annotated[
-        str | None,
-        typer.Option("--control", help="People like those of DATA who are known not to be in it.", metavar="OTHERS"),
+        str | None, Option(help="People like those of DATA who are known not to be in it.", metavar="OTHERS")
     ] = None,
-    population: Annotated[
-        int, typer.Option("--population", min=0, help="How many people the original is a random sample of.")
-    ] = 0,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a report that opens offline to this file.")] = None,
+    population: Annotated[int, Option(min=0, help="How many people the original is a random sample of.")] = 0,
+    html: Annotated[Path | None, Option(help="Write a report that opens offline to this file.")] = None,
     no_victims: Annotated[
-        bool, typer.Option("--no-victims", help="Name no victims, so that what is written may be passed on.")
+        bool, Option("--no-victims", help="Name no victims, so that what is written may be passed on.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -61,7 +55,7 @@ def attack(
     from discreet.core.release import Release
     from discreet.engines.read import read
     from discreet.verbs.attack.attack import attack as run
-    from discreet.verbs.attack.links import links_of
+    from discreet.verbs.attack.attack import links_of
 
     if original is None or card is None:
         raise BadInput(
@@ -81,7 +75,7 @@ def attack(
             others,
             control=None if control is None else read(control, card, table=table),
             population=population,
-            progress=lambda done, what: at(what, done),
+            progress=at,
         )
     if no_victims:
         report = report.without_victims()
@@ -95,8 +89,7 @@ def attack(
 
 def _print(report: Report, html: Path | None) -> None:
     from discreet.verbs.attack.finding import Outcome
-    from discreet.verbs.attack.report import UNSURE
-    from discreet.verbs.attack.wording import share_text
+    from discreet.verbs.attack.report import UNSURE, share_text
 
     out = console()
     out.print(bold(report.summary))

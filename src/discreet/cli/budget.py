@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
-from discreet.cli.output import Json, console, grid, print_json
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, print_json
 from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, LedgerError
 
@@ -101,11 +103,11 @@ def show(folder: Folder, as_json: Json = False) -> None:
 @app.command("limit")
 def limit(
     folder: Folder,
-    account: Annotated[str, typer.Argument(help="A table, or TABLE/ANALYST, as `discreet budget` shows it.")],
-    budget: Annotated[str, typer.Option(help="The new limit, for example 'epsilon=5, delta=1e-6'.")],
-    why: Annotated[str, typer.Option(help="The reason, for the ledger.")],
+    account: Annotated[str, Argument(help="A table, or TABLE/ANALYST, as `discreet budget` shows it.")],
+    budget: Annotated[str, Option(help="The new limit, for example 'epsilon=5, delta=1e-6'.")],
+    why: Annotated[str, Option(help="The reason, for the ledger.")],
     yes: Annotated[
-        bool, typer.Option("--yes", help="Also if delta is taken away, or more was spent than the new limit.")
+        bool, Option("--yes", help="Also if delta is taken away, or more was spent than the new limit.")
     ] = False,
 ) -> None:
     """Give an account another limit, on a line of its own; what was spent stays spent.
@@ -156,20 +158,12 @@ def verify(folder: Folder, as_json: Json = False) -> None:
 @app.command("advise")
 def advise(
     *,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="The epsilon to explain.")] = None,
-    among: Annotated[
-        int | None, typer.Option("--among", min=2, help="Choose one: an adversary picks somebody out of so many,")
-    ] = None,
-    risk: Annotated[str | None, typer.Option("--risk", help="… and is right with at most this probability.")] = None,
-    sensitivity: Annotated[
-        str, typer.Option("--sensitivity", help="With --among: what one person can change the figure by.")
-    ] = "1",
-    spread: Annotated[
-        str, typer.Option("--spread", help="With --among: by how much the figure differs between the candidates.")
-    ] = "1",
-    picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw it into this file, too.", metavar="FILE.svg")
-    ] = None,
+    epsilon: Annotated[str | None, Option("--epsilon", "-e", help="The epsilon to explain.")] = None,
+    among: Annotated[int | None, Option(min=2, help="Choose one: an adversary picks somebody out of so many,")] = None,
+    risk: Annotated[str | None, Option(help="… and is right with at most this probability.")] = None,
+    sensitivity: Annotated[str, Option(help="With --among: what one person can change the figure by.")] = "1",
+    spread: Annotated[str, Option(help="With --among: by how much the figure differs between the candidates.")] = "1",
+    picture: Annotated[Path | None, Option(help="Draw it into this file, too.", metavar="FILE.svg")] = None,
     as_json: Json = False,
 ) -> None:
     """Explain an epsilon by what an adversary can learn; or choose one by that.

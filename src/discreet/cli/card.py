@@ -1,15 +1,17 @@
-"""`discreet card`: draft a data card, check one, and the schema that lets an editor help."""
+"""`discreet card`: draft a data card, check one, convert an ARX project, print the JSON schema for editors."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.output import CardTable, Json, Source, console, grid, print_json, working
-from discreet.errors import BadInput
+from discreet.cli.options import CardTable, Json, Source, require_new
+from discreet.cli.output import console, grid, print_json, working
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,16 +29,13 @@ app = typer.Typer(
 def draft(
     source: Source,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the card here, if there is no such file.")
+        Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="What to call the table; default: the file's name.")
-    ] = None,
+    name: Annotated[str | None, Option(help="What to call the table; default: the file's name.")] = None,
     bounds_from_data: Annotated[
         bool,
-        typer.Option(
-            "--bounds-from-data",
-            help="Fill in bounds and categories from the data. Not private: the card says so.",
+        Option(
+            "--bounds-from-data", help="Fill in bounds and categories from the data. Not private: the card says so."
         ),
     ] = False,
     as_json: Json = False,
@@ -55,8 +54,7 @@ def draft(
     from discreet.engines.read import draft as make
     from discreet.engines.read import shown
 
-    if output is not None and output.exists():
-        raise BadInput(f"There is a file {output} already.", hint="Name another, or move it away.")
+    require_new(output)
     with working(f"Looking at {shown(source)}"):
         drafted = make(source, name=name, bounds_from_data=bounds_from_data)
     if output is not None:
@@ -69,9 +67,9 @@ def draft(
 
 @app.command("check")
 def check(
-    card: Annotated[str, typer.Argument(help="The data card (TOML).", metavar="CARD")],
+    card: Annotated[str, Argument(help="The data card (TOML).", metavar="CARD")],
     data: Annotated[
-        str | None, typer.Option("--data", "-d", help="Also check the values of this table.", metavar="DATA")
+        str | None, Option("--data", "-d", help="Also check the values of this table.", metavar="DATA")
     ] = None,
     table: CardTable = None,
     as_json: Json = False,
@@ -134,3 +132,43 @@ def schema() -> None:
     from discreet.core.cardfile import card_schema
 
     print_json(card_schema())
+
+
+@app.command("from-arx")
+def from_arx(
+    project: Annotated[Path, Argument(help="An ARX project.", metavar="PROJECT.deid")],
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a card of an ARX project: attributes, their types and hierarchies.
+
+    \b
+    Example:
+      discreet card from-arx clinic.deid -o clinic.toml
+
+    The models and limits of the project are printed as the command that publishes with them. The data in the
+    project is not read.
+    """
+    from discreet.core.cardfile import card_fields, dump_cards
+    from discreet.verbs.publish.arx import from_arx as read
+
+    require_new(output)
+    found = read(project)
+    if output is not None:
+        output.write_text(dump_cards([found.card]), encoding="utf-8")
+    if as_json:
+        said = {"models": found.models, "suppress": found.suppress, "levels": dict(found.levels)}
+        print_json({**card_fields([found.card]), **said, "left_out": found.left_out})
+        return
+    if output is None:
+        sys.stdout.buffer.write(dump_cards([found.card]).encode())  # TOML is UTF-8, whatever the terminal is
+    words = ["discreet", "publish", "DATA", "--card", str(output or "CARD")]
+    words += [word for model in found.models for word in ("--model", model)]
+    words += ["--suppress", found.suppress] if found.suppress else []
+    words += [word for name, levels in found.levels.items() for word in ("--level", f"{name}={levels}")]
+    out = console(stderr=True)
+    out.print("To publish as the project would:", shlex.join(words))
+    if found.left_out:
+        out.print("No counterpart was found for:", ", ".join(found.left_out))

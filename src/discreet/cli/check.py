@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
-from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, print_json, working
+from discreet.cli.options import CardFile, CardTable, Json, Source
+from discreet.cli.output import bold, console, grid, print_json, working
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,11 +23,9 @@ def check(
     *,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help='What must hold, such as k=5 or "l=3 on disease"; give it several times.'),
+        Option("--model", "-m", help='What must hold, such as k=5 or "l=3 on disease"; give it several times.'),
     ] = None,
-    picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw the class sizes into this file (.svg or .html).")
-    ] = None,
+    picture: Annotated[Path | None, Option(help="Draw the class sizes into this file (.svg or .html).")] = None,
     as_json: Json = False,
 ) -> None:
     """Check privacy models on a table: do they hold, where not, and how far off?

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
-from discreet.cli.output import Json, bold, console, grid, print_json, stoppable, working
+from discreet.cli.options import Cert, Host, Insecure, Json, Key, Name, Port, require_new, require_parts
+from discreet.cli.output import bold, console, grid, print_json, stoppable, working
 from discreet.core.optional import extra
 from discreet.errors import BadInput, TooMany
 
@@ -36,29 +37,23 @@ app = typer.Typer(
       discreet collect estimate music.toml
     """,
 )
-File = Annotated[Path, typer.Argument(help="The survey (TOML).", metavar="SURVEY")]
+File = Annotated[Path, Argument(help="The survey (TOML).", metavar="SURVEY")]
 
 
 @app.command("new")
 def new(
     file: File,
     *,
-    title: Annotated[str, typer.Option("--title", help="What it is called.")] = "Music",
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", help="What each person loses at most, by all questions together.")
-    ] = "2",
-    people: Annotated[int, typer.Option("--people", min=1, help="How many are expected to answer.")] = 1000,
+    title: Annotated[str, Option(help="What it is called.")] = "Music",
+    epsilon: Annotated[str, Option(help="What each person loses at most, by all questions together.")] = "2",
+    people: Annotated[int, Option(min=1, help="How many are expected to answer.")] = 1000,
     share: Annotated[
         str | None,
-        typer.Option(
-            "--share", help="How epsilon is shared among the questions: split or sampled; default: the better."
-        ),
+        Option(help="How epsilon is shared among the questions: split or sampled; default: the better."),
     ] = None,
-    codes: Annotated[
-        Path | None, typer.Option("--codes", help="Also write a one-time code for each person to this new file.")
-    ] = None,
+    codes: Annotated[Path | None, Option(help="Also write a one-time code for each person to this new file.")] = None,
     example: Annotated[
-        bool, typer.Option("--example", help="Do not ask: write an example with four questions, to be edited.")
+        bool, Option("--example", help="Do not ask: write an example with four questions, to be edited.")
     ] = False,
 ) -> None:
     """Write a survey: questions, what each person may lose, and the protocols chosen for that, with the reasons.
@@ -76,8 +71,7 @@ def new(
     from discreet.verbs.collect.survey.file import EXAMPLE, dumps
 
     for path in (file, codes):
-        if path is not None and path.exists():
-            raise BadInput(f"{path} is there already.", hint="Give a new name, or move it away.")
+        require_new(path)
     asks = sys.stdin.isatty() and not example
     survey = _survey(_typed_questions() if asks else EXAMPLE, title, epsilon, people, share)
     write(file, dumps(survey).encode())
@@ -103,11 +97,9 @@ def serve(
     name: Name = None,
     insecure: Insecure = False,
     codes: Annotated[
-        Path | None, typer.Option("--codes", help="One-time codes, one a line: each person has one, and counts once.")
+        Path | None, Option(help="One-time codes, one a line: each person has one, and counts once.")
     ] = None,
-    reports: Annotated[
-        Path | None, typer.Option("--reports", help="Where reports are kept; default: beside the survey.")
-    ] = None,
+    reports: Annotated[Path | None, Option(help="Where reports are kept; default: beside the survey.")] = None,
 ) -> None:
     """Let people answer in their browsers, where their answers are randomised. Only reports arrive here.
 
@@ -142,23 +134,20 @@ def estimate(
     file: File,
     reports: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Reports (JSON lines or Parquet); default: those beside the survey.", metavar="[REPORTS]..."
-        ),
+        Argument(help="Reports (JSON lines or Parquet); default: those beside the survey.", metavar="[REPORTS]..."),
     ] = None,
     *,
-    confidence: Annotated[float, typer.Option("--confidence", help="How sure each error bar is.")] = 0.95,
+    confidence: Annotated[float, Option(help="How sure each error bar is.")] = 0.95,
     postprocess: Annotated[
         str | None,
-        typer.Option(
-            "--postprocess",
+        Option(
             help="Post-process shares by norm-sub, norm-cut, base-cut, cls, power or ibu; they may be biased then.",
             metavar="STEP",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write a release to this new folder, with a report and charts."),
+        Option("--output", "-o", help="Write a release to this new folder, with a report and charts."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -199,12 +188,10 @@ def estimate(
 
 @app.command("randomize")
 def randomize(
-    answers: Annotated[
-        Path, typer.Argument(help="Answers (CSV or Parquet), a column for each question.", metavar="ANSWERS")
-    ],
+    answers: Annotated[Path, Argument(help="Answers (CSV or Parquet), a column for each question.", metavar="ANSWERS")],
     *,
-    survey: Annotated[Path, typer.Option("--survey", help="The survey (TOML).")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Write reports to this new Parquet file.")],
+    survey: Annotated[Path, Option(help="The survey (TOML).")],
+    output: Annotated[Path, Option("--output", "-o", help="Write reports to this new Parquet file.")],
 ) -> None:
     """Randomise answers that are in a file, as each respondent's device would, a part at a time.
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.output import Json, bold, console, grid, print_json, stoppable
+from discreet.cli.options import Json, require_new
+from discreet.cli.output import bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ app = typer.Typer(
       discreet combine run pay.toml --input salary.txt
     """,
 )
-File = Annotated[Path, typer.Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
-Whole = Annotated[bool, typer.Option("--statement", help="Print the whole statement, with its assumptions.")]
+File = Annotated[Path, Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
+Whole = Annotated[bool, Option("--statement", help="Print the whole statement, with its assumptions.")]
 _EXIT_PROBLEMS = 1
 _KEY_ACCOUNT = "combine"
 """Account of the ledger that is kept beside a party's key."""
@@ -42,9 +44,9 @@ _KEY_ACCOUNT = "combine"
 
 @app.command("keys")
 def keys(
-    name: Annotated[str, typer.Argument(help="The party's name, in small letters.", metavar="NAME")],
+    name: Annotated[str, Argument(help="The party's name, in small letters.", metavar="NAME")],
     *,
-    folder: Annotated[Path, typer.Option("--folder", help="Folder for the keys.")] = Path(),
+    folder: Annotated[Path, Option(help="Folder for the keys.")] = Path(),
 ) -> None:
     """Make a party's keys: NAME.key stays with the party, NAME.pub is for the others.
 
@@ -66,41 +68,23 @@ def keys(
 def new(
     file: File,
     *,
-    parties: Annotated[str, typer.Option("--parties", help="The parties, in their order.", metavar="NAME,NAME,…")],
-    protocol: Annotated[
-        str, typer.Option("--protocol", help="Protocol; `discreet combine protocols` lists them.")
-    ] = "masks",
-    function: Annotated[
-        str, typer.Option("--function", help="Function to compute; `discreet combine functions` lists them.")
-    ] = "sum",
-    bounds: Annotated[
-        str | None, typer.Option("--bounds", help="Lower and upper bound of the values.", metavar="LOW:HIGH")
-    ] = None,
-    decimals: Annotated[int, typer.Option("--decimals", min=0, help="Decimal places of the values.")] = 0,
-    threshold: Annotated[
-        int, typer.Option("--threshold", min=0, help="Number of parties that must stay; 0 for all.")
-    ] = 0,
-    adder: Annotated[str, typer.Option("--adder", help="The party that adds up; default: each.")] = "",
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Privacy loss of the result, by noise inside.")
-    ] = None,
-    delta: Annotated[str, typer.Option("--delta", help="Delta of the privacy loss; 0 for Laplace noise.")] = "0",
-    honest: Annotated[
-        int,
-        typer.Option("--honest", min=0, help="Number of honest parties; 0 for all that must stay but one."),
-    ] = 0,
-    unit: Annotated[str, typer.Option("--unit", help="Unit that the noise protects.")] = "person",
+    parties: Annotated[str, Option(help="The parties, in their order.", metavar="NAME,NAME,…")],
+    protocol: Annotated[str, Option(help="Protocol; `discreet combine protocols` lists them.")] = "masks",
+    function: Annotated[str, Option(help="Function to compute; `discreet combine functions` lists them.")] = "sum",
+    bounds: Annotated[str | None, Option(help="Lower and upper bound of the values.", metavar="LOW:HIGH")] = None,
+    decimals: Annotated[int, Option(min=0, help="Decimal places of the values.")] = 0,
+    threshold: Annotated[int, Option(min=0, help="Number of parties that must stay; 0 for all.")] = 0,
+    adder: Annotated[str, Option(help="The party that adds up; default: each.")] = "",
+    epsilon: Annotated[str | None, Option(help="Privacy loss of the result, by noise inside.")] = None,
+    delta: Annotated[str, Option(help="Delta of the privacy loss; 0 for Laplace noise.")] = "0",
+    honest: Annotated[int, Option(min=0, help="Number of honest parties; 0 for all that must stay but one.")] = 0,
+    unit: Annotated[str, Option(help="Unit that the noise protects.")] = "person",
     at: Annotated[
-        list[str] | None,
-        typer.Option("--at", help="Address of a party; default: this computer.", metavar="NAME=HOST:PORT"),
+        list[str] | None, Option(help="Address of a party; default: this computer.", metavar="NAME=HOST:PORT")
     ] = None,
-    deadline: Annotated[int, typer.Option("--deadline", min=1, help="Time limit of a step, seconds.")] = 60,
-    start_within: Annotated[
-        int, typer.Option("--start-within", min=1, help="Time to wait for all parties, seconds.")
-    ] = 600,
-    keys: Annotated[
-        Path | None, typer.Option("--keys", help="Folder of the NAME.pub files; default: beside the manifest.")
-    ] = None,
+    deadline: Annotated[int, Option(min=1, help="Time limit of a step, seconds.")] = 60,
+    start_within: Annotated[int, Option(min=1, help="Time to wait for all parties, seconds.")] = 600,
+    keys: Annotated[Path | None, Option(help="Folder of the NAME.pub files; default: beside the manifest.")] = None,
     statement: Whole = False,
 ) -> None:
     """Write the manifest of a session: parties, keys, function and protocol. All parties get the same file.
@@ -116,7 +100,7 @@ def new(
     from discreet.verbs.combine.net.manifest import dump, new_manifest
     from discreet.verbs.combine.session import agree_terms
 
-    _require_new(file)
+    require_new(file)
     terms = agree_terms(
         parties,
         protocol,
@@ -151,26 +135,16 @@ def run(
     *,
     data: Annotated[
         str | None,
-        typer.Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet)."),
+        Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet)."),
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--as", help="Name of this party; default: the one whose key is here.")
-    ] = None,
-    keys: Annotated[
-        Path | None, typer.Option("--keys", help="Folder of NAME.key; default: beside the manifest.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="With noise inside: workspace whose ledger is charged.")
-    ] = None,
-    account: Annotated[str | None, typer.Option("--account", help="Account in it: a table, or visits/ann.")] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option("--budget", help='Without a workspace: total budget, such as "epsilon=3".'),
-    ] = None,
+    name: Annotated[str | None, Option("--as", help="Name of this party; default: the one whose key is here.")] = None,
+    keys: Annotated[Path | None, Option(help="Folder of NAME.key; default: beside the manifest.")] = None,
+    ledger: Annotated[Path | None, Option(help="With noise inside: workspace whose ledger is charged.")] = None,
+    account: Annotated[str | None, Option(help="Account in it: a table, or visits/ann.")] = None,
+    budget: Annotated[str | None, Option(help='Without a workspace: total budget, such as "epsilon=3".')] = None,
     unit_column: Annotated[
         str | None,
-        typer.Option(
-            "--unit-column",
+        Option(
             help="With noise inside: the column that says whose each row is, or - if each is another person's; "
             "default: what the card of the account's table says.",
             metavar="NAME",
@@ -210,11 +184,11 @@ def run(
 
 @app.command("show")
 def show(
-    session: Annotated[str, typer.Argument(help="The session: its manifest, without .toml.", metavar="SESSION")],
+    session: Annotated[str, Argument(help="The session: its manifest, without .toml.", metavar="SESSION")],
     *,
-    name: Annotated[str | None, typer.Option("--as", help="Name of the party; default: the one that ran here.")] = None,
+    name: Annotated[str | None, Option("--as", help="Name of the party; default: the one that ran here.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the picture to this new file (.html or .svg).")
+        Path | None, Option("--output", "-o", help="Write the picture to this new file (.html or .svg).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -231,7 +205,7 @@ def show(
     if output is not None:
         if output.suffix not in (".html", ".svg"):
             raise BadInput(f"{output} is neither .html nor .svg.", hint="The picture is written as one of these.")
-        _require_new(output)
+        require_new(output)
         write(output, (diagram.svg if output.suffix == ".svg" else diagram.page).encode())
     if as_json:
         print_json([asdict(entry) for entry in diagram.lines])
@@ -250,8 +224,7 @@ def coalition(
     file: File,
     *,
     of: Annotated[
-        str | None,
-        typer.Option("--of", help="Members of the coalition; default: every coalition.", metavar="NAME,NAME,…"),
+        str | None, Option(help="Members of the coalition; default: every coalition.", metavar="NAME,NAME,…")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -302,7 +275,7 @@ def coalition(
 
 @app.command("verify")
 def verify(
-    folders: Annotated[list[Path], typer.Argument(help="The parties' folders, such as pay.*/", metavar="FOLDER...")],
+    folders: Annotated[list[Path], Argument(help="The parties' folders, such as pay.*/", metavar="FOLDER...")],
     *,
     as_json: Json = False,
 ) -> None:
@@ -385,11 +358,6 @@ def _promise(terms: Terms, *, whole: bool, where: str, included: Sequence[str] =
         return
     learns, noise = summary.brief(terms, included)
     typer.echo(f"{learns}\n{noise} ({where})")
-
-
-def _require_new(path: Path) -> None:
-    if path.exists():
-        raise BadInput(f"{path} is there already.", hint="Give a new name, or move it away.")
 
 
 @contextmanager

@@ -5,42 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, print_json, stoppable, tracking
+from discreet.cli.options import CardFile, CardTable, Json, require_new
+from discreet.cli.output import bold, console, grid, print_json, stoppable, tracking
 from discreet.errors import BadInput
 
 
 def compare(
-    source: Annotated[str | None, typer.Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
+    source: Annotated[str | None, Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
     synthetic: Annotated[
         str | None,
-        typer.Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]"),
+        Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]"),
     ] = None,
     card: CardFile = None,
     table: CardTable = None,
     *,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Of synthetic rows: the column that models are to predict.")
-    ] = None,
+    target: Annotated[str | None, Option(help="Of synthetic rows: the column that models are to predict.")] = None,
     control: Annotated[
-        str | None,
-        typer.Option("--control", help="Of synthetic rows: people who are not in DATA, to test models on."),
+        str | None, Option(help="Of synthetic rows: people who are not in DATA, to test models on.")
     ] = None,
-    methods: Annotated[
-        Path | None, typer.Option("--methods", help="The menu of methods to try (TOML); by default a short one.")
-    ] = None,
+    methods: Annotated[Path | None, Option(help="The menu of methods to try (TOML); by default a short one.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the map, or the report, to this HTML file.")
+        Path | None, Option("--output", "-o", help="Write the map, or the report, to this HTML file.")
     ] = None,
-    loss: Annotated[str, typer.Option("--loss", help="What loss is: pil, il1, propensity, learning, …")] = "pil",
-    seed: Annotated[int, typer.Option("--seed", help="Of the maskings: the same one gives the same map.")] = 1,
-    processes: Annotated[
-        int | None, typer.Option("--processes", help="How many work at the same time; by default all processors.")
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew, and keep nothing.")] = False,
+    loss: Annotated[str, Option(help="What loss is: pil, il1, propensity, learning, …")] = "pil",
+    seed: Annotated[int, Option(help="Of the maskings: the same one gives the same map.")] = 1,
+    processes: Annotated[int | None, Option(help="How many work at the same time; by default all processors.")] = None,
+    fresh: Annotated[bool, Option("--fresh", help="Measure everything anew, and keep nothing.")] = False,
     example: Annotated[
-        Path | None, typer.Option("--example", help="Write a menu to start from to this file, and do nothing else.")
+        Path | None, Option(help="Write a menu to start from to this file, and do nothing else.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -50,7 +44,7 @@ def compare(
     Examples:
       discreet compare --example menu.toml
       discreet compare patients.parquet --card patients.toml --methods menu.toml -o map.html
-      discreet compare patients.parquet twin/ --card patients.toml -o fidelity.html
+      discreet compare patients.parquet synthetic/ --card patients.toml -o fidelity.html
 
     The map has the original's point, the efficient frontier, all figures, and what there is to choose between. What was
     measured is kept beside it in a folder, map.points, so that a comparison that was stopped goes on where it was. The
@@ -64,8 +58,7 @@ def compare(
     from discreet.verbs.publish.compare import compare as put
 
     if example is not None:
-        if example.exists():
-            raise BadInput(f"There is a file {example} already.", hint="Name another, or move it away.")
+        require_new(example)
         example.write_text(EXAMPLE, encoding="utf-8")
         console().print(f"A menu to start from is in {example}.")
         return
@@ -84,15 +77,7 @@ def compare(
     opened = read(source, card, table=table)
     keep = output.with_suffix(".points") if output is not None and not fresh else None
     with stoppable(lambda: _left(keep)), tracking("Comparing") as at:
-        found = put(
-            opened,
-            chosen,
-            loss=loss,
-            seed=seed,
-            processes=processes,
-            keep=keep,
-            progress=lambda done, what: at(what, done),
-        )
+        found = put(opened, chosen, loss=loss, seed=seed, processes=processes, keep=keep, progress=at)
     if output is not None:
         found.html(output)
     if as_json:
@@ -129,7 +114,7 @@ def _faithful(
     others = None if control is None else read(control, card, table=table)
     made = Release.load(synthetic) if is_release(synthetic) else read(synthetic, card, table=table)
     with tracking("Comparing") as at:
-        found = fidelity(original, made, target=target, control=others, progress=lambda done, what: at(what, done))
+        found = fidelity(original, made, target=target, control=others, progress=at)
     if output is not None:
         found.html(output)
     if as_json:

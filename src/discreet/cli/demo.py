@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.output import Json, console, grid, percent, print_json, tracking, working
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, percent, print_json, tracking, working
 from discreet.cli.show import print_table
 from discreet.errors import BadInput
 
@@ -25,9 +26,9 @@ _COARSER = {"zip": 2, "birth_date": 3}  # 130**, the year alone
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to put the sample data and the release.")] = Path("demo"),
-    rows: Annotated[int, typer.Option("--rows", min=100, help="How many patients.")] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed makes the same hospital.")] = 1,
+    folder: Annotated[Path, Argument(help="Where to put the sample data and the release.")] = Path("demo"),
+    rows: Annotated[int, Option(min=100, help="How many patients.")] = 20_000,
+    seed: Annotated[int, Option(help="The same seed makes the same hospital.")] = 1,
     as_json: Json = False,
 ) -> None:
     """See discreet at work on sample data.
@@ -99,7 +100,7 @@ def _make(folder: Path, rows: int, seed: int) -> tuple[Table, Table]:
     from discreet.samples import hospital
 
     with tracking("Making a hospital") as advance:
-        paths = hospital(rows, seed).write(folder, progress=advance)
+        paths = hospital(rows, seed).write(folder, progress=lambda what, share: advance(share, what))
     engine = DuckDB()
     card = folder / "hospital.toml"
     patients, voters = (read(paths[name], card, table=name, engine=engine) for name in ("patients", "voters"))

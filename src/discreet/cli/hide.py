@@ -6,23 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.methods import ListingCommand
-from discreet.cli.output import (
-    CardFile,
-    DefaultCommand,
-    Holder,
-    Json,
-    Output,
-    bold,
-    console,
-    grid,
-    percent,
-    print_json,
-    refuse_options,
-    stoppable,
-    tracking,
-)
+from discreet.cli.options import CardFile, DefaultCommand, Holder, Json, Output, refuse_options, require_output
+from discreet.cli.output import bold, console, grid, percent, print_json, stoppable, tracking
 from discreet.core.text import number
 from discreet.errors import BadInput
 
@@ -39,19 +27,15 @@ class _Group(DefaultCommand):
 
 
 app = typer.Typer(cls=_Group, help="Keep a miner from finding an itemset or a rule.")
-Transactions = Annotated[str, typer.Argument(help="The transactions (CSV, text or Parquet).", metavar="FILE")]
-Support = Annotated[
-    str | None, typer.Option("--support", "-s", help="The miner's support: 2%, or a number of transactions.")
-]
+Transactions = Annotated[str, Argument(help="The transactions (CSV, text or Parquet).", metavar="FILE")]
+Support = Annotated[str | None, Option("--support", "-s", help="The miner's support: 2%, or a number of transactions.")]
 LayoutName = Annotated[
     str | None,
-    typer.Option("--layout", help="How FILE is read: baskets (a transaction a line), pairs (a row an item) or table."),
+    Option("--layout", help="How FILE is read: baskets (a transaction a line), pairs (a row an item) or table."),
 ]
-Columns = Annotated[
-    list[str] | None, typer.Option("--column", help="Of pairs and tables: which columns; may be repeated.")
-]
-Most = Annotated[int, typer.Option("--most", min=1, help="How many are shown.")]
-Longest = Annotated[int | None, typer.Option("--longest", min=1, help="The most items of one.")]
+Columns = Annotated[list[str] | None, Option("--column", help="Of pairs and tables: which columns; may be repeated.")]
+Most = Annotated[int, Option("--most", min=1, help="How many are shown.")]
+Longest = Annotated[int | None, Option("--longest", min=1, help="The most items of one.")]
 
 
 @app.command("secrets", cls=ListingCommand)
@@ -59,47 +43,44 @@ def hide(
     file: Transactions,
     *,
     support: Support = None,
-    confidence: Annotated[str | None, typer.Option("--confidence", help="The miner's confidence: 60%.")] = None,
+    confidence: Annotated[str | None, Option(help="The miner's confidence: 60%.")] = None,
     itemset: Annotated[
         list[str] | None,
-        typer.Option("--itemset", "-i", help='A secret itemset: "bread, wine", or "bread, wine; support=1%".'),
+        Option("--itemset", "-i", help='A secret itemset: "bread, wine", or "bread, wine; support=1%".'),
     ] = None,
     rule: Annotated[
         list[str] | None,
-        typer.Option("--rule", "-r", help='A secret rule: "beer => nappies", or "beer => nappies; confidence=50%".'),
+        Option("--rule", "-r", help='A secret rule: "beer => nappies", or "beer => nappies; confidence=50%".'),
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", "-k", help="An itemset that must stay frequent; may be repeated.")
+        list[str] | None, Option("--keep", "-k", help="An itemset that must stay frequent; may be repeated.")
     ] = None,
     margin: Annotated[
-        str | None, typer.Option("--margin", help="How far below the thresholds secrets are put, as a share of them.")
+        str | None, Option(help="How far below the thresholds secrets are put, as a share of them.")
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            "--method",
+        Option(
             help='How: exact (the default), "exact least=changed seconds=10", atallah, maxfia, minfia, iga, '
-            '"swa window=1000", bba, maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.',
+            '"swa window=1000", bba, maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.'
         ),
     ] = None,
     output: Output = None,
     holder: Holder = None,
     baskets: Annotated[
-        Path | None, typer.Option("--baskets", help="Also write the transactions to this file: .csv, .txt or .parquet.")
+        Path | None, Option(help="Also write the transactions to this file: .csv, .txt or .parquet.")
     ] = None,
     layout: LayoutName = None,
     column: Columns = None,
     card: CardFile = None,
     tell: Annotated[
         str | None,
-        typer.Option(
-            "--tell", help="What the release says of what is hidden: nothing (the default), thresholds or secrets."
-        ),
+        Option(help="What the release says of what is hidden: nothing (the default), thresholds or secrets."),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Show the side effects of all methods, and write nothing.")
+        bool, Option("--compare", help="Show the side effects of all methods, and write nothing.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and write nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be done, and write nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Keep a miner from finding an itemset or a rule, and lose as little else as can be.
@@ -124,12 +105,12 @@ def hide(
     if compare:
         refuse_options("comparing", method=method, output=output, baskets=baskets, tell=tell, dry_run=dry_run)
         with stoppable(lambda: ""), tracking("Comparing") as at:
-            trials = hiding.compare(source, **how, progress=lambda done, about: at(about, done))
+            trials = hiding.compare(source, **how, progress=at)
         print_json([one.to_dict() for one in trials]) if as_json else _print_trials(trials)
         return
     place = holder or (None if output is None else holder_file(output))
-    if output is None and not dry_run:
-        raise BadInput("Say where to write the release: add --output FOLDER.", hint="Or look first, with --dry-run.")
+    if not dry_run:
+        require_output(output, "Or look first, with --dry-run.")
     places: dict[str, Any] = {} if dry_run else {"to": output, "baskets": baskets, "holder": place}
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Hiding") as at:
         release = hiding.hide(
@@ -138,7 +119,7 @@ def hide(
             method=method or "exact",
             tell=tell or "nothing",  # type: ignore[arg-type]  # checked there
             **places,
-            progress=lambda done, about: at(about, done),
+            progress=at,
         )
     if as_json:
         told = release.holder.details.to_dict()  # type: ignore[union-attr]  # just made
@@ -152,7 +133,7 @@ def mine(
     file: Transactions,
     *,
     support: Support = None,
-    confidence: Annotated[str | None, typer.Option("--confidence", help="Also rules, with this confidence.")] = None,
+    confidence: Annotated[str | None, Option(help="Also rules, with this confidence.")] = None,
     most: Most = 20,
     longest: Longest = None,
     layout: LayoutName = None,
@@ -215,14 +196,10 @@ def discrimination(
     file: Transactions,
     *,
     support: Support = None,
-    protected: Annotated[
-        list[str] | None, typer.Option("--protected", help="A protected item such as sex=female; may be repeated.")
-    ] = None,
-    decision: Annotated[
-        str | None, typer.Option("--decision", help="The item that decides, such as credit=no.")
-    ] = None,
-    alpha: Annotated[str, typer.Option("--alpha", help="From which ratio on a rule discriminates.")] = "1.25",
-    measure: Annotated[str, typer.Option("--measure", help="The ratio: elift, slift or olift.")] = "elift",
+    protected: Annotated[list[str] | None, Option(help="A protected item such as sex=female; may be repeated.")] = None,
+    decision: Annotated[str | None, Option(help="The item that decides, such as credit=no.")] = None,
+    alpha: Annotated[str, Option(help="From which ratio on a rule discriminates.")] = "1.25",
+    measure: Annotated[str, Option(help="The ratio: elift, slift or olift.")] = "elift",
     most: Most = 20,
     longest: Longest = None,
     layout: LayoutName = None,

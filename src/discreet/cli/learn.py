@@ -6,24 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from discreet.cli.output import (
-    CardFile,
-    CardTable,
-    Holder,
-    Json,
-    Output,
-    RegisterIn,
-    Source,
-    bold,
-    console,
-    grid,
-    print_json,
-    stoppable,
-    tracking,
-)
-from discreet.errors import BadInput, NoPromise
+from discreet.cli.options import CardFile, CardTable, Holder, Json, Output, RegisterIn, Source, require_output
+from discreet.cli.output import bold, console, grid, plain_release, print_json, print_making, stoppable, tracking
+from discreet.errors import NoPromise
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
@@ -34,18 +21,12 @@ def learn(
     card: CardFile = None,
     table: CardTable = None,
     *,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            help="What is learnt: 'tree target=income integral=20', 'linear …', 'clusters …'.",
-        ),
-    ],
+    method: Annotated[str, Option(help="What is learnt: 'tree target=income integral=20', 'linear …', 'clusters …'.")],
     output: Output = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Make it repeatable, by anybody. For research, not release.")
+        int | None, Option(min=0, help="Make it repeatable, by anybody. For research, not release.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -58,18 +39,14 @@ def learn(
     A search that is stopped goes on when the same is said again. The sets of people that give the model, and how it
     compares with others, are in the holder's copy beside the folder, for you alone.
     """
-    from discreet.cli.publish import registered_in, warn_of_others, warn_of_seed
+    from discreet.cli.publish import open_registered, warn_of_others, warn_of_seed
     from discreet.core.families import LEARNERS
     from discreet.core.holder_copy import holder_file
-    from discreet.engines.read import read
     from discreet.releases.pipeline import require_places
     from discreet.verbs.learn.learn import learn as make
 
-    if card is None:
-        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
-    if output is None:
-        raise BadInput("Say where to write the release: add --output FOLDER.")
-    opened = registered_in(read(source, card, table=table), workspace)
+    opened = open_registered(source, card, table, workspace)
+    output = require_output(output)
     place = holder or holder_file(output)
     journal = output.with_name(f"{output.name}.journal.jsonl")
     text = method if method.split(" ")[0] == "learn" else f"learn {method}"
@@ -80,9 +57,7 @@ def learn(
     again = f"The search goes on when the same is said again; its journal, {journal}, must never leave."
     try:
         with stoppable(lambda: again), tracking("Learning") as at:
-            release = make(
-                opened, chosen, seed=seed, to=output, holder=place, progress=lambda done, what: at(what, done)
-            )
+            release = make(opened, chosen, seed=seed, to=output, holder=place, progress=at)
     except NoPromise:
         if journal.exists():
             console(stderr=True).print(again)
@@ -94,8 +69,7 @@ def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> 
     from discreet.verbs.learn.learn import read_model
 
     if as_json:
-        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
-        print_json({"release": str(folder), "model": release.payload, **said})
+        print_json({"model": release.payload, **plain_release(release, folder)})
         return
     out = console()
     out.print(bold(release.title), f"in {folder}")
@@ -107,6 +81,4 @@ def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> 
         listing.add_row(name, f"{score:.4f}")
     out.print(listing)
     out.print(str(evidence))
-    out.print(*release.recipe.steps, sep="\n")
-    out.print(f"The report: {folder / 'report.html'}")
-    out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")
+    print_making(release, folder, holder)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from discreet._version import __version__
 from discreet.cli import (
-    arx,
     ask,
     attack,
-    audited,
-    backup,
     budget,
     card,
     check,
@@ -49,7 +47,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(card.app, name="card")
-card.app.command("from-arx")(arx.from_arx)
 app.command("show")(show.show)
 app.command("check", cls=methods.ListingCommand)(check.check)
 app.command("publish", cls=methods.ListingCommand)(publish.publish)
@@ -60,9 +57,6 @@ app.add_typer(tabulate.app, name="tabulate")
 app.add_typer(hide.app, name="hide")
 app.command("attack", cls=methods.ListingCommand)(attack.attack)
 app.add_typer(workspace.app, name="workspace")
-workspace.app.command("audit")(audited.audit)
-workspace.app.command("backup")(backup.backup)
-workspace.app.command("restore")(backup.restore)
 app.command("ask")(ask.ask)
 app.add_typer(budget.app, name="budget")
 app.add_typer(collect.app, name="collect", cls=methods.ListingGroup)
@@ -82,10 +76,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def discreet(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the whole traceback of an error.")] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Let sensitive data out safely.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 from typer.core import TyperCommand, TyperGroup
 
-from discreet.cli.output import Json, print_json
+from discreet.cli.options import Json
+from discreet.cli.output import print_json
 from discreet.core.families import FAMILIES, find
 from discreet.core.text import meant
 from discreet.errors import NotFound
@@ -15,7 +17,7 @@ from discreet.errors import NotFound
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(help="A family, such as masking, or the name of a method.", metavar="NAME")
+        str | None, Argument(help="A family, such as masking, or the name of a method.", metavar="NAME")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -6,13 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
-
-from discreet.core.text import meant
-from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,55 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-CardTable = Annotated[
-    str | None,
-    typer.Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME"),
-]
-CardFile = Annotated[str | None, typer.Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
-Source = Annotated[
-    str,
-    typer.Argument(
-        help="A CSV, Parquet or JSON file, a folder of Parquet files, or a database table: "
-        "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table.",
-        metavar="DATA",
-    ),
-]
-
-
-class DefaultCommand(TyperGroup):
-    """A command with sub-commands beside what it does by itself: words that name none of them go to ``default``."""
-
-    default = "default"
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command first, unless a sub-command is named."""
-        if not args or args[0] not in self.commands:
-            others = (name for name in self.commands if name != self.default)
-            if args and args[0].isalpha() and not Path(args[0]).exists() and (near := meant(args[0], others)):
-                raise BadInput(f"There is neither a command nor a file {args[0]!r}{near}.")
-            args = [self.default, *args]
-        return super().parse_args(ctx, args)
-
-
-def refuse_options(what: str, **values: object) -> None:
-    """An error for options that mean nothing here."""
-    for option, value in values.items():
-        if value not in (None, False):
-            raise BadInput(f"--{option.replace('_', '-')} means nothing to {what}.", hint="Leave it out.")
-
-
-Holder = Annotated[
-    Path | None,
-    typer.Option(
-        "--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."
-    ),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")]
-RegisterIn = Annotated[
-    Path | None,
-    typer.Option("--workspace", help="Also look up, and write down, in this workspace what was released."),
-]
+    from discreet.core.release import Release
 
 
 class Stopped(Exception):
@@ -100,6 +48,29 @@ def bold(text: str) -> Text:
     from rich.text import Text
 
     return Text(text, style="bold")
+
+
+def plain_release(release: Release[Any], folder: Path | None) -> dict[str, Any]:
+    """What a release promises and how it was made, for machines."""
+    said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
+    return {"release": None if folder is None else str(folder), **said}
+
+
+def print_release(release: Release[Any], folder: Path, holder: Path | None) -> None:
+    """What was released, what it promises, and where the report and the holder's copy are."""
+    out = console()
+    out.print(bold(release.title), f"in {folder}")
+    out.print(*release.lines, sep="\n")
+    print_making(release, folder, holder)
+
+
+def print_making(release: Release[Any], folder: Path, holder: Path | None = None) -> None:
+    """How a release was made, and where the report and the holder's copy are."""
+    out = console()
+    out.print(*release.recipe.steps, sep="\n")
+    out.print(f"The report: {folder / 'report.html'}")
+    if holder is not None and holder.exists():
+        out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")
 
 
 def print_json(data: Any) -> None:
@@ -145,13 +116,13 @@ def percent(part: float, whole: float) -> str:
 
 
 @contextmanager
-def tracking(what: str) -> Iterator[Callable[[str, float], None]]:
-    """A progress bar on standard error; the block says what it is at, and the share of it that is done."""
+def tracking(what: str) -> Iterator[Callable[[float, str], None]]:
+    """A progress bar on standard error; the block says which share is done, and what it is at."""
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
     with _progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()) as progress:
         task = progress.add_task(what, total=1)
-        yield lambda at, share: progress.update(task, description=f"{what}: {at}", completed=share)
+        yield lambda share, at: progress.update(task, description=f"{what}: {at}", completed=share)
 
 
 def _figure(value: Any, error: float | None) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.output import Json, console, grid, print_json
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, print_json
 from discreet.cli.workspace import Folder, loss_of, tell_if_above
-from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
+from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 
 if TYPE_CHECKING:
     from discreet.service.operations.operations import Operations
 
-Name = Annotated[str, typer.Argument(help="Who.", metavar="NAME")]
+Name = Annotated[str, Argument(help="Who.", metavar="NAME")]
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -31,13 +35,12 @@ app = typer.Typer(
 def add(
     folder: Folder,
     name: Name,
-    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = Role.ANALYST,
+    role: Annotated[Role, Option(help="What they may do.")] = Role.ANALYST,
     budget: Annotated[
-        str | None,
-        typer.Option("--budget", help='What they may spend: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".'),
+        str | None, Option(help='What they may spend: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
     ] = None,
     table: Annotated[
-        list[str] | None, typer.Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+        list[str] | None, Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
     ] = None,
 ) -> None:
     """Let somebody sign in; their one-time password is printed.
@@ -47,14 +50,12 @@ def add(
       discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
       discreet people add clinic eve --role auditor
     """
-    from discreet.service.operations.permissions import HOST
-
     limit = None if budget is None else loss_of(budget)
-    with _desk(folder) as desk:
-        password = desk.access.add_person(HOST, name, role, budget=limit, tables=table or None)
+    with _desk(folder) as (desk, host):
+        password = desk.access.add_person(host, name, role, budget=limit, tables=table or None)
         _tell(name, password)
-        tell_if_above({one.account: one.budget for one in desk.budgets.accounts(HOST)}, name)
-        if role is Role.ANALYST and not _tables(desk, name):
+        tell_if_above({one.account: one.budget for one in desk.budgets.accounts(host)}, name)
+        if role is Role.ANALYST and not _tables(desk, host, name):
             typer.echo(f"{name} may ask nothing yet: give them a budget with discreet workspace add-analyst.")
 
 
@@ -66,12 +67,10 @@ def list_(folder: Folder, as_json: Json = False) -> None:
     Example:
       discreet people list clinic
     """
-    from discreet.service.operations.permissions import HOST
-
-    with _desk(folder) as desk:
-        people, tokens = desk.access.persons(HOST), desk.access.tokens(HOST)
-        may = {one.name: _tables(desk, one.name) for one in people}
-        waits = desk.access.locked_out(HOST)
+    with _desk(folder) as (desk, host):
+        people, tokens = desk.access.persons(host), desk.access.tokens(host)
+        may = {one.name: _tables(desk, host, one.name) for one in people}
+        waits = desk.access.locked_out(host)
     if as_json:
         print_json(
             {
@@ -122,39 +121,33 @@ def reset(folder: Folder, name: Name) -> None:
     Example:
       discreet people reset clinic ann
     """
-    from discreet.service.operations.permissions import HOST
-
-    with _desk(folder) as desk:
-        _tell(name, desk.access.reset_password(HOST, name))
+    with _desk(folder) as (desk, host):
+        _tell(name, desk.access.reset_password(host, name))
 
 
 @app.command("disable")
 def disable(folder: Folder, name: Name) -> None:
-    """Keep somebody out: their sessions and tokens end at once. What they spent stays spent.
+    """Disable an account: its sessions and tokens end at once. What was spent stays spent.
 
     \b
     Example:
       discreet people disable clinic ann
     """
-    from discreet.service.operations.permissions import HOST
-
-    with _desk(folder) as desk:
-        desk.access.disable(HOST, name, True)
+    with _desk(folder) as (desk, host):
+        desk.access.disable(host, name, True)
     typer.echo(f"{name} can no longer sign in.")
 
 
 @app.command("enable")
 def enable(folder: Folder, name: Name) -> None:
-    """Let somebody in again.
+    """Enable an account again.
 
     \b
     Example:
       discreet people enable clinic ann
     """
-    from discreet.service.operations.permissions import HOST
-
-    with _desk(folder) as desk:
-        desk.access.disable(HOST, name, False)
+    with _desk(folder) as (desk, host):
+        desk.access.disable(host, name, False)
     typer.echo(f"{name} can sign in again.")
 
 
@@ -162,11 +155,11 @@ def enable(folder: Folder, name: Name) -> None:
 def token(
     folder: Folder,
     name: Name,
-    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "made on the command line",
-    days: Annotated[int, typer.Option("--days", help="How long it is valid, in days.")] = DAYS,
+    label: Annotated[str, Option(help="What it is for.")] = "made on the command line",
+    days: Annotated[int, Option(help="How long it is valid, in days.")] = DAYS,
     scope: Annotated[
         list[Scope] | None,
-        typer.Option("--scope", help="What it may be used for; several are given one by one. Default: ask and read."),
+        Option(help="What it may be used for; several are given one by one. Default: ask and read."),
     ] = None,
 ) -> None:
     """Make a token, with which programs do what somebody may do, within its scopes; it is printed once.
@@ -178,10 +171,8 @@ def token(
       discreet people token clinic ann --label "weekly report" --days 30
       discreet people token clinic steward --scope read --scope manage
     """
-    from discreet.service.operations.permissions import HOST
-
-    with _desk(folder) as desk:
-        made = desk.access.new_token(HOST, label, days, scope or SCOPES, name=name)
+    with _desk(folder) as (desk, host):
+        made = desk.access.new_token(host, label, days, scope or SCOPES, name=name)
         waits = desk.people.find(name).must_change
     may = ", ".join(one.value for one in made.scopes)
     typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is told this once:")
@@ -192,7 +183,7 @@ def token(
 
 @app.command("revoke")
 def revoke(
-    folder: Folder, id_: Annotated[str, typer.Argument(help="The token, as `people list` shows it.", metavar="TOKEN")]
+    folder: Folder, id_: Annotated[str, Argument(help="The token, as `people list` shows it.", metavar="TOKEN")]
 ) -> None:
     """End a token.
 
@@ -200,24 +191,24 @@ def revoke(
     Example:
       discreet people revoke clinic 1f0c9a33b2e4
     """
-    from discreet.service.operations.permissions import HOST
-
-    with _desk(folder) as desk:
-        desk.access.revoke(HOST, id_)
+    with _desk(folder) as (desk, host):
+        desk.access.revoke(host, id_)
     typer.echo(f"Token {id_} is no longer valid.")
 
 
-def _desk(folder: Path) -> Operations:
+@contextmanager
+def _desk(folder: Path) -> Iterator[tuple[Operations, Person]]:
+    """The operations of a workspace, and who does them: whoever has its folder."""
     from discreet.service.operations.operations import Operations
-
-    return Operations(folder)
-
-
-def _tables(desk: Operations, name: str) -> dict[str, str]:
-    """The tables that somebody may ask about, and what is left."""
     from discreet.service.operations.permissions import HOST
 
-    return {one.table: str(one.left) for one in desk.budgets.accounts(HOST) if one.analyst == name}
+    with Operations(folder) as desk:
+        yield desk, HOST
+
+
+def _tables(desk: Operations, host: Person, name: str) -> dict[str, str]:
+    """The tables that somebody may ask about, and what is left."""
+    return {one.table: str(one.left) for one in desk.budgets.accounts(host) if one.analyst == name}
 
 
 def _tell(name: str, password: str) -> None:

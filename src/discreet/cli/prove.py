@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.output import Json, bold, console, print_json, working
+from discreet.cli.options import Json
+from discreet.cli.output import bold, console, print_json, working
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -19,22 +21,16 @@ _REFUTED, _UNKNOWN = 1, 4
 
 
 def prove(
-    file: Annotated[
-        Path, typer.Argument(help="A program (.dp), or Python with marked functions (.py).", metavar="PROGRAM")
-    ],
+    file: Annotated[Path, Argument(help="A program (.dp), or Python with marked functions (.py).", metavar="PROGRAM")],
     *,
     program: Annotated[
-        str | None, typer.Option("--program", "-p", help="Which program of the file (the last one).", metavar="NAME")
+        str | None, Option("--program", "-p", help="Which program of the file (the last one).", metavar="NAME")
     ] = None,
-    seconds: Annotated[float, typer.Option("--seconds", help="How long to look, in seconds of processor time.")] = 20,
-    infer: Annotated[bool, typer.Option("--infer", help="Find the smallest epsilon that can be proved.")] = False,
-    save: Annotated[bool, typer.Option("--save", help="Write the proof beside the program: NAME.proof.json.")] = False,
-    check: Annotated[
-        Path | None, typer.Option("--check", help="Go through this saved proof again.", metavar="PROOF")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Draw both runs and the proof (or what breaks it) as a page.")
-    ] = None,
+    seconds: Annotated[float, Option(help="How long to look, in seconds of processor time.")] = 20,
+    infer: Annotated[bool, Option("--infer", help="Find the smallest epsilon that can be proved.")] = False,
+    save: Annotated[bool, Option("--save", help="Write the proof beside the program: NAME.proof.json.")] = False,
+    check: Annotated[Path | None, Option(help="Go through this saved proof again.", metavar="PROOF")] = None,
+    html: Annotated[Path | None, Option(help="Draw both runs and the proof (or what breaks it) as a page.")] = None,
     as_json: Json = False,
 ) -> None:
     """Prove that a program is differentially private, or find two neighbours that break its claim.

@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import typer
+from typer import Option
 
-from discreet.cli.output import (
+from discreet.cli.options import (
     CardFile,
     CardTable,
     Holder,
@@ -19,11 +19,18 @@ from discreet.cli.output import (
     Output,
     RegisterIn,
     Source,
+    require_card,
+    require_output,
+)
+from discreet.cli.output import (
     bold,
     console,
     grid,
     percent,
+    plain_release,
     print_json,
+    print_making,
+    print_release,
     stoppable,
     tracking,
 )
@@ -50,29 +57,20 @@ def publish(
     *,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help='What must hold: "k=5", "l=3 on disease", "t=0.2 on disease", …'),
+        Option("--model", "-m", help='What must hold: "k=5", "l=3 on disease", "t=0.2 on disease", …'),
     ] = None,
     output: Output = None,
-    suppress: Annotated[
-        str | None, typer.Option("--suppress", help="Leave out at most this share of the rows, such as 5%.")
-    ] = None,
-    method: Annotated[str, typer.Option("--method", help=_HOW)] = "generalize",
+    suppress: Annotated[str | None, Option(help="Leave out at most this share of the rows, such as 5%.")] = None,
+    method: Annotated[str, Option(help=_HOW)] = "generalize",
     quality: Annotated[
-        str | None, typer.Option("--quality", help="Loss to minimise: granularity, geometric, precision, …, as below.")
+        str | None, Option(help="Loss to minimise: granularity, geometric, precision, …, as below.")
     ] = None,
-    level: Annotated[
-        list[str] | None, typer.Option("--level", help="Levels a column may have: age=2 or age=1..3.")
-    ] = None,
-    weight: Annotated[
-        list[str] | None, typer.Option("--weight", help="With suppress-cells: how much a column counts, age=2.")
-    ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", min=0.0, help="Seconds to search; the best so far is taken.")
-    ] = None,
+    level: Annotated[list[str] | None, Option(help="Levels a column may have: age=2 or age=1..3.")] = None,
+    weight: Annotated[list[str] | None, Option(help="With suppress-cells: how much a column counts, age=2.")] = None,
+    time_limit: Annotated[float | None, Option(min=0.0, help="Seconds to search; the best so far is taken.")] = None,
     earlier: Annotated[
         list[str] | None,
-        typer.Option(
-            "--earlier",
+        Option(
             help="An earlier release of the same people, and its holder's copy, if there is one.",
             metavar="RELEASE[=COPY]",
         ),
@@ -80,12 +78,11 @@ def publish(
     holder: Holder = None,
     workspace: RegisterIn = None,
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="With masking: make it repeatable, by anybody. For research, not release."),
+        int | None, Option(min=0, help="With masking: make it repeatable, by anybody. For research, not release.")
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
     advise: Annotated[
-        bool, typer.Option("--advise", help="Publish nothing: say which columns tell people apart, and what it costs.")
+        bool, Option("--advise", help="Publish nothing: say which columns tell people apart, and what it costs.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -105,28 +102,24 @@ def publish(
     already, you are told.
     """
     from discreet.core.holder_copy import holder_file
-    from discreet.engines.read import read
     from discreet.models.catalogue import parse_all
     from discreet.releases.pipeline import require_places
     from discreet.verbs.publish.advice import advise as look
     from discreet.verbs.publish.publish import publish as make
     from discreet.verbs.publish.publish import require_usable
 
-    if card is None:
-        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
-    opened = registered_in(read(source, card, table=table), workspace)
+    opened = open_registered(source, card, table, workspace)
     models = parse_all(model or (), opened.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
         with tracking("Looking") as at:
-            found = look(opened, models or None, suppress=share, progress=lambda done, what: at(what, done))
+            found = look(opened, models or None, suppress=share, progress=at)
         _print_advice(found, as_json)
         return
     masks = MASKING.has(method)
     if not models and not masks:
         _refuse_without_models(method, opened)
-    if output is None:
-        raise BadInput("Say where to write the release: add --output FOLDER.")
+    output = require_output(output)
     options: dict[str, Any] = {"quality": quality, "levels": _levels(level or ()), "weights": _weights(weight or ())}
     options = {name: said for name, said in {**options, "suppress": share}.items() if said}
     chosen = _method(method, opened, options if time_limit is None else {**options, "time_limit": time_limit})
@@ -138,21 +131,18 @@ def publish(
     if masks:
         warn_of_seed(seed)
     with stoppable(lambda: _left(output)), tracking("Publishing") as at:
-        release = make(
-            opened,
-            chosen,
-            models,
-            earlier=before,
-            seed=seed,
-            to=output,
-            csv=csv,
-            holder=place,
-            progress=lambda done, what: at(what, done),
-        )
+        release = make(opened, chosen, models, earlier=before, seed=seed, to=output, csv=csv, holder=place, progress=at)
     if masks and not as_json:
         print_release(release, output, place)
     else:
         _print(release, output, as_json)
+
+
+def open_registered(source: str, card: str | None, name: str | None, workspace: Path | None) -> Table:
+    """The table that is published, with the workspace's register beside its card's."""
+    from discreet.engines.read import read
+
+    return registered_in(read(source, require_card(card), table=name), workspace)
 
 
 def registered_in(table: Table, workspace: Path | None) -> Table:
@@ -235,8 +225,7 @@ def _weights(said: Sequence[str]) -> dict[str, str]:
 def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     made = release.recipe.parameters
     if as_json:
-        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
-        print_json({"release": str(folder), **said})
+        print_json(plain_release(release, folder))
         return
     out = console()
     out.print(bold(release.title), f"in {folder}")
@@ -250,8 +239,7 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
         level = [str(made["levels"][name])] if "levels" in made else []
         listing.add_row(name, *level, percent(lost, 1), "█" * round(12 * lost))
     out.print(listing)
-    out.print(*release.recipe.steps, sep="\n")
-    out.print(f"The report: {folder / 'report.html'}")
+    print_making(release, folder)
 
 
 def warn_of_others(table: Table, output: Path, checked_with: Sequence[str], kind: str) -> None:
@@ -287,17 +275,6 @@ def _short(place: str) -> str:
     return place if shorter.startswith("..") else shorter
 
 
-def print_release(release: Release[Any], folder: Path, holder: Path | None) -> None:
-    """What was released, what it promises, and where the holder's copy is."""
-    out = console()
-    out.print(bold(release.title), f"in {folder}")
-    out.print(*release.lines, sep="\n")
-    out.print(*release.recipe.steps, sep="\n")
-    out.print(f"The report: {folder / 'report.html'}")
-    if holder is not None and holder.exists():
-        out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")
-
-
 def _print_advice(found: Advice, as_json: bool) -> None:
     if as_json:
         shown = asdict(found) | {"undeclared": found.undeclared, "destroys": found.destroys, "advice": str(found)}
@@ -307,21 +284,15 @@ def _print_advice(found: Advice, as_json: bool) -> None:
         return
     out = console()
     for title, listed in (("Columns", found.alone), ("Pairs", found.pairs[:_LISTED])):
-        listing = grid(
-            "columns", "role", "#distinct", "#tell apart", "#unique", title=f"{title} that tell people apart"
-        )
+        heads = ("columns", "role", "#distinct", "#tell apart", "#unique")
+        listing = grid(*heads, title=f"{title} that tell people apart")
         for one in listed:
             roles = ", ".join(dict.fromkeys(role.value for role in one.roles))
             figures = percent(one.distinction, 1), f"{100 * one.separation:.3f} %", percent(one.unique, 1)
             listing.add_row(" × ".join(one.columns), roles, *figures)
         out.print(listing)
-    listing = grid(
-        "quasi-identifiers kept",
-        "#unique",
-        "#lost at best",
-        "#suppressed",
-        title=f"What anonymity costs ({' and '.join(found.asked)})",
-    )
+    about = ("quasi-identifiers kept", "#unique", "#lost at best", "#suppressed")
+    listing = grid(*about, title=f"What anonymity costs ({' and '.join(found.asked)})")
     for cost in found.costs:
         lost = "no way" if cost.loss is None else percent(cost.loss, 1)
         name = f"{len(cost.columns)}. {'and ' * (len(cost.columns) > 1)}{cost.columns[-1]}"

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
+from discreet.cli.options import Cert, Host, Insecure, Key, Name, Port, require_parts
 from discreet.cli.output import console, grid, tracking
 from discreet.errors import BadInput, Damaged
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def serve(
     folder: Annotated[
-        Path | None, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE", show_default=False)
+        Path | None, Argument(help="The workspace's folder.", metavar="WORKSPACE", show_default=False)
     ] = None,
     *,
     host: Host = "127.0.0.1",
@@ -28,19 +29,17 @@ def serve(
     name: Name = None,
     insecure: Insecure = False,
     behind_proxy: Annotated[
-        bool,
-        typer.Option("--behind-proxy", help="A proxy on this computer ends TLS, and says from where people come."),
+        bool, Option("--behind-proxy", help="A proxy on this computer ends TLS, and says from where people come.")
     ] = False,
     local_metrics: Annotated[
-        bool, typer.Option("--local-metrics", help="Let programs on this computer read the metrics without a token.")
+        bool, Option("--local-metrics", help="Let programs on this computer read the metrics without a token.")
     ] = False,
     browser: Annotated[
-        bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
+        bool | None, Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Look whether all is well, and serve nothing.")] = False,
+    check: Annotated[bool, Option("--check", help="Look whether all is well, and serve nothing.")] = False,
     demo: Annotated[
-        Path | None,
-        typer.Option("--demo", help="Serve a made-up hospital, which is put into this folder.", metavar="FOLDER"),
+        Path | None, Option(help="Serve a made-up hospital, which is put into this folder.", metavar="FOLDER")
     ] = None,
 ) -> None:
     """Let people sign in and ask, publish and look after a workspace in the browser.
@@ -97,7 +96,7 @@ def _opened(folder: Path | None, demo: Path | None) -> tuple[Operations, dict[st
     from discreet.service.demo import demo_workspace, one_time_passwords
 
     with tracking("Making a hospital") as advance:
-        desk = Operations(demo_workspace(demo or Path("demo"), progress=advance))
+        desk = Operations(demo_workspace(demo or Path("demo"), progress=lambda what, share: advance(share, what)))
     return desk, one_time_passwords(desk)
 
 

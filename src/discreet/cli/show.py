@@ -6,9 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
-from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, working
+from discreet.cli.options import CardFile, CardTable, Json, Source, require_new
+from discreet.cli.output import bold, console, grid, percent, plain_release, print_json, working
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ def show(
     source: Source,
     card: CardFile = None,
     table: CardTable = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Of a holder's copy: write its page to this file, for you alone.")
-    ] = None,
+    page: Annotated[Path | None, Option(help="Of a holder's copy: write its page to this file, for you alone.")] = None,
     as_json: Json = False,
 ) -> None:
     """Describe a table and how recognisable people in it are; or a release; or the holder's copy of one.
@@ -85,8 +84,7 @@ def _show_holder(place: Path, page: Path | None, as_json: bool) -> None:
 
     copy = read_holder_copy(place)
     if page is not None:
-        if page.exists():
-            raise BadInput(f"There is a file {page} already.", hint="Name another, or move it away.")
+        require_new(page)
         with open_private(page) as file:
             file.write(copy.draw().encode())
     if as_json:
@@ -140,7 +138,7 @@ def _show_release(folder: Path, as_json: bool) -> None:
 
     release = Release.load(folder)
     if as_json:
-        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
-        print_json({"title": release.title, "private": release.private, **said})
+        plain = plain_release(release, folder)
+        print_json({"title": release.title, "private": release.private, **plain})
         return
     console().print(str(release))

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from discreet.cli.output import (
+from discreet.cli.options import (
     CardFile,
     CardTable,
     Holder,
@@ -18,11 +18,18 @@ from discreet.cli.output import (
     Output,
     RegisterIn,
     Source,
+    require_card,
+    require_output,
+)
+from discreet.cli.output import (
     bold,
     console,
     grid,
     percent,
+    plain_release,
     print_json,
+    print_making,
+    print_release,
     stoppable,
     tracking,
     working,
@@ -30,7 +37,9 @@ from discreet.cli.output import (
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.core.release import Release
+    from discreet.core.card import Card
+    from discreet.core.release import Release, Rows
+    from discreet.core.table import Table
     from discreet.verbs.attack.report import Report
     from discreet.verbs.synthesize.private import Synthesize
 
@@ -46,18 +55,15 @@ def synthesize(
     *,
     method: Annotated[
         str,
-        typer.Option(
-            "--method", help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'."
-        ),
+        Option(help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'."),
     ] = "epsilon=1 delta=1e-9",
     output: Output = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="Without a promise: make it repeatable, by anybody. For research alone."),
+        int | None, Option(min=0, help="Without a promise: make it repeatable, by anybody. For research alone.")
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make synthetic rows that resemble a table and are nobody's.
@@ -72,17 +78,29 @@ def synthesize(
     workspace, and to nobody otherwise. Methods without one promise nothing; what they make is attacked before it
     leaves, and the holder's copy has what was found.
     """
-    if output is None:
-        raise BadInput("Say where to write the release: add --output FOLDER.")
-    text = method if method.split(" ")[0] == "synthesize" else f"synthesize {method}"
+    from discreet.engines.read import read
+
+    output = require_output(output)
+    text = _spelled(method)
     if (Path(source) / "workspace.toml").is_file():
         _from_workspace(source, table, text, output, seed=seed, holder=holder, csv=csv, as_json=as_json)
         return
-    if card is None:
-        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
-    _from_file(
-        source, card, table, text, output, workspace=workspace, seed=seed, holder=holder, csv=csv, as_json=as_json
-    )
+    opened = read(source, require_card(card), table=table)
+    _from_file(opened, text, output, workspace=workspace, seed=seed, holder=holder, csv=csv, as_json=as_json)
+
+
+def warn_of_distances(rows: Release[Any] | Rows, card: Card) -> None:
+    """Say so if synthetic rows are too far from the table to be of use."""
+    from discreet.verbs.synthesize.distances import distances
+    from discreet.verbs.synthesize.synthesize import warning
+
+    if told := warning(distances(rows), card):
+        console(stderr=True).print(bold("Warning."), told)
+
+
+def _spelled(method: str) -> str:
+    """A method as the catalogue writes it."""
+    return method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
 
 
 def _from_workspace(
@@ -100,25 +118,18 @@ def _from_workspace(
     from discreet.core.release import Rows
     from discreet.curator.curator import Curator
     from discreet.releases.pipeline import require_places
-    from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
-    from discreet.verbs.synthesize.synthesize import warning
+    from discreet.verbs.synthesize.private import parse_private
 
     with Curator(source) as curator:
         known = curator.workspace.private
         name = table or (known[0] if len(known) == 1 else None)
         if name is None:
             raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
-        method = parse_synthesizer(text, curator.workspace.card(name))
-        if not isinstance(method, Synthesize):
-            raise BadInput(
-                f"{text!r} promises nothing, and nothing leaves a workspace without a promise.",
-                hint="Add an epsilon: epsilon=1 delta=1e-9.",
-            )
+        card = curator.workspace.card(name)
+        method = parse_private(text, card)
         _require_unseeded(seed, holder)
         require_places(output)
         _hint(method)
-        card = curator.workspace.card(name)
         with stoppable(lambda: "What was charged stays charged; the same again is free."), working("Synthesizing"):
             given = curator.make_synthetic(method, name)
         place = curator.workspace.releases / given.identity / "payload.parquet"
@@ -127,8 +138,7 @@ def _from_workspace(
             folder = replace(given.release, payload=Rows(copy)).save(output, csv=csv)
     release = replace(given.release, payload=Rows(folder / "payload.parquet"))
     _print(release, output, as_json)
-    if told := warning(distances(release), card):
-        console(stderr=True).print(bold("Warning."), told)
+    warn_of_distances(release, card)
     if not as_json:
         console().print(
             f"It is the synthetic stand-in of {name} now: when a budget is spent, questions are answered on it."
@@ -136,9 +146,7 @@ def _from_workspace(
 
 
 def _from_file(
-    source: str,
-    card: str,
-    table: str | None,
+    opened: Table,
     text: str,
     output: Path,
     *,
@@ -149,14 +157,12 @@ def _from_file(
     as_json: bool,
 ) -> None:
     """Without a ledger: registered beside the card."""
-    from discreet.cli.publish import print_release, registered_in, warn_of_others
+    from discreet.cli.publish import registered_in, warn_of_others
     from discreet.core.holder_copy import holder_file
-    from discreet.engines.read import read
     from discreet.releases.pipeline import NO_LEDGER, require_places
     from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
     from discreet.verbs.synthesize.synthesize import synthesize as make
 
-    opened = read(source, card, table=table)
     method = parse_synthesizer(text, opened.card)
     private = isinstance(method, Synthesize)
     if isinstance(method, Synthesize):
@@ -165,7 +171,7 @@ def _from_file(
             raise BadInput(
                 f"{workspace} has a ledger, and what is made of a file is not charged to it.",
                 hint=f"Make it of the table there, which is: discreet synthesize {workspace} --table "
-                f"{opened.card.name} --method {text.partition(' ')[2]!r} -o {output}; or discreet workspace twin "
+                f"{opened.card.name} --method {text.partition(' ')[2]!r} -o {output}; or discreet workspace stand-in "
                 f"{workspace} {opened.card.name} …",
             )
         _hint(method)
@@ -174,15 +180,7 @@ def _from_file(
     opened = registered_in(opened, workspace)
     warn_of_others(opened, output, (), "synthetic")
     with stoppable(lambda: "Nothing was released."), tracking("Synthesizing") as at:
-        release = make(
-            opened,
-            method,
-            seed=seed,
-            to=output,
-            csv=csv,
-            holder=place,
-            progress=lambda done, what: at(what, done),
-        )
+        release = make(opened, method, seed=seed, to=output, csv=csv, holder=place, progress=at)
     if private:
         _print(release, output, as_json)
         if not as_json:
@@ -193,8 +191,7 @@ def _from_file(
         console(stderr=True).print(alarm)
     report: Report = release.holder.details  # type: ignore[union-attr]  # just made
     if as_json:
-        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
-        print_json({"release": str(output), **said, "attacked": report.to_dict(), "alarms": alarms})
+        print_json(plain_release(release, output) | {"attacked": report.to_dict(), "alarms": alarms})
         return
     print_release(release, output, place)
     console().print(f"Attacked before it left. {report.summary}")
@@ -235,8 +232,7 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
 
     near = distances(release)
     if as_json:
-        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
-        print_json({"release": str(folder), **said, "synthetic": near.to_dict()})
+        print_json(plain_release(release, folder) | {"synthetic": near.to_dict()})
         return
     out = console()
     out.print(bold(release.title), f"in {folder}")
@@ -253,5 +249,4 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
         out.print(f"Not compared, since there are too many combinations: {', '.join(map(near.called, near.left_out))}.")
     if len(worst) > _LISTED:
         out.print(f"All others are off by less; {folder / 'report.html'} and the rows' own metadata have more.")
-    out.print(*release.recipe.steps, sep="\n")
-    out.print(f"The report: {folder / 'report.html'}")
+    print_making(release, folder)

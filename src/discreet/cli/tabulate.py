@@ -7,22 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.methods import ListingCommand
-from discreet.cli.output import (
-    CardFile,
-    DefaultCommand,
-    Holder,
-    Json,
-    Output,
-    bold,
-    console,
-    grid,
-    print_json,
-    refuse_options,
-    stoppable,
-    tracking,
-)
+from discreet.cli.options import CardFile, DefaultCommand, Holder, Json, Output, refuse_options, require_output
+from discreet.cli.output import bold, console, grid, plain_release, print_json, stoppable, tracking
 from discreet.core.exact import share_of
 from discreet.core.text import number
 from discreet.errors import BadInput
@@ -47,12 +36,12 @@ app = typer.Typer(cls=_Group, help="Publish a table of counts or sums with sensi
 @app.command("table", cls=ListingCommand)
 def tabulate(
     source: Annotated[
-        str | None, typer.Argument(help="The rows, as for `discreet publish`; or a workspace.", metavar="[DATA]")
+        str | None, Argument(help="The rows, as for `discreet publish`; or a workspace.", metavar="[DATA]")
     ] = None,
     card: CardFile = None,
     table: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--table",
             "-t",
             help="Without DATA: a table of figures to protect (CSV or Parquet), again for one that is linked to it. "
@@ -61,50 +50,45 @@ def tabulate(
     ] = None,
     *,
     by: Annotated[
-        list[str] | None,
-        typer.Option("--by", help='The sides: "region × activity" (or *); again for a table linked to it.'),
+        list[str] | None, Option(help='The sides: "region × activity" (or *); again for a table linked to it.')
     ] = None,
-    value: Annotated[str | None, typer.Option("--value", help="What is added up; without it rows are counted.")] = None,
+    value: Annotated[str | None, Option(help="What is added up; without it rows are counted.")] = None,
     rule: Annotated[
         list[str] | None,
-        typer.Option("--rule", "-r", help='Which cells are sensitive: "p=10", "n=1,k=0.7", "p=10,q=50", "min=3".'),
+        Option("--rule", "-r", help='Which cells are sensitive: "p=10", "n=1,k=0.7", "p=10,q=50", "min=3".'),
     ] = None,
     method: Annotated[
         str,
-        typer.Option(
-            "--method",
+        Option(
             help='What is done: suppress, "round base=5", adjust, cell-key, "factors least=10%", '
-            '"swap areas=region risk=size"; of a workspace, "noise epsilon=1".',
+            '"swap areas=region risk=size"; of a workspace, "noise epsilon=1".'
         ),
     ] = "suppress",
     output: Output = None,
-    weight: Annotated[str | None, typer.Option("--weight", help="The column of sampling weights.")] = None,
-    decimals: Annotated[int | None, typer.Option("--decimals", min=0, help="How exactly figures are added up.")] = None,
+    weight: Annotated[str | None, Option(help="The column of sampling weights.")] = None,
+    decimals: Annotated[int | None, Option(min=0, help="How exactly figures are added up.")] = None,
     totals: Annotated[
         list[str] | None,
-        typer.Option("--totals", help="Of a table of figures: the file that gives each code its total, activity=FILE."),
+        Option(help="Of a table of figures: the file that gives each code its total, activity=FILE."),
     ] = None,
-    total: Annotated[
-        str, typer.Option("--total", help="Of a table of figures: the code that stands for all.")
-    ] = "Total",
+    total: Annotated[str, Option(help="Of a table of figures: the code that stands for all.")] = "Total",
     share: Annotated[
-        str, typer.Option("--share", help="How uncertain a cell must stay where its rule does not say, of its figure.")
+        str, Option(help="How uncertain a cell must stay where its rule does not say, of its figure.")
     ] = "10%",
     absolute: Annotated[
-        bool, typer.Option("--absolute", help="Where contributions are negative, rules look at absolute ones.")
+        bool, Option("--absolute", help="Where contributions are negative, rules look at absolute ones.")
     ] = False,
     secret: Annotated[
-        Path | None,
-        typer.Option("--secret", help="The file of the secret that cell keys and factors hang on; made if not there."),
+        Path | None, Option(help="The file of the secret that cell keys and factors hang on; made if not there.")
     ] = None,
     holder: Holder = None,
-    xlsx: Annotated[Path | None, typer.Option("--xlsx", help="Also write the table to this workbook.")] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    xlsx: Annotated[Path | None, Option(help="Also write the table to this workbook.")] = None,
+    csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With noise: say what it would cost, and spend nothing.")
+        bool, Option("--dry-run", help="With noise: say what it would cost, and spend nothing.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Make random choices repeatable, by anybody. Not for release.")
+        int | None, Option(min=0, help="Make random choices repeatable, by anybody. Not for release.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -130,8 +114,7 @@ def tabulate(
     if source is None and not table:
         raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
     refuse_options(method, dry_run=dry_run)
-    if output is None:
-        raise BadInput("Say where to write the release: add --output FOLDER.")
+    output = require_output(output)
     from discreet.core.holder_copy import holder_file
     from discreet.verbs.tabulate.tabulate import tabulate as make
 
@@ -153,7 +136,7 @@ def tabulate(
             _figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table or ()
         ]
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Tabulating") as at:
-        release = make(data, **given, to=output, csv=csv, holder=place, progress=lambda done, what: at(what, done))
+        release = make(data, **given, to=output, csv=csv, holder=place, progress=at)
     if xlsx is not None:
         from discreet.verbs.tabulate.printing.xlsx import save_xlsx
 
@@ -221,7 +204,7 @@ def _noisy(
     as_json: bool,
 ) -> None:
     """Counts with noise, through the pipeline of a workspace."""
-    from discreet.cli.ask_methods import show
+    from discreet.cli.ask import answer_method
     from discreet.curator.curator import ANALYST, Curator
     from discreet.verbs.tabulate.private.macro_table import MacroTable
     from discreet.verbs.tabulate.tabulate import sides_of
@@ -237,7 +220,7 @@ def _noisy(
     epsilon, rho = said.get("epsilon"), said.get("rho")
     with Curator(source) as curator:
         made = MacroTable(sides_of(by), epsilon, rho)
-        show(curator, made, names[0], analyst=ANALYST, dry_run=dry_run, as_json=as_json)
+        answer_method(curator, made, names[0], analyst=ANALYST, dry_run=dry_run, as_json=as_json)
         if output is not None and not dry_run:
             curator.release(made, names[0]).save(output)  # answered before, so it is free
 
@@ -245,12 +228,9 @@ def _noisy(
 def _plain(release: Release[Any], folder: Path) -> dict[str, Any]:
     from discreet.core.release import with_rows
 
-    return {
-        "release": str(folder),
-        "statement": release.statement.to_dict(),
-        "recipe": {name: value for name, value in release.recipe.to_dict().items() if name != "parameters"},
-        "rows": with_rows(release).payload.to_pylist(),
-    }
+    plain = plain_release(release, folder)
+    del plain["recipe"]["parameters"]
+    return plain | {"rows": with_rows(release).payload.to_pylist()}
 
 
 def _print(release: Release[Any], folder: Path, place: Path) -> None:
@@ -287,10 +267,8 @@ def _print(release: Release[Any], folder: Path, place: Path) -> None:
 
 @app.command("audit")
 def audit(
-    folder: Annotated[Path, typer.Argument(help="A release of `discreet tabulate`.", metavar="FOLDER")],
-    holder: Annotated[
-        Path | None, typer.Option("--holder", help="Its holder's copy; by default the one beside the folder.")
-    ] = None,
+    folder: Annotated[Path, Argument(help="A release of `discreet tabulate`.", metavar="FOLDER")],
+    holder: Annotated[Path | None, Option(help="Its holder's copy; by default the one beside the folder.")] = None,
     as_json: Json = False,
 ) -> None:
     """Suppression audit: what an intruder can compute of every hidden cell.
@@ -317,7 +295,7 @@ def audit(
     if copy is not None and not belongs(copy, folder):
         raise BadInput(f"{place} was not kept of {folder}.", hint="Give the file that was written with it.")
     with tracking("Auditing") as at:
-        found = compute(release, None if copy is None else copy.rows, progress=lambda done, what: at(what, done))
+        found = compute(release, None if copy is None else copy.rows, progress=at)
     closely = len(found.recovered if found.short is None else found.short) > 0
     if as_json:
         print_json({"cells": len(found.cells), "hidden": found.rows().to_pylist(), "holds": not closely})

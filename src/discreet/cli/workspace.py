@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from discreet.cli.output import Json, bold, console, grid, print_json, working
+from discreet.cli.options import Json
+from discreet.cli.output import console, grid, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
 
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.private import Synthesize
 
-Folder = Annotated[Path, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE")]
+Folder = Annotated[Path, Argument(help="The workspace's folder.", metavar="WORKSPACE")]
+TableName = Annotated[str, Argument(help="The table.", metavar="TABLE")]
 BudgetText = Annotated[
-    str, typer.Option("--budget", help='What may be lost: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+    str, Option("--budget", help='What may be lost: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 ]
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,24 +41,23 @@ app = typer.Typer(
 
 @app.command("init")
 def init(
-    folder: Annotated[Path, typer.Argument(help="A new folder.", metavar="WORKSPACE")],
+    folder: Annotated[Path, Argument(help="A new folder.", metavar="WORKSPACE")],
     *,
     table: Annotated[
-        list[str], typer.Option("--table", "-t", help="A table: its name, = and where it is.", metavar="NAME=DATA")
+        list[str], Option("--table", "-t", help="A table: its name, = and where it is.", metavar="NAME=DATA")
     ],
     card: Annotated[
         list[str],
-        typer.Option("--card", "-c", help="The data card: one for all tables, or one for each.", metavar="CARD"),
+        Option("--card", "-c", help="The data card: one for all tables, or one for each.", metavar="CARD"),
     ],
     budget: BudgetText,
     public: Annotated[
         list[str] | None,
-        typer.Option("--public", help="A table about nobody, to join with; it needs no card.", metavar="NAME=DATA"),
+        Option(help="A table about nobody, to join with; it needs no card.", metavar="NAME=DATA"),
     ] = None,
-    analyst: Annotated[str, typer.Option("--analyst", help="Who may ask at first; '' for nobody.")] = "analyst",
+    analyst: Annotated[str, Option(help="Who may ask at first; '' for nobody.")] = "analyst",
     ledger: Annotated[
-        str | None,
-        typer.Option("--ledger", help="Keep the ledger in this PostgreSQL database, for several curators."),
+        str | None, Option(help="Keep the ledger in this PostgreSQL database, for several curators.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -107,10 +109,10 @@ def show(folder: Folder, as_json: Json = False) -> None:
 @app.command("add-analyst")
 def add_analyst(
     folder: Folder,
-    name: Annotated[str, typer.Argument(help="Who may ask.", metavar="NAME")],
+    name: Annotated[str, Argument(help="Who may ask.", metavar="NAME")],
     budget: BudgetText,
     table: Annotated[
-        list[str] | None, typer.Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+        list[str] | None, Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -129,139 +131,190 @@ def add_analyst(
             tell_if_above({one.name: one.budget for one in curator.ledger.accounts()}, name)
 
 
-@app.command("twin")
-def twin(
+@app.command("stand-in")
+def stand_in(
     folder: Folder,
-    table: Annotated[str, typer.Argument(help="The table.", metavar="TABLE")],
+    table: TableName,
     *,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="What to spend of the table's budget.")] = None,
-    delta: Annotated[
-        str | None, typer.Option("--delta", help="With --epsilon: such as 1e-9, for far less noise.")
+    method: Annotated[
+        str | None, Option(help="As for `discreet synthesize`: 'epsilon=1 delta=1e-9 by=mst on city, income'.")
     ] = None,
-    rho: Annotated[str | None, typer.Option("--rho", help="Instead of --epsilon: what to spend.")] = None,
-    by: Annotated[
-        str, typer.Option("--by", help="How counts are chosen: aim, mst, mwem, bayes or independent.")
-    ] = "aim",
-    on: Annotated[
-        str, typer.Option("--on", help="The columns it is to have; default: all.", metavar="COLUMN,COLUMN,…")
-    ] = "",
-    rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="How many rows it is to have; default: about as many.")
-    ] = None,
-    bins: Annotated[
-        str, typer.Option("--bins", help="In how many bins numbers and dates are cut: 32, or age:10,income:32.")
-    ] = "",
-    quantiles: Annotated[
-        str,
-        typer.Option("--quantiles", help="Columns whose bins hold about as many rows each.", metavar="COLUMN,COLUMN,…"),
-    ] = "",
-    person: Annotated[
-        str,
-        typer.Option(
-            "--person",
-            help="Where people have several rows: columns that are the same in all of them. Rows are linked then.",
-            metavar="COLUMN,COLUMN,…",
-        ),
-    ] = "",
     remove: Annotated[
-        bool, typer.Option("--remove", help="Have the table answered by no twin any more; its rows stay released.")
+        bool, Option("--remove", help="Have the table answered by no stand-in any more; its rows stay released.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Make and charge nothing: say what it would promise, and how noisy it is.")
+        bool, Option("--dry-run", help="Make and charge nothing: say what it would promise, and how noisy it is.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a table's synthetic twin, which is asked when a budget is gone.
+    """Make a table's synthetic stand-in, which answers when a budget is spent.
 
     \b
     Examples:
-      discreet workspace twin clinic visits --epsilon 1 --delta 1e-9
-      discreet workspace twin clinic visits --epsilon 1 --delta 1e-9 --on city,income
-      discreet workspace twin clinic visits --epsilon 1 --delta 1e-9 --person city --bins income:16
-      discreet workspace twin clinic visits --remove
+      discreet workspace stand-in clinic visits --method "epsilon=1 delta=1e-9"
+      discreet workspace stand-in clinic visits --method "epsilon=1 delta=1e-9 on city, income"
+      discreet workspace stand-in clinic visits --method "epsilon=1 delta=1e-9 person=city bins=income:16"
+      discreet workspace stand-in clinic visits --remove
 
-    The twin is charged to the table's own budget, and to no analyst's. From then on a question that the budget does not
-    cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
+    The stand-in is charged to the table's own budget, and to no analyst's. From then on a question that the budget does
+    not cover is answered on it, for nothing, and marked as synthetic. A newer stand-in replaces an older one. All
+    parameters: discreet methods private-synthesis
     """
-    from discreet.core.families import PRIVATE_SYNTHESIS
+    from discreet.cli.synthesize import warn_of_distances
     from discreet.core.release import Rows
     from discreet.curator.curator import Curator
-    from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.private import Synthesize
-    from discreet.verbs.synthesize.synthesize import warning
+    from discreet.verbs.synthesize.private import parse_private
 
-    if remove:
-        if any((epsilon, delta, rho, on, rows, bins, quantiles, person)):
-            raise BadInput("--remove goes alone.", hint="A newer twin takes the place of an older one anyway.")
-        _remove(folder, table, as_json)
-        return
+    if remove and method is not None:
+        raise BadInput("--remove goes alone.", hint="A newer stand-in replaces an older one anyway.")
     with Curator(folder) as curator:
-        curator.audited(table)  # which says so if there is no such table
-        method = Synthesize(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            by=by,
-            rows=rows,
-            columns=_named(on),
-            bins=PRIVATE_SYNTHESIS.value("bins", bins, curator.workspace.card(table)) if bins else None,
-            quantiles=_named(quantiles),
-            person=_named(person),
-        )
-        if dry_run:
-            _foreseen(curator, method, table, as_json)
+        if remove:
+            curator.set_synthetic(table, None)
+            said = f"No synthetic stand-in answers for {table}: what a budget does not cover is refused."
+            print_json({"table": table, "release": None}) if as_json else console().print(said)
             return
+        if method is None:
+            raise BadInput("Say what to spend: add --method.", hint='Such as --method "epsilon=1 delta=1e-9".')
+        curator.audited(table)  # which says so if there is no such table
         card = curator.workspace.card(table)
-        with working("Making the twin"):
-            given = curator.make_synthetic(method, table)
+        synthesizer = parse_private(method, card)
+        if dry_run:
+            _foreseen(curator, synthesizer, table, as_json)
+            return
+        with working("Making the stand-in"):
+            given = curator.make_synthetic(synthesizer, table)
         found = curator.synthetic(table)
         left = curator.ledger.account(table).left
-        near = distances(Rows(curator.workspace.releases / given.identity / "payload.parquet"))
+        rows = Rows(curator.workspace.releases / given.identity / "payload.parquet")
     assert found is not None  # noqa: S101  # just made
     if as_json:
-        print_json(
-            {
-                "table": table,
-                "release": given.identity,
-                "rows": found.nearness.rows,
-                "free": given.free,
-                "left": left.to_dict(),
-                "statement": given.release.statement.to_dict(),
-            }
-        )
+        about = {"table": table, "release": given.identity, "rows": found.nearness.rows, "free": given.free}
+        print_json({**about, "left": left.to_dict(), "statement": given.release.statement.to_dict()})
         return
     out = console()
     paid = "It was made before, so it is free." if given.free else f"It cost {given.release.statement.loss}."
-    out.print(f"The synthetic twin of {table} has {number(found.nearness.rows, 'row')}. {paid} Left: {left}.")
+    out.print(f"The synthetic stand-in of {table} has {number(found.nearness.rows, 'row')}. {paid} Left: {left}.")
     out.print(*given.release.statement.lines, sep="\n")
-    if told := warning(near, card):
-        console(stderr=True).print(bold("Warning."), told)
+    warn_of_distances(rows, card)
 
 
 def _foreseen(curator: Curator, method: Synthesize, table: str, as_json: bool) -> None:
-    """What a twin would promise and cost, and how noisy it would be; nothing is made."""
+    """What a stand-in would promise and cost, and how noisy it would be; nothing is made."""
     card = curator.workspace.card(table)
     promise, left, noise = method.promise(card), curator.ledger.account(table).left, method.noise(card)
     if as_json:
         print_json({"table": table, "statement": promise.to_dict(), "left": left.to_dict(), "noise": noise})
         return
     out = console()
-    out.print(f"The synthetic twin of {table} would cost {promise.loss}. Left: {left}. Nothing was made or charged.")
+    out.print(f"A synthetic stand-in of {table} would cost {promise.loss}. Left: {left}. Nothing was made or charged.")
     out.print(
         f"Each count of a column would get noise of about ±{number(round(noise), 'row')}, and those of pairs more."
     )
     out.print(*promise.lines, sep="\n")
 
 
-def _remove(folder: Path, table: str, as_json: bool) -> None:
-    from discreet.curator.curator import Curator
+@app.command("audit")
+def audit(
+    folder: Folder,
+    table: TableName,
+    *,
+    columns: Annotated[
+        str,
+        Option(
+            help="What is audited, each with sum (SUM, AVG; what is meant if nothing is said), extremes (MAX, MIN) or "
+            "bounded=WIDTH:look (SUM, AVG of numbers with known bounds; answers are looked at before they are denied).",
+            metavar="COLUMN[:HOW],…",
+        ),
+    ],
+    by: Annotated[
+        str, Option(help="What conditions and groups may use: everybody may know it.", metavar="COLUMN,…")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Answer questions about a table exactly, or deny them, instead of adding noise.
 
+    \b
+    Examples:
+      discreet workspace audit office staff --columns salary --by city,age
+      discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1:look --by city
+
+    A question is denied when it, with all that was answered before, could tell somebody's value. This is decided once,
+    before anything was spent on the table, and cannot be taken back. It is no differential privacy.
+    """
+    from discreet.curator.curator import Curator
+    from discreet.releases.register import Register, notice
+
+    pairs = [one.partition(":") for one in _named(columns)]
+    watched = {name.strip(): how.strip() or "sum" for name, _, how in pairs}
+    if len(watched) < len(pairs):
+        raise BadInput("A column is audited in one way.")
     with Curator(folder) as curator:
-        curator.set_synthetic(table, None)
+        policy = curator.audit(table, watched, by=_named(by))
+        register = Register(curator.workspace.register).read()
+    others = [entry for entry in register if entry.table == table]  # of the same people, which auditing does not weigh
+    if others:
+        console(stderr=as_json).print(notice(others))
     if as_json:
-        print_json({"table": table, "release": None})
-    else:
-        console().print(f"No synthetic twin answers for {table}: what a budget does not cover is refused.")
+        print_json({"table": table, **policy.to_dict()})
+        return
+    out = console()
+    out.print(f"{table} is audited from now on: {policy}. Sets may be chosen by {', '.join(policy.by) or 'nothing'}.")
+    out.print(f"Ask it with discreet ask {folder} … --audited.")
+
+
+@app.command("backup")
+def backup(
+    folder: Folder,
+    file: Annotated[Path, Argument(help="A new file.", metavar="COPY")],
+) -> None:
+    """Copy a workspace to one file; people may go on asking meanwhile.
+
+    \b
+    Example:
+      discreet workspace backup clinic clinic.tar
+
+    The copy holds rows of people, answers, and hashes of passwords: keep it as safe as the workspace.
+    """
+    from discreet.curator.backup import back_up
+
+    with working("Copying"):
+        copy = back_up(folder, file)
+    typer.echo(f"{file} has {number(copy.releases, 'answer')}, each with its charge, as of {copy.made}.")
+    if not copy.lines:
+        typer.echo("The ledger is in PostgreSQL, and not in the copy: back up that database now, after the folder.")
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, Argument(help="What `backup` made.", metavar="COPY")],
+    folder: Annotated[Path, Argument(help="A new folder.", metavar="WORKSPACE")],
+    receipts: Annotated[
+        Path | None, Option(help="The newest releases there are: all must be in the copy.", metavar="FOLDER")
+    ] = None,
+    forget: Annotated[
+        bool, Option("--yes-spent-is-forgotten", help="Restore although what was spent since is forgotten.")
+    ] = False,
+) -> None:
+    """Make a workspace of a copy.
+
+    \b
+    Example:
+      discreet workspace restore clinic.tar clinic --receipts old-clinic/releases
+
+    Dangerous: what was spent after the copy was made is forgotten, and could be spent again.
+    """
+    from discreet.curator.backup import receipts_in
+    from discreet.curator.backup import restore as put_back
+
+    with working("Restoring"):
+        copy = put_back(file, folder, newest=None if receipts is None else receipts_in(receipts), forget=forget)
+    typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
+    typer.echo("Never ask the one that it was copied from again: both would spend the same budget.")
+    if receipts is None and copy.lines:
+        typer.echo(
+            "What was spent since the copy was made is forgotten: before anybody asks, lower the limits by what it may "
+            f'have been: discreet budget limit {folder} TABLE --budget "…" --why "restored from a copy"'
+        )
 
 
 def _named(text: str) -> list[str]:
@@ -360,7 +413,7 @@ def _show(curator: Curator, as_json: bool) -> None:
                 out.print(f"Audited: {policy}. Its questions are answered exactly or denied, never with noise.")
             if found := synthetic[name]:
                 rows = number(found.nearness.rows, "row")
-                out.print(f"Its synthetic twin of {rows} answers when a budget is gone: {found.statement.loss}.")
+                out.print(f"Its synthetic stand-in of {rows} answers when a budget is spent: {found.statement.loss}.")
         columns = grid("column", "kind", "declared")
         for column in card.columns:
             columns.add_row(column.name, column.kind.value, column.declared)

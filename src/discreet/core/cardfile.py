@@ -17,6 +17,7 @@ file = "diagnosis.csv"
 
 from __future__ import annotations
 
+import datetime as dt
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -24,11 +25,12 @@ from difflib import get_close_matches
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from discreet.core import toml
 from discreet.core.card import Card, Column, Role, fits
-from discreet.core.catalogue import parameters_of
+from discreet.core.catalogue import Entry, parameters_of
 from discreet.core.edit_rules import named
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import Hierarchy
@@ -299,6 +301,9 @@ def _as(kind: Kind | None, value: Any) -> Scalar:
     return scalar
 
 
+# -- hierarchies from tables of a card, and back
+
+
 def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarchy:
     """The hierarchy a card's table declares. Files it names are looked for in ``folder``."""
     name = table.get("type")
@@ -361,10 +366,12 @@ def _field_names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return required, tuple(one.name for one in declared if not one.required)
 
 
+# -- JSON schema of cards, for editors that complete and check TOML while it is typed
+
 _TEXT = {"type": "string"}
-_NUMBER = {"type": "number"}
 _WHOLE = {"type": "integer", "minimum": 1}
 _TRUTH = {"type": "boolean"}
+_JSON_TYPES = {int: "integer", float: "number", Decimal: "number", str: "string", bool: "boolean", dt.date: "string"}
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _POINT = {"type": ["number", "string"], "description": "A number, or a date."}
 
@@ -395,7 +402,7 @@ def card_schema() -> dict[str, Any]:
             },
             required=["tables"],
         ),
-        "$defs": {"hierarchy": {"oneOf": [_hierarchy_schema(*one) for one in _HIERARCHIES]}},
+        "$defs": {"hierarchy": {"oneOf": [_hierarchy_schema(one) for one in HIERARCHIES.entries()]}},
     }
 
 
@@ -424,10 +431,28 @@ def _column_schema() -> dict[str, Any]:
     )
 
 
-def _hierarchy_schema(name: str, what: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
-    other = _said(_TEXT, "The label of values the hierarchy does not know.")
-    fields = {"type": {"const": name}, **properties, "other": other}
-    return _said(_object(fields, required=["type", *required]), what)
+def _hierarchy_schema(entry: Entry) -> dict[str, Any]:
+    """What a card says of a hierarchy, as it is declared; a taxonomy is a tree or a file there."""
+    properties: dict[str, Any] = {"type": {"const": entry.name}}
+    if entry.name == "taxonomy":
+        properties |= {"tree": {"type": ["object", "array"]}, "file": _TEXT}
+    fields = [one for one in entry.parameters if one.name != "paths"]
+    properties |= {one.name: _said(_value_schema(one.type, one.words, one.least), one.sentence) for one in fields}
+    required = ["type", *(one.name for one in fields if one.required)]
+    return _said(_object(properties, required), entry.summary)
+
+
+def _value_schema(type_: Any, words: Sequence[str] = (), least: float | None = None) -> dict[str, Any]:
+    """Schema of values of a declared type; what is neither a number, text, truth, date nor list of these is a range."""
+    kinds = [one for one in (get_args(type_) if isinstance(type_, UnionType) else (type_,)) if one is not NoneType]
+    if get_origin(kinds[0]) is Sequence:
+        (item,) = get_args(kinds[0])
+        return _list(_WHOLE if item is int else _value_schema(item, words, least))  # sizes and steps are positive
+    words = words or [str(word) for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    if words:
+        return {"enum": [*words]}
+    names = list(dict.fromkeys(_JSON_TYPES.get(one, "") for one in kinds))
+    return _RANGE if "" in names else {"type": names} | ({} if least is None else {"minimum": least})
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
@@ -443,37 +468,3 @@ def _said(schema: dict[str, Any], what: str) -> dict[str, Any]:
 
 
 _RANGE = _object({"from": _POINT, "to": _POINT, "label": _TEXT}, required=[])
-_HIERARCHIES: tuple[tuple[str, str, list[str], dict[str, Any]], ...] = (
-    (
-        "intervals",
-        "Numbers in intervals of growing width.",
-        ["widths"],
-        {"widths": _list(_NUMBER), "anchor": _NUMBER, "bottom": _NUMBER, "top": _NUMBER},
-    ),
-    ("ranges", "Declared ranges, a list a level.", ["levels"], {"levels": _list(_list(_RANGE))}),
-    ("coding", "Top and bottom coding.", [], {"bottom": _POINT, "top": _POINT}),
-    (
-        "mask",
-        "Characters replaced one after the other.",
-        ["length"],
-        {"length": _WHOLE, "steps": _list(_WHOLE), "side": {"enum": ["right", "left"]}, "character": _TEXT},
-    ),
-    (
-        "taxonomy",
-        "A tree of groups, here or in a file beside the card.",
-        [],
-        {"tree": {"type": ["object", "array"]}, "file": _TEXT},
-    ),
-    (
-        "ordered",
-        "Ordered values in runs of growing size.",
-        ["order", "sizes"],
-        {"order": _list(_SCALAR), "sizes": _list(_WHOLE)},
-    ),
-    (
-        "dates",
-        "Coarser and coarser times.",
-        [],
-        {"levels": _list({"enum": ["hour", "day", "month", "quarter", "year", "decade"]})},
-    ),
-)

@@ -188,6 +188,13 @@ class Entry:
 
     def spell(self, values: Mapping[str, str | bool]) -> str:
         """The text that gives these values, those of flags as truths; what is empty or as by default is left out."""
+        if self.spelled:
+            given = {name: name if value is True else value for name, value in values.items() if value}
+            optional = re.compile(r"\[([^\[\]]*)\]")
+            kept = optional.sub(
+                lambda part: part[1] if {*re.findall(r"\{(\w+)\}", part[1])} & {*given} else "", self.spelled
+            )
+            return re.sub(r"\{(\w+)\}", lambda part: str(given.get(part[1], "")), kept)
         parts = [] if self.family.default == self.name else [self.title]
         clauses = []
         for one in self.parameters:

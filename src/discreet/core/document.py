@@ -154,6 +154,8 @@ def _called(kind: type | UnionType) -> str:
     return str(kind) if isinstance(kind, UnionType) else kind.__name__
 
 
+# -- format versions
+
 T = TypeVar("T")
 
 
@@ -225,6 +227,8 @@ class Format(Generic[T]):
         for number in range(stored + 1, self.version + 1):
             self.migrations[number].step(value)
 
+
+# -- files and folders
 
 FOLDER, FILE = 0o700, 0o600
 """Permissions of what only its owner may read."""

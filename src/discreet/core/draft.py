@@ -147,9 +147,7 @@ def _look(engine: Engine, relation: exp.Query, extremes: bool) -> tuple[int, lis
             figures += [sql.count_if(exp.RegexpLike(this=value, expression=sql.literal(p))) for p in _PATTERNS]
         elif extremes and kind in ORDERED:
             figures += [exp.Min(this=value), exp.Max(this=value)]
-    numbered = [sql.named(figure, f"c{i}") for i, figure in enumerate(figures)]
-    row = engine.fetch(exp.select(*numbered).from_(relation.subquery("t"))).to_pylist()[0]
-    answers = iter(row.values())
+    answers = iter(sql.aggregates(engine, relation, figures))
     rows = next(answers)
     return rows, [_seen(name, kind, answers, extremes) for name, kind in wanted.items()]
 

@@ -11,31 +11,10 @@ from discreet.core import sql
 from discreet.errors import BadInput
 
 _ALLOWED = (
-    exp.And,
-    exp.Or,
-    exp.Not,
-    exp.Paren,
-    exp.EQ,
-    exp.NEQ,
-    exp.LT,
-    exp.LTE,
-    exp.GT,
-    exp.GTE,
-    exp.Between,
-    exp.In,
-    exp.Is,
-    exp.Null,
-    exp.Boolean,
-    exp.Literal,
-    exp.Column,
-    exp.Identifier,
-    exp.Neg,
-    exp.Add,
-    exp.Sub,
-    exp.Mul,
-    exp.Cast,
-    exp.DataType,
-)
+    exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In,
+    exp.Is, exp.Null, exp.Boolean, exp.Literal, exp.Column, exp.Identifier, exp.Neg, exp.Add, exp.Sub, exp.Mul,
+    exp.Cast, exp.DataType,
+)  # fmt: skip
 _TRUTHS = (exp.And, exp.Or, exp.Not, exp.Predicate, exp.Between, exp.In, exp.Is, exp.Column, exp.Boolean)
 
 

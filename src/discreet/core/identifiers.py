@@ -14,10 +14,9 @@ All of it is counted on the engine, for the holder's eyes.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 from sqlglot import exp
 
@@ -28,6 +27,10 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table, count_name
 from discreet.errors import NotDeclared
 
+LONG = 20
+"""Characters; a text that has more is long."""
+_MANY = 10
+"""Different long texts; a column with more of them is withheld."""
 _PAIRED = 12
 _AT_ONCE = 32
 
@@ -122,6 +125,8 @@ def _mask(names: tuple[str, ...], chosen: tuple[str, ...]) -> int:
     return sum(1 << position for position, name in enumerate(names) if name not in chosen)
 
 
+# -- identifiers by their values
+
 _CODE = r"^[0-9A-Za-z/_#-]*[0-9][0-9A-Za-z/_#-]*$"
 """A text such as P00017, 2024/0815 or MRN-4711: a digit somewhere, and no blanks."""
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -143,15 +148,8 @@ _COUNTED_FROM_ONE = 400
 def repeating_identifiers(table: Table) -> tuple[str, ...]:
     """The identifiers of a table, but its unit, that several rows share; a missing value is shared with nobody."""
     names = [column.name for column in table.card.having(Role.IDENTIFIER) if column.name != table.card.unit]
-    if not names:
-        return ()
-    figures: list[exp.Expr] = []
-    for name in names:
-        value = sql.column(name)
-        figures += [exp.Count(this=value), exp.Count(this=exp.Distinct(expressions=[value.copy()]))]
-    named = [sql.named(figure, f"c{place}") for place, figure in enumerate(figures)]
-    counts = [*table.engine.fetch(table.query(*named)).to_pylist()[0].values()]
-    return tuple(name for name, there, own in zip(names, counts[::2], counts[1::2], strict=True) if own < there)
+    counts = _counts(table.engine, table.relation, [sql.column(name) for name in names])
+    return tuple(name for name, (there, own) in zip(names, counts, strict=True) if own < there)
 
 
 def require_rows_of_people(table: Table) -> None:
@@ -241,8 +239,7 @@ def _shape(engine: Engine, relation: exp.Query, name: str, kind: Kind) -> _Shape
         figures += [exp.Min(this=each), exp.Max(this=each.copy())]
         odd = exp.Mod(this=each.copy(), expression=exp.Literal.number(5))
         figures.append(sql.count_if(exp.NEQ(this=odd, expression=exp.Literal.number(0))))
-    named = [sql.named(figure, f"c{place}") for place, figure in enumerate(figures)]
-    found: list[Any] = [*engine.fetch(exp.select(*named).from_(counted.subquery("d"))).to_pylist()[0].values()]
+    found = sql.aggregates(engine, counted, figures)
     filled, distinct, most = (int(figure or 0) for figure in found[:3])
     if kind is Kind.TEXT:
         shortest, longest, codes = (int(figure or 0) for figure in found[3:])
@@ -251,25 +248,22 @@ def _shape(engine: Engine, relation: exp.Query, name: str, kind: Kind) -> _Shape
     return _Shape(filled, distinct, most, 0, 0, 0, low, high, not found[5])
 
 
-LONG = 20
-"""Characters; what has more is long."""
-_MANY = 10
+def _counts(engine: Engine, relation: exp.Query, values: Sequence[exp.Expr]) -> Iterator[tuple[int, int]]:
+    """How many rows have each value, and how many different ones there are."""
+    pairs = [(exp.Count(this=one), exp.Count(this=exp.Distinct(expressions=[one.copy()]))) for one in values]
+    found = sql.aggregates(engine, relation, [figure for pair in pairs for figure in pair])
+    return zip(found[::2], found[1::2], strict=True)
+
+
+# -- long text
 
 
 def long_texts(engine: Engine, relation: exp.Query, names: Collection[str]) -> tuple[str, ...]:
     """Which of some columns of texts are long, with many values."""
-    if not names:
-        return ()
-    figures: list[exp.Expr] = []
-    for name in names:
-        value = sql.column(name)
-        long = exp.GT(this=exp.Length(this=value), expression=exp.Literal.number(LONG))
-        kept = exp.Case().when(long, value.copy())
-        figures += [exp.Count(this=kept), exp.Count(this=exp.Distinct(expressions=[kept.copy()]))]
-    named = [sql.named(figure, f"c{place}") for place, figure in enumerate(figures)]
-    counts = [*engine.fetch(exp.select(*named).from_(relation.subquery("t"))).to_pylist()[0].values()]
-    both = zip(names, counts[::2], counts[1::2], strict=True)
-    return tuple(name for name, filled, own in both if own > _MANY and own * 10 > filled)
+    values = map(sql.column, names)
+    long = [exp.Case().when(exp.Length(this=value) > LONG, value.copy()) for value in values]
+    counts = _counts(engine, relation, long)
+    return tuple(name for name, (filled, own) in zip(names, counts, strict=True) if own > _MANY and own * 10 > filled)
 
 
 def hold_back(table: Table, named: Collection[str] = (), *, quasi: bool) -> Table:

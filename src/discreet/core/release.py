@@ -218,6 +218,8 @@ def _holds_dictionary(kind: pa.DataType) -> bool:
     return any(_holds_dictionary(kind.field(index).type) for index in range(kind.num_fields))
 
 
+# -- a release as a folder
+
 FORMAT: Format[dict[str, Any]] = Format("release")
 """A step is given one JSON file of a release at a time, by its name: ``{"statement.json": …}``."""
 _T = TypeVar("_T")

@@ -263,6 +263,8 @@ border-bottom:1px solid var(--line)}
 """
 
 
+# -- charts
+
 _WIDTH = 640
 _BAR_HEIGHT = 26
 _LABELS = 180

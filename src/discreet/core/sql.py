@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from discreet.core.engine import Engine
 from discreet.core.kind import TYPES, Kind, Scalar
 from discreet.errors import DataError
 
@@ -51,6 +52,18 @@ def sql_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> exp.DataType
     if kind is Kind.TIMESTAMP and zoned:
         return exp.DataType(this=exp.DType.TIMESTAMPTZ)
     return exp.DataType(this=exp.DType[TYPES[kind].sql])
+
+
+def plain_text(value: exp.Expr, dialect: str) -> exp.Expr:
+    """A value as it is printed: texts that are equal are the same characters.
+
+    A column of PostgreSQL may hold others for equal, too (a collation that is not deterministic), and a cast to text
+    does not change that; its database's own collation never does.
+    """
+    text = exp.cast(value, exp.DType.TEXT)
+    return (
+        exp.Collate(this=text, expression=exp.to_identifier("default", quoted=True)) if dialect == "postgres" else text
+    )
 
 
 def literal(value: Scalar) -> exp.Expr:
@@ -173,6 +186,9 @@ def joined(*parts: exp.Expr | str) -> exp.Expr:
     return whole
 
 
+# -- Arrow
+
+
 def arrow_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> pa.DataType:
     """The one Arrow type of a kind."""
     if kind is Kind.DECIMAL:
@@ -191,16 +207,18 @@ def kind_of(type_: pa.DataType) -> Kind | None:
     )
 
 
+def precision(type_: Any) -> dict[str, Any]:
+    """What an Arrow type says beyond its kind: digits after the point of a decimal, whether a timestamp has a zone."""
+    return {"scale": type_.scale} if pa.types.is_decimal(type_) else {"zoned": getattr(type_, "tz", None) is not None}
+
+
 def canonical(schema: pa.Schema) -> pa.Schema:
     """``schema`` in the one type of each kind. What no kind holds stays as it is: the card decides if it matters."""
     fields = []
     for field in schema:
         kind = kind_of(field.type)
-        if kind is not None:
-            scale = field.type.scale if kind is Kind.DECIMAL else 0
-            zoned = kind is Kind.TIMESTAMP and getattr(field.type, "tz", None) is not None
-            field = field.with_type(arrow_type(kind, scale=scale, zoned=zoned))  # noqa: PLW2901
-        fields.append(pa.field(field.name, field.type))
+        type_ = field.type if kind is None else arrow_type(kind, **precision(field.type))
+        fields.append(pa.field(field.name, type_))
     return pa.schema(fields)
 
 
@@ -215,6 +233,14 @@ def recast_table(data: pa.Table) -> pa.Table:
     schema = canonical(data.schema)
     columns = (_cast(data.column(i), data.schema.field(i), schema.field(i)) for i in range(len(schema)))
     return pa.Table.from_arrays(list(columns), schema=schema)
+
+
+def aggregates(engine: Engine, rows: exp.Query, figures: Sequence[exp.Expr]) -> list[Any]:
+    """Figures of all rows of a query, in one pass over them."""
+    if not figures:
+        return []
+    shown = [named(figure, f"c{place}") for place, figure in enumerate(figures)]
+    return [*engine.fetch(exp.select(*shown).from_(rows.subquery("t"))).to_pylist()[0].values()]
 
 
 def content_order(rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -408,6 +408,9 @@ def _as_lists(value: Parameter) -> object:
     return [_as_lists(item) for item in value] if isinstance(value, tuple) else value
 
 
+# -- how a release was made
+
+
 def versions(engine: Engine | None = None) -> dict[str, str]:
     """What made a release, each with its version."""
     made = {"discreet": __version__, "python": platform.python_version(), "pyarrow": pa.__version__}

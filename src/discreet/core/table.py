@@ -35,7 +35,7 @@ class Table:
     unseen: tuple[str, ...] = ()
     """Columns of the source that the card does not declare."""
     withheld: tuple[str, ...] = ()
-    """Columns that stay behind when something is made of this table: see ``withheld.py``."""
+    """Columns that stay behind when something is made of this table: see ``core/identifiers.py``."""
     source: str = ""
     """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
     registers: tuple[Path, ...] = ()
@@ -186,6 +186,9 @@ def count_name(names: Iterable[str]) -> str:
     return name
 
 
+# -- whether rows keep to their card
+
+
 @dataclass(frozen=True)
 class Violation:
     """A column, how many of its rows (or units) break the card and in what way, and a few of the values."""
@@ -268,13 +271,10 @@ def _unknown(column: Column) -> Iterable[_Test]:
 
 
 def _run(table: Table, tests: list[_Test]) -> tuple[Violation, ...]:
-    if not tests:
-        return ()
-    counts = [sql.named(sql.count_if(test.broken), f"c{i}") for i, test in enumerate(tests)]
-    counted = table.engine.fetch(table.query(*counts))
+    counts = sql.aggregates(table.engine, table.relation, [sql.count_if(test.broken) for test in tests])
     return tuple(
         Violation(test.column, rows, f"{number(rows, 'row is', 'rows are')} {test.what}", _examples(table, test))
-        for test, rows in zip(tests, counted.to_pylist()[0].values(), strict=True)
+        for test, rows in zip(tests, counts, strict=True)
         if rows
     )
 

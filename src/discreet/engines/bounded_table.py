@@ -100,11 +100,9 @@ def _in_plain_text(table: Table) -> Table:
     shown: list[exp.Expr] = []
     for column in table.card.columns:
         value: exp.Expr = sql.column(column.name)
-        if column.kind is Kind.TEXT:
-            value = exp.cast(value, exp.DType.TEXT)
-            if table.engine.dialect == "postgres":  # a cast keeps the collation; that of a database tells all apart
-                value = exp.Collate(this=value, expression=exp.to_identifier("default", quoted=True))
-        shown.append(sql.named(value, column.name))
+        shown.append(
+            sql.named(sql.plain_text(value, table.engine.dialect) if column.kind is Kind.TEXT else value, column.name)
+        )
     return replace(table, relation=table.query(*shown))
 
 
@@ -238,6 +236,8 @@ def _nowhere(column: Column, source: _Source) -> exp.Expr | None:
 def _outside(value: exp.Expr, first: dt.date, last: dt.date) -> exp.Expr:
     return exp.not_(exp.Between(this=value, low=sql.literal(first), high=sql.literal(last)))
 
+
+# -- which rows of a unit are kept
 
 ANY_ORDER = "SET preserve_insertion_order = false"
 """For a statement of DuckDB's after it: rows need not come out in the order they are read in."""

@@ -87,6 +87,8 @@ def clamped(number: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=condition, true=then.copy()) for condition, then in cases])
 
 
+# -- rows
+
 UNIT = "discreet_unit"
 _PLACE = "discreet_place"
 
@@ -276,6 +278,8 @@ def _names(shown: Iterable[str]) -> tuple[str, ...]:
         raise BadQuery("Two columns have one name.")
     return names
 
+
+# -- measures
 
 LARGEST_BOUND = 2**32
 """The most steps a row can add: the sum of 2**31 rows fits 64 bits."""

@@ -82,11 +82,9 @@ class DuckDB(Engine):
 
     @property
     def title(self) -> str:
-        """DuckDB and its version."""
         return f"DuckDB {duckdb.__version__}"
 
     def schema(self, query: exp.Query) -> pa.Schema:
-        """The columns ``query`` would give."""
         empty = exp.select("*").from_(query.subquery("q")).limit(0)
         return self.fetch(empty).schema
 
@@ -148,12 +146,10 @@ class DuckDB(Engine):
                     cursor.execute("PRAGMA enable_optimizer")
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
-        """The rows of ``query``, a batch at a time."""
         with _Translated():
             return recast(self._cursor().sql(query.sql(self.dialect)).to_arrow_reader())
 
     def store(self, name: str, query: exp.Query) -> None:
-        """Make a table of ``query``'s rows."""
         text = query.sql(self.dialect)
         self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
         self._stored[name] = text
@@ -247,6 +243,8 @@ def _release(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
     connection.close()
     shutil.rmtree(spill, ignore_errors=True)
 
+
+# -- rows in memory, as small numbers
 
 _NOT_COMPARED = (pa.types.is_unsigned_integer, pa.types.is_date64)
 """Types of listable kinds whose values may be equal in SQL and not here, or the other way round."""

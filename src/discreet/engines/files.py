@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from sqlglot import exp
 
@@ -103,7 +103,7 @@ def _open_parquet(path: Path, _: Mapping[str, Kind] | None, engine: DuckDB, name
         engine.run(f"CREATE VIEW {sql.table(name).sql('duckdb')} AS FROM read_parquet({_text(place)})")
         require_plain(engine.schema(exp.select("*").from_(sql.table(name))).names, path.name)
     except EngineError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _open_json(path: Path, kinds: Mapping[str, Kind] | None, engine: DuckDB, name: str) -> None:
@@ -131,10 +131,11 @@ def _open_json(path: Path, kinds: Mapping[str, Kind] | None, engine: DuckDB, nam
         finally:
             engine.run(f"DROP TABLE {sql.table(raw).sql('duckdb')}")
     except EngineError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: EngineError) -> DataError:
+def unreadable(path: Path, error: EngineError) -> DataError:
+    """Why a file could not be read, as its holder would say it."""
     return DataError(
         f"{path.name} could not be read: {error.message.partition(': ')[2]}",
         hint="The file is damaged or not what its name says; export it again.",
@@ -144,6 +145,8 @@ def _unreadable(path: Path, error: EngineError) -> DataError:
 def _text(path: Path) -> str:
     return sql.text(str(path), "duckdb")
 
+
+# -- CSV
 
 _DELIMITERS = ",;\t|"
 _NUMBER = r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?"
@@ -247,6 +250,9 @@ def _not_utf8(path: Path, place: str | None = None) -> DataError:
     )
 
 
+# -- column names
+
+
 def require_plain(names: Sequence[str], what: str) -> None:
     """Raise an error unless every column has a name and no two have the same one (case does not count)."""
     empty = [str(position) for position, name in enumerate(names, 1) if not name.strip()]
@@ -267,6 +273,8 @@ def require_plain(names: Sequence[str], what: str) -> None:
         )
 
 
+# -- text into typed columns
+
 _TRUE = ("true", "t", "yes", "1")
 _LARGEST = "1.7976931348623157e308"
 ROW = "discreet_row"
@@ -276,7 +284,7 @@ ROW = "discreet_row"
 def typed(engine: Engine, text: exp.Query, kinds: Mapping[str, Kind], what: str, *, numbered: bool) -> exp.Select:
     """The query that gives ``text``'s columns their kinds; an error that lists all that do not fit."""
     figures = [figure for name, kind in kinds.items() for figure in _figures(name, kind, numbered)]
-    answers = iter(_asked(engine, text, figures))
+    answers = iter(sql.aggregates(engine, text, figures))
     shown: list[exp.Expr] = []
     wrong = []
     for name, kind in kinds.items():
@@ -304,7 +312,7 @@ def guessed(engine: Engine, text: exp.Query, names: Iterable[str]) -> dict[str, 
     figures = [sql.count_if(_looks(sql.column(name), TYPES[kind].guess)) for name in names for kind in candidates]
     filled = [exp.Count(this=sql.column(name)) for name in names]
     fits = [sql.count_if(_misfit(sql.column(name), kind)) for name in names for kind in candidates]
-    answers = _asked(engine, text, [*figures, *filled, *fits])
+    answers = sql.aggregates(engine, text, [*figures, *filled, *fits])
     kinds, width = {}, len(candidates)
     for place, name in enumerate(names):
         here = slice(place * width, (place + 1) * width)
@@ -355,10 +363,3 @@ def _converted(name: str, kind: Kind, scale: int) -> exp.Expr:
 
 def _looks(value: exp.Column, pattern: str) -> exp.Expr:
     return exp.RegexpLike(this=value.copy(), expression=sql.literal(f"^({pattern})$"))
-
-
-def _asked(engine: Engine, text: exp.Query, figures: list[exp.Expr]) -> list[Any]:
-    if not figures:
-        return []
-    named = [sql.named(figure, f"c{place}") for place, figure in enumerate(figures)]
-    return list(engine.fetch(exp.select(*named).from_(text.subquery("text"))).to_pylist()[0].values())

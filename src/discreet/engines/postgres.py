@@ -27,7 +27,7 @@ from discreet.core.engine import Engine
 from discreet.core.kind import TYPES, Kind
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
-from discreet.core.sql import arrow_type, kind_of, recast_table, sql_type, table
+from discreet.core.sql import arrow_type, kind_of, precision, recast_table, sql_type, table
 from discreet.engines.limits import SPILLED, memory_allowed
 from discreet.errors import DataError, DiscreetError, EngineError, LoginFailed, NotFound, Unreachable
 
@@ -64,14 +64,12 @@ class Postgres(Engine):
 
     @property
     def title(self) -> str:
-        """PostgreSQL and the server's version."""
         if self._version is None:
             self._connect().close()
         major, minor = divmod(self._version or 0, 10_000)
         return f"PostgreSQL {major}.{minor}"
 
     def schema(self, query: exp.Query) -> pa.Schema:
-        """The columns ``query`` would give."""
         with self._transaction(writes=False) as connection:
             return _schema(_described(connection, _sql(query)))
 
@@ -96,12 +94,10 @@ class Postgres(Engine):
         return pa.RecordBatchReader.from_batches(self.schema(query), self._streamed(_sql(query)))
 
     def store(self, name: str, query: exp.Query) -> None:
-        """Make a table of ``query``'s rows."""
         with self._transaction(writes=True) as connection:
             connection.execute(f"CREATE TABLE {_sql(table(name))} AS {_sql(query)}")
 
     def load(self, name: str, data: pa.Table) -> None:
-        """Make a table of ``data``."""
         rows = recast_table(data)
         target = _sql(table(name))
         columns = ", ".join(f"{_sql(_identifier(field.name))} {_sql_type(field)}" for field in rows.schema)
@@ -328,9 +324,10 @@ def _sql_type(field: pa.Field[Any]) -> str:
             f"Column {field.name!r} is {field.type}, which no column of a card can be.",
             hint="Leave the column out, or convert it to text.",
         )
-    scale = field.type.scale if kind is Kind.DECIMAL else 0
-    zoned = kind is Kind.TIMESTAMP and field.type.tz is not None
-    return sql_type(kind, scale=scale, zoned=zoned).sql("postgres")
+    return sql_type(kind, **precision(field.type)).sql("postgres")
+
+
+# -- attempts
 
 
 def with_functions(connection: psycopg.Connection[Any], query: exp.Query) -> exp.Query:

@@ -201,19 +201,14 @@ def _declared(card: Card, opened: Source) -> Table:
 def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]], dialect: str) -> exp.Select:
     """The named columns, each in its own kind: numbers widened, and what only reads like text made text.
 
-    Reals that are equal are the same bits: there is one zero and one NaN. Texts that are equal are the same characters:
-    a column of PostgreSQL may hold others equal, too (a collation that is not deterministic), and a cast to text does
-    not change that; its database's own collation never does. A class of equal rows is then called the same whoever is
-    in it; otherwise its name would be the one of some row.
+    Reals that are equal are the same bits: there is one zero and one NaN. Texts that are equal are the same characters.
+    A class of equal rows is then called the same whoever is in it; otherwise its name would be the one of some row.
     """
     selected: list[exp.Expr] = []
     for name, (has, wanted) in kinds.items():
         value: exp.Expr = sql.column(name)
         if wanted is Kind.TEXT:
-            text: exp.Expr = exp.cast(value, exp.DType.TEXT)
-            if dialect == "postgres":
-                text = exp.Collate(this=text, expression=exp.to_identifier("default", quoted=True))
-            value = sql.named(text, name)
+            value = sql.named(sql.plain_text(value, dialect), name)
         elif has is not wanted:
             value = sql.named(exp.cast(value, "DECIMAL(20, 0)" if wanted is Kind.DECIMAL else "DOUBLE"), name)
         elif wanted is Kind.REAL:

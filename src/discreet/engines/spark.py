@@ -31,11 +31,10 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.core.sql import canonical, recast_table
-from discreet.engines.files import layout_of, require_plain, typed
+from discreet.engines.files import layout_of, require_plain, typed, unreadable
 from discreet.engines.limits import stopping
 from discreet.errors import (
     BadInput,
-    DataError,
     DiscreetError,
     EngineError,
     LoginFailed,
@@ -95,12 +94,10 @@ class Spark(Engine):
 
     @property
     def title(self) -> str:
-        """Spark and its version."""
         with _translated():
             return f"Spark {self._given.version}"
 
     def schema(self, query: exp.Query) -> pa.Schema:
-        """The columns ``query`` would give."""
         with _translated():
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
@@ -127,12 +124,10 @@ class Spark(Engine):
         return pa.RecordBatchReader.from_batches(schema, _unpacked(packed, schema.names))
 
     def store(self, name: str, query: exp.Query) -> None:
-        """Make a table of ``query``'s rows."""
         with _translated():
             self._create(name, self._frame(query))
 
     def load(self, name: str, data: pa.Table) -> None:
-        """Make a table of ``data``."""
         with _translated():
             self._create(name, _frame_of(self._session(), data))
 
@@ -172,10 +167,7 @@ class Spark(Engine):
                     return self._open_csv(path, kinds)
                 return self._open_json(path, kinds)
         except EngineError as error:
-            raise DataError(
-                f"{path.name} could not be read: {error.message.partition(': ')[2]}",
-                hint="The file is damaged or not what its name says; export it again.",
-            ) from error
+            raise unreadable(path, error) from error
 
     def close(self) -> None:
         """Drop the views and the session's copy, and stop the session if it was started here."""

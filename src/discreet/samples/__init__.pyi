@@ -11,10 +11,10 @@ from discreet.samples.cases import students as students
 from discreet.samples.cases import tarragona5 as tarragona5
 from discreet.samples.cases import transactions as transactions
 from discreet.samples.establishments import firms as firms
-from discreet.samples.public.abalone import abalone as abalone
-from discreet.samples.public.adult import adult as adult
-from discreet.samples.public.contraceptive import contraceptive as contraceptive
-from discreet.samples.public.german_credit import german_credit as german_credit
-from discreet.samples.public.titanic import titanic as titanic
+from discreet.samples.public.data_sets import abalone as abalone
+from discreet.samples.public.data_sets import adult as adult
+from discreet.samples.public.data_sets import contraceptive as contraceptive
+from discreet.samples.public.data_sets import german_credit as german_credit
+from discreet.samples.public.data_sets import titanic as titanic
 from discreet.samples.world.generate import Hospital as Hospital
 from discreet.samples.world.generate import hospital as hospital

@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
+import discreet.errors as error_tree
 from discreet.budget.filter import Budget
 from discreet.budget.verify import Verdict
 from discreet.core import loss as losses
@@ -33,24 +34,13 @@ from discreet.core.release import Release
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.errors import (
-    AccessError,
     BadInput,
-    BadQuery,
     BudgetExceeded,
-    Damaged,
-    DataError,
     DiscreetError,
     EngineError,
-    HierarchyError,
-    LedgerError,
-    LoginFailed,
-    NoPromise,
     NotAllowed,
-    NotDeclared,
     NotFound,
     NotSignedIn,
-    Refused,
-    Taken,
     TooMany,
     Unreachable,
 )
@@ -67,26 +57,9 @@ _WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Seconds between attempts: a service that is restarted is back before they are over."""
 _PATIENCE = 120.0
 _ERRORS: dict[str, type[DiscreetError]] = {
-    kind.__name__: kind
-    for kind in (
-        BadInput,
-        HierarchyError,
-        DataError,
-        NotFound,
-        BadQuery,
-        Refused,
-        NotDeclared,
-        NoPromise,
-        AccessError,
-        NotSignedIn,
-        NotAllowed,
-        Damaged,
-        LedgerError,
-        Taken,
-        EngineError,
-        Unreachable,
-        LoginFailed,
-    )
+    name: kind
+    for name, kind in vars(error_tree).items()
+    if isinstance(kind, type) and issubclass(kind, DiscreetError) and kind.__init__ is DiscreetError.__init__
 }
 """What a service may raise here: nothing else is made of a name that came over the network."""
 

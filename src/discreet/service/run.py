@@ -24,9 +24,8 @@ from fastapi import FastAPI
 from discreet._version import __version__
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput, Damaged
-from discreet.service.api.logs import Log
+from discreet.service.api.logs import Log, log_plainly
 from discreet.service.app import make_app
-from discreet.service.json_logs import log_plainly
 from discreet.service.listen import listening
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import HOST

@@ -40,7 +40,7 @@ class TableView:
     left: Left | None
     """``None``: whoever looks may not ask it."""
     synthetic: str | None = None
-    """The release that is its synthetic twin, if it has one."""
+    """The release that is its synthetic stand-in, if it has one."""
     audited: bool = False
     """Whether it is answered exactly or not at all, and never with noise."""
 

@@ -7,7 +7,7 @@ from tests.prove.finite.random_programs import random_program
 
 from discreet.verbs.prove import finite
 from discreet.verbs.prove.certificate import Certificate
-from discreet.verbs.prove.finite.domains import possible_inputs
+from discreet.verbs.prove.finite.enumeration import possible_inputs
 from discreet.verbs.prove.interpreter import run
 from discreet.verbs.prove.kernel.enumeration import compare_neighbours
 from discreet.verbs.prove.kernel.solver import Unsupported

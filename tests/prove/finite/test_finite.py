@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 from discreet.verbs.prove import finite
 from discreet.verbs.prove.interpreter import Outputs
 from discreet.verbs.prove.parser import parse_programs
-from discreet.verbs.prove.refuter.logarithms import Logarithm
+from discreet.verbs.prove.refuter.arithmetic import Logarithm
 
 PROGRAMS = {program.name: program for file in FILES for program in parse_programs(file.read_text())}
 LN3 = Logarithm(Fraction(3))

@@ -9,11 +9,11 @@ from tests.prove.corpus import FILES
 
 from discreet.verbs.prove.interpreter import run
 from discreet.verbs.prove.programs import load_program
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import LinearForm
+from discreet.verbs.prove.refuter.arithmetic import Intractable
 from discreet.verbs.prove.refuter.neighbours import candidate_pairs
 from discreet.verbs.prove.refuter.paths import Task, all_paths
 from discreet.verbs.prove.refuter.sampling import _observed
+from discreet.verbs.prove.refuter.symbolic import LinearForm
 
 COINS = ("Bernoulli", "Uniform", "ExpMech")
 UNCOMPARED = ("redraws", "sum_and_count")

@@ -6,17 +6,17 @@ from math import exp, isclose
 import pytest
 
 from discreet.verbs.prove.refuter.arithmetic import (
-    BALL_BITS,
     BallArithmetic,
+    Intractable,
+    Logarithm,
     RationalArithmetic,
     ball,
+    ball_precision,
     bounds,
     load_flint,
 )
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Logarithm
 from discreet.verbs.prove.refuter.piecewise import density
+from discreet.verbs.prove.refuter.symbolic import NoiseDraw
 
 BALLS, HALVES = BallArithmetic(), RationalArithmetic(Fraction(2))
 LN2 = Logarithm(Fraction(2))
@@ -91,8 +91,7 @@ def test_a_jump_is_no_point_to_take_a_density_at():
 
 
 def test_bounds_of_balls_are_short_and_never_inside():
-    library = load_flint()
-    with library.ctx.workprec(BALL_BITS):
+    with ball_precision():
         part = ball(Fraction(1, 1009))
         low, high = bounds(part)
         assert low < Fraction(1, 1009) < high
@@ -102,6 +101,6 @@ def test_bounds_of_balls_are_short_and_never_inside():
         assert bounds(ball(Fraction(-(10**12))).exp()) == (0, Fraction(1, 2**4000))
         assert bounds(ball(Fraction(2**300))) == (2**300, 2**300)
         assert bounds(ball(Fraction(0))) == (0, 0)
-        for number in (ball(Fraction(10**12)).exp(), library.arb("inf"), library.arb("nan")):
+        for number in (ball(Fraction(10**12)).exp(), load_flint().arb("inf"), load_flint().arb("nan")):
             with pytest.raises(Intractable):
                 bounds(number)

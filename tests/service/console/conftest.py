@@ -99,7 +99,7 @@ def press(user: User, testid: str, said: Any = None) -> set[asyncio.Task[Any]]:
     """Click the button with this mark; ``said`` is what the browser sends along. What the click set to work."""
     before = set(background_tasks.running_tasks)
     (button,) = seen(user, testid)
-    for listener in button._event_listeners.values():
+    for listener in [*button._event_listeners.values()]:  # a click may take the button away
         if listener.type == "click":
             button._handle_event({"listener_id": listener.id, "args": said or {}})
     return background_tasks.running_tasks - before

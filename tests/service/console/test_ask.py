@@ -134,7 +134,7 @@ def test_what_is_wrong_is_said_in_its_place(console):
             lambda: any("dc-refusal" in str(getattr(one, "content", "")) for one in user.client.elements.values())
         )
         assert not seen(user, "ask-run")[0].enabled
-        assert "There is something to mend" in text(user)
+        assert "Fix the error shown below your question" in text(user)
 
     console.visit("ann", act)
 

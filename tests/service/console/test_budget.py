@@ -8,7 +8,7 @@ from tests.service.console.conftest import press, seen, text, until
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.service.console import explain, theme
-from discreet.service.console.budget_chart import history
+from discreet.service.console.budget import history
 from discreet.service.views import BudgetView, LedgerLine, Spend
 
 AT = [dt.datetime(2026, 1, day, tzinfo=dt.UTC) for day in range(1, 9)]

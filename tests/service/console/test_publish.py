@@ -4,31 +4,40 @@ import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
-from discreet.core.families import HIDING, MASKING, SYNTHESIZERS, TABLE_METHODS
-from discreet.errors import BadInput
+from discreet.core.families import HIDING, MASKING, MODELS, SYNTHESIZERS, TABLE_METHODS
 from discreet.models.catalogue import parse
-from discreet.service.console.methods import example_values
-from discreet.service.console.models import CHOICES, written
+from discreet.service.console.forms import example_values, without_file
 from discreet.service.console.publish import MASK
 from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
 from discreet.verbs.publish.riskmap import Point, RiskMap
+from discreet.verbs.synthesize.private import parse_private
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
 
-@pytest.mark.parametrize("kind", CHOICES)
-def test_every_rule_is_a_model_as_it_stands(kind):
-    choice = CHOICES[kind]
-    text_ = written(choice, {one.name: one.value for one in choice.figures}, "illness" if choice.on else None)
-    parse(text_, CARD)
+@pytest.mark.parametrize("name", without_file(MODELS))
+def test_every_model_of_the_form_is_a_model_as_it_stands(name):
+    entry = MODELS.entry(name)
+    assert parse(entry.spell(example_values(entry)), CARD) == parse(entry.example, CARD)
+    if any(one.column for one in entry.parameters):
+        assert parse(entry.spell(example_values(entry) | {"on": "illness"}), CARD).on == "illness"
 
 
-def test_a_rule_without_its_number_or_column_says_so():
-    with pytest.raises(BadInput, match="missing"):
-        written(CHOICES["k"], {"k": None}, None)
-    with pytest.raises(BadInput, match="on which column"):
-        written(CHOICES["l"], {"l": 3}, None)
+def test_a_model_without_its_number_says_so(console):
+    async def act(user):
+        await user.open("/publish?table=patients")
+        with user:
+            seen(user, "model-k-0")[0].set_value("")
+        press(user, "publish-start")
+        await until(lambda: any("k-anonymity: k is missing" in said for said in user.notify.messages))
+        press(user, "model-remove-0")
+        await until(lambda: not seen(user, "model-k-0"))
+        press(user, "publish-start")
+        await until(lambda: any("give models" in said for said in user.notify.messages))
+        assert not seen(user, "job-publish")
+
+    console.visit("steward", act)
 
 
 @pytest.mark.parametrize("family", [MASKING, SYNTHESIZERS, TABLE_METHODS, HIDING], ids=lambda family: family.name)
@@ -37,13 +46,13 @@ def test_a_form_writes_what_it_was_filled_with(family):
         assert family.parse(entry.spell(example_values(entry))) == family.parse(entry.example)
 
 
-def test_a_twin_is_asked_for_with_all_that_it_can_be_told(console):
+def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
     async def act(user):
         await user.open("/publish?table=visits")
         with user:
             seen(user, "publish-method")[0].set_value("synthesize")
-            for box, value in {"columns": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
-                seen(user, f"publish-{box}")[0].set_value(value)
+            for box, value in {"on": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
+                seen(user, f"synthesis-{box}")[0].set_value(value)
         press(user, "publish-start")
         await until(lambda: bool(seen(user, "job-synthesize")))
         press(user, "job-cancel")
@@ -51,9 +60,8 @@ def test_a_twin_is_asked_for_with_all_that_it_can_be_told(console):
 
     console.visit("steward", act)
     job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
-    assert {"columns": ["ward", "cost"], "bins": "cost:8", "person": ["ward"], "rows": 0}.items() <= dict(
-        job.spec
-    ).items()
+    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward on ward, cost"
+    assert parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits")).bins == {"cost": 8}
 
 
 def test_clicking_twice_starts_one_job(console):
@@ -77,6 +85,40 @@ def test_clicking_twice_starts_one_job(console):
     console.visit("steward", act)
     jobs = desk.jobs(console.clinic.steward)
     assert [job.state for job in jobs if job.spec.get("title") == "Twice"] == ["cancelled"]
+
+
+def test_a_form_submits_again_once_it_is_changed_or_its_job_came_to_nothing(console):
+    desk, steward = console.clinic.desk, console.clinic.steward
+
+    def submitted():
+        return [job for job in desk.jobs(steward) if job.spec.get("title", "").startswith("Once")][::-1]
+
+    async def act(user):
+        async def click():
+            before = len(desk.access.audit(steward))
+            press(user, "publish-start")
+            await until(lambda: len(desk.access.audit(steward)) > before)
+            await until(lambda: len(seen(user, "job-publish")) == 1)
+
+        await user.open("/publish?table=patients")
+        with user:
+            seen(user, "publish-title")[0].set_value("Once")
+        await click()
+        [job] = submitted()
+        assert desk._jobs._queue.done(claimed(desk, job), "made", None)
+        await click()
+        await until(lambda: any("done already" in said for said in user.notify.messages))
+        assert [one.state for one in submitted()] == ["done"]
+        with user:
+            seen(user, "publish-title")[0].set_value("Once more")
+        await click()
+        assert [one.state for one in submitted()] == ["done", "waiting"]
+        desk.cancel(steward, submitted()[1].id)
+        await click()
+        assert [one.state for one in submitted()] == ["done", "cancelled", "waiting"]
+        desk.cancel(steward, submitted()[2].id)
+
+    console.visit("steward", act)
 
 
 def test_a_steward_starts_a_job_and_stops_it(console):

@@ -79,7 +79,7 @@ def test_a_steward_shares_it(console, answer):
         await user.open(f"/release/{answer}")
         with user:
             seen(user, "release-share")[0].set_value(True)
-        await user.should_see("It is shared.", retries=40)
+        await user.should_see("It is shared.", retries=600)
 
     console.visit("steward", act)
     assert console.clinic.desk.shelved(console.clinic.ann, answer).shared

@@ -3,17 +3,16 @@
 import pytest
 from tests.service.console.conftest import press, seen, text, until
 
-from discreet.service.console.crosstable import about, drawn
-from discreet.service.console.rules import RULES
-from discreet.service.console.tabulate import sides, summable
+from discreet.core.families import CELL_RULES
+from discreet.service.console.forms import example_values, without_file
+from discreet.service.console.tabulate import cell_text, crosstable, sides, summable
 from discreet.verbs.tabulate.rules import parse_rules
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_every_rule_is_one_as_it_stands(name):
-    rule = RULES[name]
-    (found,) = parse_rules(rule.written.format(**{letter: f"{usual:g}" for letter, _, usual in rule.figures}))
-    assert found
+@pytest.mark.parametrize("name", without_file(CELL_RULES))
+def test_every_rule_of_the_form_is_one_as_it_stands(name):
+    entry = CELL_RULES.entry(name)
+    assert parse_rules(entry.spell(example_values(entry))) == parse_rules(entry.example)
 
 
 def test_people_are_no_side_of_a_table_and_nothing_to_add_up(clinic):
@@ -25,8 +24,8 @@ def test_people_are_no_side_of_a_table_and_nothing_to_add_up(clinic):
     assert [one.name for one in summable(card)] == ["length_of_stay", "cost"]
 
 
-def test_a_table_that_is_too_large_is_not_drawn():
-    assert drawn({"too_large": True, "size": 1_000_000}) == (
+def test_a_table_that_is_too_large_is_not_crosstable():
+    assert crosstable({"too_large": True, "size": 1_000_000}) == (
         "<p>The table has 1,000,000 cells: too many to be drawn here. All are in its rows.</p>"
     )
 
@@ -35,7 +34,7 @@ def test_codes_and_reasons_cannot_run():
     cell = {"figure": "1", "printed": "×", "kind": "sensitive", "why": "<script>", "total": False}
     label = {"text": "<script>", "depth": 1, "total": False}
     table = {"sides": ["a", "b"], "too_large": False, "across": [label], "rows": [{"labels": [label], "cells": [cell]}]}
-    assert "<script" not in drawn(table)
+    assert "<script" not in crosstable(table)
 
 
 def test_a_steward_makes_a_table_and_takes_it_away(console):
@@ -68,5 +67,5 @@ def test_a_steward_makes_a_table_and_takes_it_away(console):
     (table,) = desk.job_result(steward, desk.jobs(steward)[0].id)["tables"]
     marked = [cell for row in table["rows"] for cell in row["cells"] if cell["kind"] != "shown"]
     assert marked
-    assert drawn(table).count('tabindex="0" aria-label') == len(marked)
-    assert all("an intruder can tell that it is between" in about(cell).lower() for cell in marked)
+    assert crosstable(table).count('tabindex="0" aria-label') == len(marked)
+    assert all("an intruder can tell that it is between" in cell_text(cell).lower() for cell in marked)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
@@ -11,8 +12,7 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.job import Job
-from discreet.service.jobs.queue import Queue
+from discreet.service.jobs.queue import Job, Queue
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -41,14 +41,41 @@ def queue(request, tmp_path):
 def add(queue):
     number = count(1)
 
-    def put(by="ann"):
+    def put(by="ann", title="", key=None):
         n = next(number)
-        spec = {"table": "stays", "title": f"Stays {n}"}
+        spec = {"table": "stays", "title": title or f"Stays {n}"}
         job = Job(f"20260101-stays-{n:08}", "publish", by, "stays", spec, START, "waiting", None, "", None, "")
-        queue.add(job)
-        return job
+        return queue.find(queue.add(job, key))
 
     return put
+
+
+def test_under_one_key_there_is_one_job_also_when_it_is_done(queue, add):
+    first = add(title="Stays", key="a")
+    assert add(title="Stays", key="a").id == add(title="Stays", key="b").id == first.id
+    queue.done(queue.claim("here"), "made", first.id)
+    assert [add(title="Stays", key=key).id for key in "ab"] == [first.id, first.id]
+    with pytest.raises(BadInput, match="another job"):
+        add(title="Others", key="a")
+    others = [add("bob", title="Stays", key="a"), add(title="Stays", key="c")]
+    assert len({first.id, *(job.id for job in others)}) == len(queue.all(10)) == 3
+
+
+def test_a_job_that_came_to_nothing_is_submitted_again_under_its_key(queue, add):
+    first = add(title="Stays", key="a")
+    queue.cancel(first.id)
+    second = add(title="Stays", key="a")
+    assert second.id != first.id
+    queue.failed(queue.claim("here"), "Nothing would be left.")
+    third = add(title="Stays", key="a")
+    assert (third.id, third.state) == (add(title="Stays", key="a").id, "waiting")
+    assert [job.id for job in queue.all(10)] == [third.id, second.id, first.id]
+
+
+def test_many_at_once_under_one_key_make_one_job(queue, add):
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: add(title="Stays", key="a").id, range(12)))
+    assert len(set(found)) == len(queue.all(20)) == 1
 
 
 def test_the_oldest_comes_first_and_the_others_know_how_many_are_before_them(queue, add):

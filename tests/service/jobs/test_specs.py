@@ -11,7 +11,7 @@ from discreet.verbs.synthesize.non_private.cart import Cart
 
 WHOLE = (
     Publish("stays", ("k=5",), "mondrian", "5%", "precision", "For the city"),
-    Synthesize("stays", "1", "1e-9", None, "mst", ("ward", "disease")),
+    Synthesize("stays", "epsilon=1 delta=1e-9 by=mst on ward, disease"),
     Tabulate("stays", ("ward × disease",), None, ("min=3",), "round base=5", "Wards"),
     Hide(
         "stays",

@@ -87,3 +87,15 @@ def test_a_file_that_is_not_the_holders_is_said():
     for wrong in (right.drop_columns(["below"]), right.select([]), right.slice(1), texts, blank, other):
         with pytest.raises(BadInput, match="not of this release"):
             audit(one, wrong)
+
+
+def test_a_level_that_is_exactly_met_is_not_short_and_one_unit_more_is():
+    one, cells = release([[1, 5], [7, 9]], SQUARE)
+    told = audit(one).intervals
+    below, above = cells.values - told.low, told.high - cells.values
+    hidden = below + above > 0
+    file = {"value": cells.values, "sensitive": hidden, "below": below, "above": above}
+    assert not len(audit(one, pa.table(file)).short)
+    for name in ("below", "above"):
+        more = {**file, name: file[name] + (np.arange(len(cells)) == 4)}
+        assert audit(one, pa.table(more)).short.tolist() == [4]

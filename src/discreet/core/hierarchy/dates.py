@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from sqlglot import exp
 
@@ -14,7 +14,8 @@ from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import listed, refuse, wrong_other
 from discreet.core.kind import MOMENTS, Kind
 
-LEVELS = ("hour", "day", "month", "quarter", "year", "decade")
+CalendarUnit: TypeAlias = Literal["hour", "day", "month", "quarter", "year", "decade"]
+LEVELS: tuple[str, ...] = get_args(CalendarUnit)
 
 
 @declare(HIERARCHIES, "dates", example='{ type = "dates", levels = ["month", "year"] }')
@@ -25,7 +26,7 @@ class Dates:
     are known.
     """
 
-    levels: Sequence[str] = parameter("Units, finest first.", default=("month", "quarter", "year", "decade"))
+    levels: Sequence[CalendarUnit] = parameter("Units, finest first.", default=("month", "quarter", "year", "decade"))
     other: str | None = parameter("Label of values that it does not know.", default=None)
 
     type: ClassVar[str]

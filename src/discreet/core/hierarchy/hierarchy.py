@@ -162,6 +162,8 @@ def _require_nested(hierarchy: Hierarchy, found: LevelCodes, values: pa.Array[An
             )
 
 
+# -- checks of what is declared
+
 Number: TypeAlias = int | float | Decimal
 
 SHOWN = 8

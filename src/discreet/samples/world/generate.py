@@ -26,7 +26,6 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
-from discreet.samples.world import names
 from discreet.samples.world.people import (
     ADULT_AGES,
     AS_OF,
@@ -39,6 +38,7 @@ from discreet.samples.world.people import (
     People,
     Places,
     dates,
+    full_names,
     labels,
     patients,
     people,
@@ -272,7 +272,7 @@ def voters(patients: People, first_voter: int, where: Places, rng: np.random.Gen
     return pa.RecordBatch.from_pydict(
         {
             "voter_id": pa.array(np.arange(first_voter, first_voter + len(order))),
-            "name": names.full_names(first, last),
+            "name": full_names(first, last),
             "zip": where.codes.take(zip_),
             "sex": labels(SEXES, sex),
             "birth_date": dates(birth),

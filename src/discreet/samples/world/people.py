@@ -1,16 +1,51 @@
-"""People, as arrays of codes, and the table of patients made of them."""
+"""People, as arrays of codes: where they live, what they are called, and the table of patients made of them."""
 
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from discreet.samples.world import names
 from discreet.samples.world.draw import Choice, Codes, Reals, zipf
+
+_FEMALE_SYLLABLES = (
+    "Al An Bel Cor Da El Fi Ga Il Jo Ka Li Ma Ni Or Pe Ro Sa Ti Va",
+    "ana bria della essa ina ira issa iva lene mira nea ora quella rine tha vea",
+)
+_MALE_SYLLABLES = (
+    "Ad Bar Cal Do Ed Fer Gar Ha Iv Jar Ke Lo Mar Nor Os Pel Ral Sor Tam Ul",
+    "an bert den dor erik fin gar ion kel lam mond nard ric sten ton vin",
+)
+_SURNAME_SYLLABLES = (
+    "Ash Bel Bram Cor Dun Elm Fal Gor Hal Ing Kel Lan Mor Nor Orm Pen Ras Sel Thorn Ul Ver Wex",
+    "a bro da e go i ka lo me o ri sa to u va",
+    "berg brook dale den field ford ham lock man mark mere more quist rell sen son stad tor vale wick",
+)
+
+
+def _joined(*syllables: str) -> list[str]:
+    return ["".join(parts) for parts in itertools.product(*(text.split() for text in syllables))]
+
+
+_FIRST = pa.array(_joined(*_FEMALE_SYLLABLES) + _joined(*_MALE_SYLLABLES))
+_SURNAMES = pa.array(_joined(*_SURNAME_SYLLABLES))
+
+OF_ONE_SEX = len(_FIRST) // 2
+_ORDER = np.random.default_rng(0)  # which names are the common ones: the same in every world
+first_names = Choice(_ORDER.permutation(zipf(OF_ONE_SEX, 20)))
+"""The first names of women; those of men follow after ``OF_ONE_SEX``."""
+last_names = Choice(_ORDER.permutation(zipf(len(_SURNAMES), 40)))
+
+
+def full_names(first: Codes, last: Codes) -> pa.Array[Any]:
+    """The names behind the codes."""
+    return pc.binary_join_element_wise(_FIRST.take(first), _SURNAMES.take(last), " ")  # type: ignore[call-overload,no-any-return]
+
 
 ETHNICITIES = ("White", "Hispanic", "Black", "Asian", "Native", "Other")
 _SHARES = np.array([0.58, 0.19, 0.13, 0.06, 0.01, 0.03])
@@ -101,8 +136,8 @@ def people(count: int, ages: Choice, where: Places, rng: np.random.Generator) ->
     # One day more than the year needs, so that nobody is a day short of their age.
     lived = ((age + rng.random(count)) * 365.2425).astype(np.int64) + 1
     return People(
-        first=names.first_names.draw_many(rng, count) + sex * names.OF_ONE_SEX,
-        last=names.last_names.draw_many(rng, count),
+        first=first_names.draw_many(rng, count) + sex * OF_ONE_SEX,
+        last=last_names.draw_many(rng, count),
         sex=sex,
         age=age,
         birth=days(AS_OF) - lived,
@@ -116,7 +151,7 @@ def patients(persons: People, start: int, where: Places, rng: np.random.Generato
     return pa.RecordBatch.from_pydict(
         {
             "patient_id": pa.array(np.arange(start, start + len(persons))),
-            "name": names.full_names(persons.first, persons.last),
+            "name": full_names(persons.first, persons.last),
             "zip": where.codes.take(persons.zip),
             "sex": labels(SEXES, persons.sex),
             "birth_date": dates(persons.birth),

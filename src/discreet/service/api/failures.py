@@ -86,7 +86,7 @@ class Failure(BaseModel):
     problems: list[Problem] | None = Field(default=None, description="All that is wrong with what was sent.")
     asked: LossShape | None = Field(default=None, description="What was asked for, if the budget does not cover it.")
     left: LossShape | None = Field(default=None, description="What of the same kind is left.")
-    instead: str | None = Field(default=None, description="The synthetic twin that may be asked instead.")
+    instead: str | None = Field(default=None, description="The synthetic stand-in that may be asked instead.")
 
 
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -9,16 +9,10 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from discreet.core import document
-from discreet.core.loss import Loss
 from discreet.core.release import Release
-from discreet.curator.people.audit import AuditLine
-from discreet.curator.people.person import Person
-from discreet.curator.people.tokens import ApiToken
-from discreet.curator.release_index import Shelved
 from discreet.service.api.schemas import LossShape, ScopeName
-from discreet.service.api.views import RoleName, View, plain
-from discreet.service.jobs.job import Job
-from discreet.service.views import Books, BudgetView, LedgerLine
+from discreet.service.api.views import RoleName, View
+from discreet.service.views import BudgetView
 
 
 class BudgetOut(View):
@@ -52,12 +46,6 @@ class Entry(View):
     loss: LossShape | None = Field(description="What was charged, or the new limit.")
     what: str = Field(description="The questions, or the reason.")
 
-    @classmethod
-    def of(cls, line: LedgerLine) -> Self:
-        """A line, as somebody may see it."""
-        named = {name: getattr(line, name) for name in ("number", "at", "account", "kind", "what")}
-        return cls.model_validate(named | {"loss": _loss(line.loss)})
-
 
 class Verdict(View):
     """Whether the ledger and the audit log are sound."""
@@ -67,12 +55,6 @@ class Verdict(View):
     line: int | None = Field(description="The first that is not.")
     problem: str
     logged: int = Field(description="How many lines of the audit log are sound.")
-
-    @classmethod
-    def of(cls, found: Books) -> Self:
-        """What was found."""
-        names = ("sound", "lines", "line", "problem", "logged")
-        return cls.model_validate({name: getattr(found, name) for name in names})
 
 
 class ReleaseOut(View):
@@ -88,13 +70,6 @@ class ReleaseOut(View):
     loss: LossShape | None
     private: bool = Field(description="Whether something is promised, and nothing undoes it.")
     shared: bool
-
-    @classmethod
-    def of(cls, one: Shelved) -> Self:
-        """What the shelf says."""
-        names = ("id", "kind", "title", "by", "at", "method", "private", "shared")
-        said = {name: getattr(one, name) for name in names}
-        return cls.model_validate(said | {"tables": list(one.tables), "loss": _loss(one.loss)})
 
 
 class Statement(View):
@@ -133,11 +108,6 @@ class JobOut(View):
     result: str | None = Field(description="The release that it made, if it made one.")
     error: str
 
-    @classmethod
-    def of(cls, job: Job) -> Self:
-        """A job."""
-        return cls.model_validate({name: plain(getattr(job, name)) for name in cls.model_fields})
-
 
 class PersonOut(View):
     """Somebody who may sign in."""
@@ -147,11 +117,6 @@ class PersonOut(View):
     since: dt.datetime
     disabled: bool
     must_change: bool
-
-    @classmethod
-    def of(cls, who: Person) -> Self:
-        """Somebody."""
-        return cls.model_validate({name: getattr(who, name) for name in cls.model_fields} | {"role": who.role.value})
 
 
 class Welcomed(View):
@@ -171,12 +136,6 @@ class TokenOut(View):
     until: dt.datetime
     scopes: list[ScopeName] = Field(description="What it may be used for.")
 
-    @classmethod
-    def of(cls, token: ApiToken) -> Self:
-        """A token."""
-        said = {name: getattr(token, name) for name in cls.model_fields}
-        return cls.model_validate(said | {"scopes": [one.value for one in token.scopes]})
-
 
 class TokenText(TokenOut):
     """A new token: its text is told this once."""
@@ -194,13 +153,3 @@ class AuditOut(View):
     about: dict[str, str]
     well: bool = Field(description="Whether it was done, rather than refused.")
     digest: str
-
-    @classmethod
-    def of(cls, line: AuditLine) -> Self:
-        """A line."""
-        said = {name: getattr(line, name) for name in cls.model_fields}
-        return cls.model_validate(said | {"about": dict(line.about)})
-
-
-def _loss(loss: Loss | None) -> dict[str, Any] | None:
-    return None if loss is None else loss.to_dict()

@@ -5,28 +5,19 @@ A field that is not known, a text for a number, a list too long: all refused bef
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, create_model, field_validator
 from pydantic.config import JsonDict
 
 from discreet.budget.filter import Budget
 from discreet.core import loss as losses
 from discreet.core.catalogue import Family
-from discreet.core.families import (
-    ATTACKS,
-    CELL_RULES,
-    HIDING,
-    MASKING,
-    MODELS,
-    QUALITIES,
-    RECODERS,
-    SYNTHESIZERS,
-    TABLE_METHODS,
-)
 from discreet.core.loss import Loss
 from discreet.curator.people.person import DAYS, SCOPES
 from discreet.releases.method import Method
+from discreet.service.jobs.specs import LARGEST, LONGEST, MOST_TEXTS, Spec
 from discreet.service.views import Spend
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
@@ -40,11 +31,11 @@ def _plain(text: str) -> str:
 
 
 Text: TypeAlias = Annotated[str, AfterValidator(_plain)]
-Line: TypeAlias = Annotated[Text, StringConstraints(max_length=1000)]
+Line: TypeAlias = Annotated[Text, StringConstraints(max_length=LONGEST)]
 Key: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
-LONGEST = 20_000
+LONGEST_QUESTION = 20_000
 """Characters of a question, and of all questions that come together."""
-Question: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=LONGEST)]
+Question: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=LONGEST_QUESTION)]
 Secret: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
 Exact: TypeAlias = Annotated[
     int | float | Annotated[Text, StringConstraints(max_length=60)],
@@ -167,8 +158,8 @@ class Pricing(Spending):
     @classmethod
     def _together(cls, questions: list[str]) -> list[str]:
         """Planning is free of charge, so all of them together are no longer than one may be."""
-        if sum(map(len, questions)) > LONGEST:
-            raise ValueError(f"All questions together have at most {LONGEST:,} characters")
+        if sum(map(len, questions)) > LONGEST_QUESTION:
+            raise ValueError(f"All questions together have at most {LONGEST_QUESTION:,} characters")
         return questions
 
 
@@ -179,7 +170,7 @@ class Asking(Pricing):
     dry_run: bool = Field(default=False, description="Say what it would cost, and answer nothing.")
     instead: bool = Field(
         default=True,
-        description="Have the tables' synthetic twins answer, for nothing and marked, what the budget does not cover.",
+        description="Have the synthetic stand-ins answer, for nothing and marked, what the budget does not cover.",
     )
 
 
@@ -271,95 +262,37 @@ class Sharing(Given):
     shared: bool
 
 
+class JobGiven(Given):
+    """A job to be submitted."""
+
+    key: Key | None = Field(default=None, description="A name for this request: a retry under it is the same job.")
+
+
+def job_schema(spec: type[Spec]) -> type[JobGiven]:
+    """The request that submits a job: the fields of its specification, and an idempotency key."""
+    shapes: dict[str, Any] = {}
+    for one in fields(spec):
+        kind, said = str(one.type), one.metadata
+        shape: Any = int if kind == "int" else list[Line] if kind.startswith("tuple") else Line
+        limits: dict[str, Any] = {"ge": 0, "le": LARGEST} if kind == "int" else {}
+        if kind.startswith("tuple"):
+            limits = {"max_length": MOST_TEXTS, "min_length": int(one.name == "by")}
+        if one.name == "table":
+            shape = TableName
+        elif "pattern" in said:
+            limits |= {"pattern": said["pattern"]}
+        sentence = " ".join(filter(None, (said.get("sentence"), _one_of(*said.get("families", ())))))
+        limits |= {"description": sentence or None, "examples": [said["example"]] if said.get("example") else None}
+        default: Any = one.default if one.default is not MISSING else None if "None" in kind else ...
+        optional = shape | None if "None" in kind else shape
+        shapes[one.name] = (optional, Field(list(default) if isinstance(default, tuple) else default, **limits))
+    return create_model(f"{spec.__name__}Job", __base__=JobGiven, __doc__=spec.__doc__, **shapes)
+
+
 def _one_of(*families: Family) -> str:
     """The names that may be given; /v1/catalogue has their parameters."""
-    return f"See /v1/catalogue: {', '.join(name for family in families for name in family.names())}."
-
-
-class PublishJob(Given):
-    """A table to be published: see ``discreet publish``."""
-
-    table: TableName
-    models: list[Line] = Field(max_length=100, description=_one_of(MODELS), examples=[["k=5", "l=2 on disease"]])
-    method: Line = Field(default="generalize", description=_one_of(RECODERS, MASKING, SYNTHESIZERS))
-    suppress: Line = Field(default="0", description="The share of the rows that may be left out.", examples=["5%"])
-    quality: Line = Field(default="granularity", description=_one_of(QUALITIES))
-    title: Line = ""
-
-
-class SynthesizeJob(Given):
-    """A table's synthetic twin, charged to the table: an ``epsilon`` (best with a ``delta``), or a ``rho``."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"table": "visits", "epsilon": "1", "delta": "1e-9"}]})
-
-    table: TableName
-    epsilon: Line | None = Field(default=None, description="A number, as text.", examples=["1"])
-    delta: Line | None = Field(default=None, description="With an epsilon: far less noise.", examples=["1e-9"])
-    rho: Line | None = None
-    by: Literal["aim", "mst", "mwem", "bayes", "independent"] = "aim"
-    columns: list[Line] = Field(
-        default_factory=list, max_length=100, description="Those it is to have, which the card must declare; else all."
-    )
-    rows: int = Field(default=0, ge=0, le=10**9, description="How many; 0: about as many as the table has.")
-    bins: Line = Field(default="", description="Of columns with bounds.", examples=["32", "age:10,income:32"])
-    quantiles: list[Line] = Field(
-        default_factory=list, max_length=100, description="Columns whose bins are to hold about as many rows each."
-    )
-    person: list[Line] = Field(
-        default_factory=list,
-        max_length=100,
-        description="Columns that are the same in all rows of a person; then rows say whose they are.",
-    )
-
-
-class TabulateJob(Given):
-    """Tables to be printed: see ``discreet tabulate``."""
-
-    table: TableName
-    by: Columns = Field(examples=[["sex × ward"]])
-    value: Line | None = None
-    rules: list[Line] = Field(max_length=100, description=_one_of(CELL_RULES), examples=[["min=3"]])
-    method: Line = Field(default="suppress", description=_one_of(TABLE_METHODS))
-    title: Line = ""
-
-
-class HideJob(Given):
-    """Itemsets and rules that a miner is not to find: see ``discreet hide``. It protects nobody's privacy."""
-
-    table: TableName
-    support: Line = Field(description="The miner's: a share, or a number of transactions.", examples=["2%"])
-    confidence: Line | None = Field(default=None, description="The miner's, for rules.", examples=["60%"])
-    itemsets: list[Line] = Field(
-        default_factory=list, max_length=100, description="Secrets.", examples=[["sex=F, insurance=private"]]
-    )
-    rules: list[Line] = Field(
-        default_factory=list, max_length=100, description="Secrets.", examples=[["sex=F => insurance=private"]]
-    )
-    columns: list[Line] = Field(
-        default_factory=list, max_length=100, description="Those that items are made of; all but identifiers if empty."
-    )
-    method: Line = Field(default="exact", description=_one_of(HIDING))
-    keep: list[Line] = Field(default_factory=list, max_length=100, description="Itemsets that must stay frequent.")
-    margin: Line = Field(default="0", description="How far below the thresholds secrets are put.", examples=["10%"])
-    title: Line = ""
-
-
-class AttackJob(Given):
-    """A release to be attacked: see ``discreet attack``."""
-
-    release: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$")] = Field(
-        examples=["20260101-visits-0a1b2c3d"]
-    )
-    only: list[Line] = Field(default_factory=list, max_length=100, description=_one_of(ATTACKS))
-    population: int = Field(default=0, ge=0, le=10**11)
-
-
-class CompareJob(Given):
-    """Maskings of a table to be put on a risk-utility map: see ``discreet compare``."""
-
-    table: TableName
-    loss: Line = "pil"
-    methods: list[Line] = Field(default_factory=list, max_length=100, description=_one_of(MASKING))
+    names = ", ".join(name for family in families for name in family.names())
+    return f"See /v1/catalogue: {names}." if names else ""
 
 
 _LIMIT: JsonDict = {"limit": {"kind": "approximate", "epsilon": "1", "delta": "1/1000000"}}

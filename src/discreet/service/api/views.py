@@ -9,22 +9,21 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from enum import Enum
 from typing import Any, Literal, Self
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.card import Column
+from discreet.core.loss import Approximate, Concentrated, Pure, Renyi
 from discreet.core.sql import kind_of
 from discreet.curator.answer import Answer as Answered
-from discreet.curator.answer import Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person
 from discreet.service.api.schemas import LossShape
 from discreet.service.views import TableView
 from discreet.verbs.ask.postprocess import ERROR
-from discreet.verbs.ask.price import Quote
 
 RoleName = Literal["steward", "analyst", "auditor"]
 
@@ -33,6 +32,11 @@ class View(BaseModel):
     """What a request gets back."""
 
     model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, found: Any) -> Self:
+        """The attributes of ``found`` that have the names of the fields, as plain data."""
+        return cls.model_validate({name: plain(getattr(found, name)) for name in cls.model_fields})
 
 
 class Catalogue(View):
@@ -61,7 +65,7 @@ class Session(View):
     until: dt.datetime | None = Field(description="When the session ends; null for those who came with a token.")
 
     @classmethod
-    def of(cls, who: Person, session: SignedIn | None) -> Self:
+    def begun(cls, who: Person, session: SignedIn | None) -> Self:
         """Somebody, and their session if they have one."""
         return cls(
             name=who.name,
@@ -78,11 +82,6 @@ class LeftView(View):
     analyst: LossShape
     table: LossShape
 
-    @classmethod
-    def of(cls, left: Left) -> Self:
-        """What is left."""
-        return cls.model_validate({"analyst": left.analyst.to_dict(), "table": left.table.to_dict()})
-
 
 class ColumnView(View):
     """A column, as its card declares it."""
@@ -96,20 +95,6 @@ class ColumnView(View):
     longest: int | None
     note: str
 
-    @classmethod
-    def of(cls, column: Column) -> Self:
-        """A column of a card."""
-        return cls(
-            name=column.name,
-            kind=column.kind.value,
-            role=column.role.value,
-            bounds=None if column.bounds is None else plain(column.bounds),
-            categories=None if column.categories is None else plain(column.categories),
-            required=column.required,
-            longest=column.longest,
-            note=column.note,
-        )
-
 
 class Table(View):
     """A table: what its card declares, and what you may spend on it."""
@@ -122,7 +107,7 @@ class Table(View):
     columns: list[ColumnView]
     left: LeftView | None = Field(description="null: you may not ask it, or it is public.")
     synthetic: str | None = Field(
-        description="The release that is its synthetic twin, which answers what a budget does not cover."
+        description="The release that is its synthetic stand-in, which answers what a budget does not cover."
     )
     audited: bool = Field(
         description="Whether it is answered exactly or not at all, by POST /v1/ask/audited, and never with noise."
@@ -154,15 +139,8 @@ class Price(View):
     left: LossShape = Field(description="What you may spend, before this.")
     answered: bool = Field(description="Whether this was answered before: then it is free.")
     synthetic: list[str] = Field(
-        description="The tables whose synthetic twins would answer instead, for nothing: the budget does not cover it."
+        description="The tables whose synthetic stand-ins would answer, for nothing: the budget does not cover it."
     )
-
-    @classmethod
-    def of(cls, quote: Quote) -> Self:
-        """A quote."""
-        errors = {name: plain(error) for name, error in quote.errors.items()}
-        said = {"loss": quote.loss.to_dict(), "left": quote.left.to_dict(), "answered": quote.answered}
-        return cls.model_validate(said | {"errors": errors, "synthetic": list(quote.synthetic)})
 
 
 class AnswerColumn(View):
@@ -203,7 +181,7 @@ class Answer(View):
     free: bool = Field(description="Whether nothing was charged: it was answered before, or is synthetic.")
     synthetic: bool = Field(
         description="Whether its figures are about people who never existed: the budget did not cover it, and the "
-        "table's synthetic twin answered. Error bars are then the twin's; null: no bound is known."
+        "table's synthetic stand-in answered. Error bars are then the stand-in's; null: no bound is known."
     )
     price: LossShape = Field(description="What was charged to each table when it was first given.")
     left: dict[str, LeftView] = Field(description="What is left on each table.")
@@ -267,6 +245,10 @@ class Epsilon(View):
 def plain(value: object) -> Any:
     """A value as JSON can say it."""
     match value:
+        case Enum():
+            return value.value
+        case Pure() | Approximate() | Concentrated() | Renyi():
+            return value.to_dict()
         case bool() | int() | str() | None:
             return value
         case float():

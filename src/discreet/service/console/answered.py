@@ -1,6 +1,6 @@
 """An answer on a page: a grid with its error bars, a chart where there is something to compare, what is promised.
 
-One that a synthetic twin gave says so above the grid, and beside every figure.
+One that a synthetic stand-in gave says so above the grid, and beside every figure.
 
 data-testid: answer-grid, answer-chart, answer-statement, answer-csv, answer-download, answer-synthetic.
 """
@@ -25,7 +25,7 @@ ERROR = "_error"
 _SHOWN = 200
 _BARS = 40
 _BADGE = " ", tag("span", "synthetic", class_="dc-badge dc-warn")
-"""Beside every figure of an answer that a synthetic twin gave."""
+"""Beside every figure of an answer that a synthetic stand-in gave."""
 _UNKNOWN = " ", tag("span", "± unknown", class_="dc-soft")
 """Beside one of them of which nobody knows how far it is off."""
 

@@ -29,7 +29,7 @@ from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
 from discreet.service.console import answered, explain, priced, suggest, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.priced import Offer
-from discreet.service.console.release_list import latest, when
+from discreet.service.console.releases import latest, when
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
 from discreet.verbs.ask.price import Quote
@@ -211,7 +211,7 @@ class _Asking:
                 theme.refusal(_for_page(problem))
             with self._price_place:
                 theme.badge("no price yet", "warn").classes("dc-own")
-                theme.prose("There is something to mend: it is said below your question.", soft=True)
+                theme.prose("Fix the error shown below your question.", soft=True)
         self._button.set_text("Ask" if offer is None else _says(offer.quote))
         self._button.set_enabled(offer is not None)
         if offer is not None:
@@ -295,10 +295,10 @@ class _Asking:
 
     async def _refused(self, error: BudgetExceeded, question: str) -> None:
         """The budget does not cover it: what was asked, what is left, what can be done."""
-        twins: dict[str, str] = {}
+        stand_ins: dict[str, str] = {}
         for table in dict.fromkeys(view.table for view in self._mentioned()):
             found = await self._seat.run(self._seat.desk.instead, table)
-            twins |= {table: found} if found else {}
+            stand_ins |= {table: found} if found else {}
         with self._shown("Not enough is left", question) as card:
             card.props("data-testid=ask-refused")
             theme.refusal(BadInput(error.message))
@@ -307,8 +307,10 @@ class _Asking:
             if isinstance(asked, Loss) and isinstance(left, Loss):
                 steward = self._seat.who.role is Role.STEWARD
                 theme.prose(priced.advice(asked, left, theme.delta_of(left), steward=steward))
-            for table, release in twins.items():
-                link = ui.link(f"Use the synthetic twin of {table} instead: it costs nothing", f"/release/{release}")
+            for table, release in stand_ins.items():
+                link = ui.link(
+                    f"Use the synthetic stand-in of {table} instead: it costs nothing", f"/release/{release}"
+                )
                 link.props("data-testid=ask-instead")
 
     async def _renew(self) -> None:
@@ -349,7 +351,7 @@ class _Asking:
 
 def _says(quote: Quote) -> str:
     if quote.synthetic:
-        return "Ask the synthetic twin (free)"
+        return "Ask the synthetic stand-in (free)"
     return "Show it again (free)" if quote.answered else f"Ask (costs {theme.amount(quote.loss)})"
 
 

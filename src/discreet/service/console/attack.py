@@ -17,13 +17,12 @@ from discreet.curator.people.person import Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, asked_for, listed, recent
-from discreet.service.console.release_list import about
-from discreet.service.jobs.job import Job
+from discreet.service.console.jobs import JobBox, asked_for, recent
+from discreet.service.console.releases import about
+from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Attack
 from discreet.verbs.attack.finding import Outcome
-from discreet.verbs.attack.report import UNSURE
-from discreet.verbs.attack.wording import in_words, share_text
+from discreet.verbs.attack.report import UNSURE, in_words, share_text
 
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
 _ABOUT = "Play the intruder, before one does: what can be learned from a release about the people in it?"
@@ -59,22 +58,20 @@ class _Attacking:
         with theme.card("Which release?"):
             theme.promise(explain.ATTACK, "What does this tell?")
             labels = {one.id: f"{one.title} ({about(one)})" for one in (*published, *self._releases.values())}
-            self._release = ui.select(labels, value=first, label="Release", with_input=True, on_change=self._show)
-            self._release.props("outlined dense options-dense data-testid=attack-release").classes("dc-full dc-wrapped")
+            width = "dc-full dc-wrapped"
+            self._release = theme.select(
+                labels, "Release", "attack-release", width=width, value=first, with_input=True, on_change=self._show
+            )
             self._release.props(remove="hide-selected fill-input")  # these have one line, and names are long
             self._why_not = ui.element("div").props("data-testid=attack-why-not")
             with ui.expansion("More choices").classes("dc-more") as self._more, theme.row():
-                self._only = ui.select([], value=[], label="These attacks alone", multiple=True, with_input=True)
-                self._only.props("outlined dense options-dense use-chips data-testid=attack-only").classes("dc-mid")
-                self._population = ui.number("People the rows were drawn from, if they were", min=0, step=1000)
-                self._population.props("outlined dense data-testid=attack-population").classes("dc-mid")
+                self._only = theme.select([], "Only these attacks", "attack-only", multiple=True, with_input=True)
+                self._population = theme.figure("Population size (optional)", "attack-population", min=0, step=1000)
             self._more.on_value_change(self._name_attacks)
             self._start = ui.button("Attack", icon="gavel", on_click=lambda: self._box.start(self._spec))
             self._start.props("unelevated data-testid=attack-start").classes("dc-own")
-        self._box: JobBox = JobBox(self._seat, "Attacking", self._report)
-        if before:
-            with theme.card("Earlier attacks"):
-                listed(before, self.follow, self._title)
+        self._box: JobBox = JobBox(self._seat, "Attacking", draw=lambda found, job: report(found, job.id))
+        self._box.earlier("Earlier attacks", before, self._title)
         self._show()
 
     async def follow(self, job: Job) -> None:
@@ -100,13 +97,6 @@ class _Attacking:
 
     def _spec(self) -> Attack:
         return Attack(self._release.value, tuple(self._only.value or ()), int(self._population.value or 0))
-
-    async def _report(self, job: Job) -> None:
-        found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self._box.made.clear()
-        if found is not None:
-            with self._box.made:
-                report(found, job.id)
 
 
 def why_not(one: Shelved) -> str:

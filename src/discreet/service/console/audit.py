@@ -12,8 +12,9 @@ from nicegui import ui
 
 from discreet.curator.people.audit import AuditLine
 from discreet.service.console import theme
+from discreet.service.console.budget import verify_button
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.release_list import when
+from discreet.service.console.releases import when
 from discreet.service.jobs.queue import ENDED
 from discreet.service.operations.operations import ASKED_FOR
 from discreet.service.operations.permissions import READERS
@@ -46,20 +47,20 @@ async def _build(seat: Seat) -> None:
                 soft=True,
             )
             with theme.row():
-                verify = ui.button("Verify", icon="verified_user").props("unelevated data-testid=audit-verify")
-                verdict = ui.element("div").props("data-testid=audit-verdict aria-live=polite")
+                verify_button(seat, "audit-verify", "audit-verdict", "unelevated", lambda: show(more=0))
         with theme.card("The log"):
             with theme.row():
-                who = ui.select({_EVERYBODY: "everybody", **{name: name for name in names}}, value="", label="Who")
-                who.props("outlined dense options-dense data-testid=audit-who").classes("dc-short")
-                text = ui.input("Has in it").props("outlined dense clearable data-testid=audit-text")
-                text.classes("dc-short")
+                everybody = {_EVERYBODY: "everybody", **{name: name for name in names}}
+                who = theme.select(everybody, "Who", "audit-who", width="dc-short")
+                text = theme.text("Contains", "audit-text", width="dc-short", props="clearable")
                 failed = ui.checkbox("only what was refused or failed").props("data-testid=audit-failed")
             place = ui.element("div").classes("dc-stack").props("data-testid=audit-lines")
             older = ui.button("Show more").props("flat data-testid=audit-older")
         shown = _MOST
 
-        async def show() -> None:
+        async def show(*_: object, more: int = 0) -> None:
+            nonlocal shown
+            shown += more
             lines = await seat.run(seat.desk.access.audit, most=shown, by=who.value or None)
             if lines is None:
                 return
@@ -68,26 +69,9 @@ async def _build(seat: Seat) -> None:
             with place:
                 _lines(seen(lines, text.value or "", failed=failed.value))
 
-        async def more() -> None:
-            nonlocal shown
-            shown += _MOST
-            await show()
-
-        async def check() -> None:
-            verify.props("loading")
-            found = await seat.run(seat.desk.budgets.verify)
-            verify.props(remove="loading")
-            verdict.clear()
-            if found is not None:
-                with verdict, theme.row():
-                    theme.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
-                    ui.label(str(found))
-            await show()
-
         for box in (who, text, failed):
             box.on_value_change(show)
-        older.on_click(more)
-        verify.on_click(check)
+        older.on_click(lambda: show(more=_MOST))
         await show()
 
 

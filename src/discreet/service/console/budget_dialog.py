@@ -15,7 +15,7 @@ from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.service.console import theme
-from discreet.service.console.confirm import sure
+from discreet.service.console.dialogs import confirm
 from discreet.service.console.frame import Seat
 from discreet.service.views import BudgetView
 
@@ -31,10 +31,10 @@ class Amount:
         self._above = above
         self._kind = _FIRST
         with theme.row():
-            self._epsilon = ui.input("Epsilon", on_change=self.note)
-            self._epsilon.props(f"outlined dense inputmode=decimal data-testid={prefix}-epsilon").classes("dc-short")
-            self._delta = ui.input("Delta, 0 for none", on_change=self.note)
-            self._delta.props(f"outlined dense inputmode=decimal data-testid={prefix}-delta").classes("dc-short")
+            self._epsilon, self._delta = (
+                theme.text(label, f"{prefix}-{name}", width="dc-short", props="inputmode=decimal", on_change=self.note)
+                for label, name in (("Epsilon", "epsilon"), ("Delta, 0 for none", "delta"))
+            )
         self._note = theme.prose("").classes("dc-small").props(f"data-testid={prefix}-note aria-live=polite")
         self.fill(_FIRST)
 
@@ -58,7 +58,7 @@ class Amount:
 
     def budget(self) -> Budget:
         """What the boxes say; an error if it is no amount."""
-        figure, delta = ((box.value or "").strip() for box in (self._epsilon, self._delta))
+        figure, delta = map(theme.said_in, (self._epsilon, self._delta))
         if isinstance(self._kind.limit, Renyi):
             raise BadInput("This limit is a curve, which is changed by the command line.", hint="discreet budget")
         if not figure:
@@ -137,7 +137,7 @@ def ask_budget(
             went = await seat.did(seat.desk.access.give_budget, name, budget, [table])
         else:
             doubtful = doubts(there, budget)
-            if doubtful and not await sure(f"Change what {name} may spend on {table}?", "\n".join(doubtful)):
+            if doubtful and not await confirm(f"Change what {name} may spend on {table}?", "\n".join(doubtful)):
                 return
             went = await seat.did(seat.desk.budgets.set_limit, there.account, budget, why=why.value or "")
         if went:
@@ -154,12 +154,10 @@ def ask_budget(
             soft=True,
         )
         first = next(iter(opened), next(iter(tables)))
-        table_box = ui.select(list(tables), value=first, label="On the table", on_change=show)
-        table_box.props("outlined dense options-dense data-testid=budget-table").classes("dc-full")
+        table_box = theme.select(list(tables), "Table", "budget-table", width="dc-full", value=first, on_change=show)
         spent = theme.prose("").props("data-testid=budget-spent")
         amount = Amount("budget", lambda: [tables[str(table_box.value)]])
-        why = ui.input("Why, for the ledger").props("outlined dense maxlength=200 data-testid=budget-why")
-        why.classes("dc-full")
+        why = theme.text("Reason, for the ledger", "budget-why", width="dc-full", props="maxlength=200")
         with theme.row():
             ui.button("Give", on_click=give).props("unelevated data-testid=budget-go")
             ui.button("Cancel", on_click=dialog.close).props("flat")

@@ -30,12 +30,12 @@ An analyst's own budget lies below the table's: both must have enough left."""
 ERROR = """Every figure has noise added to it, so that no single person shows. The error bar says how far off it may \
 be: 95 times in 100 the true figure lies within it."""
 
-SYNTHETIC = """The budget does not cover this question, so it was asked of the table's synthetic twin: rows of people \
-who never existed, drawn so that many of them together look like those of the table. The twin was paid for when it was \
-made, so asking it costs nothing and nobody loses anything by it.
+SYNTHETIC = """The budget does not cover this question, so it was answered on the table's synthetic stand-in: rows of \
+people who never existed, drawn so that many of them together look like those of the table. The stand-in was paid for \
+when it was made, so asking it costs nothing and nobody loses anything by it.
 
-Nobody's noise was added to these figures: they are off because the twin is. Where it was measured how far, an error \
-bar says so: 95 times in 100 the table's own figure lies within it. Where there is no error bar, no bound is known: \
+No noise was added to these figures: they are off because the stand-in is. Where it was measured how far, an error bar \
+says so: 95 times in 100 the table's own figure lies within it. Where there is no error bar, no bound is known: \
 take the figure as a hint, and pay for the answer before you rely on it."""
 
 K = """k-anonymity: whoever knows the columns that outsiders may know about somebody (such as age, sex and place) \
@@ -67,9 +67,6 @@ then it tells nearly what they have."""
 INTERVAL = """Whoever reads the table knows that rows and columns add up. The interval is what they can work out of \
 a hidden cell, at best. It is wide enough when it holds by the rules that were chosen."""
 
-ROUNDING = """Every figure is changed to a multiple of a base, so that small counts do not show. The table adds up, \
-and nobody can tell a count from its neighbours within the base."""
-
 HIDE = """Whoever mines what leaves, with the support and the confidence you give here (or more), does not find \
 the secrets. That is checked by mining it before it leaves. What else a miner then misses is counted, and told to you.
 
@@ -85,6 +82,32 @@ The report says how many of them are found, and how surely. It is about real peo
 RISK_MAP = """Each point is a way to change the table. The further to the right, the more an intruder learns; the \
 further up, the more of it is lost. The line joins the best there are: for each of the other points there is one \
 that is better in both."""
+
+
+MODELS = {
+    "k-anonymity": K,
+    "l-diversity": L,
+    "t-closeness": T,
+    "entropy l-diversity": "As l-diversity, and no value may be so common in a class that guessing it is nearly always "
+    "right: the mix is at least as even as l equally likely values.",
+    "recursive (c,l)-diversity": "In every class the commonest value is less than c times as frequent as the rare ones "
+    "together, so that somebody who can rule a few values out still cannot be sure.",
+    "(α,k)-anonymity": "Every class has at least k rows, and no sensitive value makes up more than the share alpha of "
+    "it: nobody can be surer of a value than that.",
+    "β-likeness": "In no class does a sensitive value become likelier than in the whole table by more than beta times. "
+    "This protects rare values, which t-closeness may not.",
+    "δ-disclosure": "Every sensitive value occurs in every class, neither likelier nor less likely than in the whole "
+    "table by a factor of 2 to the delta. The strictest of these: small tables seldom allow it.",
+    "prosecutor risk": "Somebody who knows that a person is in the table, and all that outsiders may know of them, "
+    "points at the right row with at most this chance. It is k-anonymity, said as a chance: 0.2 is a class of five.",
+    "average risk": "The chance to be found, on average over everybody. It bounds nobody's own chance: one person may "
+    "still stand alone. Use it beside another model.",
+    "population uniqueness": "An estimate of how many people would be unique among all those the rows were drawn from. "
+    "It is a guess from the sizes of classes, and promises nothing to any one person.",
+}
+"""Privacy models by their names in the catalogue, whose summaries explain the others."""
+RULES = {"minimum frequency": THRESHOLD, "p%": P_PERCENT, "prior-posterior": PQ, "(n,k)-dominance": DOMINANCE}
+"""The same for rules of sensitive cells."""
 
 
 def epsilon(value: Number) -> str:

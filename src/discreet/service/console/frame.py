@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -30,16 +32,21 @@ from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError, NotAllowed, NotSignedIn, Refused
 from discreet.service.api.caller import COOKIE
+from discreet.service.api.failures import is_for
 from discreet.service.api.guard import CONSOLE_POLICY
 from discreet.service.api.limits import Buckets
+from discreet.service.api.logs import Lines, Log
 from discreet.service.api.metrics import Metrics
-from discreet.service.console import faults, theme
+from discreet.service.console import theme
 from discreet.service.operations.operations import Operations
+from discreet.service.redact import redacted
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
 from discreet.service.views import Spend
 
 EVERYBODY = tuple(Role)
+_OURS = logging.getLogger("discreet.console")
+_THEIRS = logging.getLogger("nicegui")
 _PATIENCE = 30.0
 """Seconds that a page may take to be built: on a busy machine it comes late, but it comes."""
 _P = ParamSpec("_P")
@@ -113,7 +120,7 @@ class Seat:
             return await work
         except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
             self._metrics.refused(error)
-            raise faults.told(error, self.who, self.desk.workspace.folder) from None
+            raise told_error(error, self.who, self.desk.workspace.folder) from None
 
     async def run(
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -194,7 +201,7 @@ def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
     """Put the console on an app: its pages, and the way in and out. One service a process."""
     from discreet.service.console import signin
 
-    faults.write_to(app.state.log)
+    log_faults(app.state.log)
     signin.mount(app, desk, settings)
     theme.mount(app)
     for page in pages():
@@ -294,7 +301,7 @@ def _visit(
             except NotSignedIn:
                 return RedirectResponse(f"/signin?next={quote(place)}", status_code=303)
             except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
-                theme.refusal(faults.told(error, seat.who, desk.workspace.folder))
+                theme.refusal(told_error(error, seat.who, desk.workspace.folder))
         return None
 
     return visit
@@ -337,3 +344,22 @@ def _entry(page: Page, *, here: bool) -> None:
         ui.label(page.title)
     if here:
         entry.props("aria-current=page")
+
+
+def log_faults(log: Log) -> None:
+    """Write faults of the console to the service's log: their kind and place in the code, never their text.
+
+    NiceGUI's own log quotes addresses and the text of errors, which may quote data: nothing of its warnings is kept.
+    """
+    for logger in (_OURS, _THEIRS):
+        logger.handlers = [Lines(log)]
+        logger.setLevel(logging.ERROR)
+        logger.propagate = False
+
+
+def told_error(error: Exception, who: Person | None, workspace: Path) -> DiscreetError:
+    """What somebody is told of an error: itself, if they may read it; any other is written down."""
+    if isinstance(error, DiscreetError) and is_for(who, error):
+        return redacted(error, workspace)
+    _OURS.error("", exc_info=error)
+    return DiscreetError("Something went wrong here.", hint="Try again, or tell a steward.")

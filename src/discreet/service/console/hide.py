@@ -18,11 +18,11 @@ from discreet.core.kind import Kind
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
+from discreet.service.console.forms import MethodForm
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, listed
-from discreet.service.console.methods import MethodForm
+from discreet.service.console.jobs import JobBox, by_table, release_buttons
 from discreet.service.jobs.checks import item_columns
-from discreet.service.jobs.job import Job
+from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Hide
 
 _ABOUT = (
@@ -74,21 +74,20 @@ class _Form:
             start = ui.button("Hide", icon="visibility_off", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=hide-start")
             ui.label("You see what came of it before anybody else does.").classes("dc-soft")
-        self.box: JobBox = JobBox(seat, "Hiding", self._show)
-        if before:
-            with theme.card("Earlier jobs"):
-                listed(before, self.box.follow, _titled)
+        self.box: JobBox = JobBox(seat, "Hiding", draw=_result)
+        self.box.earlier("Earlier jobs", before, _titled)
 
     def _draw_transactions(self) -> None:
         with theme.card("The transactions", note="Only these columns leave."):
-            self._columns = ui.select(
+            self._columns = theme.select(
                 item_columns(self._card),
+                "Item columns",
+                "hide-columns",
+                width="",
                 value=usual(self._card),
-                label="Columns that items are made of",
                 multiple=True,
                 on_change=self._show_items,
             )
-            self._columns.props("outlined dense options-dense use-chips data-testid=hide-columns")
             self._items = ui.label().classes("dc-prose dc-soft").props("data-testid=hide-items")
             self._show_items()
 
@@ -98,16 +97,13 @@ class _Form:
     def _draw_secrets(self) -> None:
         with theme.card("What a miner must not find", note="Secrets stay with you: the release does not tell them."):
             with theme.row():
-                self._support = ui.input("The miner's support: 2%, or a number", value="2%").classes("dc-mid")
-                self._support.props("outlined dense data-testid=hide-support")
-                self._confidence = ui.input("The miner's confidence, for rules", value="60%").classes("dc-mid")
-                self._confidence.props("outlined dense data-testid=hide-confidence")
-            self._itemsets = _lines("Secret itemsets, one in each line, such as: sex=F, ward=north", "hide-itemsets")
-            self._rules = _lines("Secret rules, one in each line, such as: sex=F => ward=north", "hide-rules")
+                self._support = theme.text("The miner's support: 2%, or a number", "hide-support", value="2%")
+                self._confidence = theme.text("The miner's confidence, for rules", "hide-confidence", value="60%")
+            self._itemsets = theme.lines("Secret itemsets, one a line, such as: sex=F, ward=north", "hide-itemsets")
+            self._rules = theme.lines("Secret rules, one a line, such as: sex=F => ward=north", "hide-rules")
             with ui.expansion("More choices").classes("dc-more"), ui.element("div").classes("dc-stack"):
-                self._keep = _lines("Itemsets that must stay frequent, one in each line", "hide-keep")
-                self._margin = ui.input("Margin: so much below the thresholds", value="0%").classes("dc-mid")
-                self._margin.props("outlined dense data-testid=hide-margin")
+                self._keep = theme.lines("Itemsets that must stay frequent, one a line", "hide-keep")
+                self._margin = theme.text("Margin below the thresholds", "hide-margin", value="0%")
                 theme.prose(
                     "A secret may have thresholds of its own, behind a semicolon: sex=F, ward=north; support=1%.",
                     soft=True,
@@ -116,8 +112,7 @@ class _Form:
     def _draw_method(self) -> None:
         with theme.card("How to hide them"):
             self._method = MethodForm((HIDING,), "hide")
-            self._title = ui.input("Title, if you like").classes("dc-mid")
-            self._title.props("outlined dense maxlength=120 data-testid=hide-title")
+            self._title = theme.text("Title (optional)", "hide-title", props="maxlength=120")
             theme.promise(explain.HIDE)
 
     def _spec(self) -> Hide:
@@ -125,26 +120,19 @@ class _Form:
             raise BadInput("What are transactions made of?", hint="Choose at least one column.")
         return Hide(
             self._table,
-            _said(self._support),
-            _said(self._confidence) or None,
-            _each(self._itemsets),
-            _each(self._rules),
+            theme.said_in(self._support),
+            theme.said_in(self._confidence) or None,
+            theme.lines_in(self._itemsets),
+            theme.lines_in(self._rules),
             tuple(self._columns.value),
             self._method.written,
-            _each(self._keep),
-            _said(self._margin) or "0",
-            _said(self._title),
+            theme.lines_in(self._keep),
+            theme.said_in(self._margin) or "0",
+            theme.said_in(self._title),
         )
 
-    async def _show(self, job: Job) -> None:
-        found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self.box.made.clear()
-        if found is not None and job.result is not None:
-            with self.box.made:
-                _result(found, job.id, job.result)
 
-
-def _result(found: Mapping[str, Any], job: str, release: str) -> None:
+def _result(found: Mapping[str, Any], job: Job) -> None:
     """The secrets before and after, and what else was lost."""
     with theme.card(found["title"]) as box:
         box.props("data-testid=hide-result")
@@ -163,27 +151,9 @@ def _result(found: Mapping[str, Any], job: str, release: str) -> None:
                             theme.prose(one)
         theme.prose(theme.statement(found["promise"]))
         with theme.row():
-            opened = ui.button("Open the release", icon="description").props("unelevated data-testid=hide-open")
-            opened.on_click(lambda: ui.navigate.to(f"/release/{release}"))
-            csv = ui.button("CSV", icon="download").props("outline data-testid=hide-csv")
-            csv.on_click(lambda: ui.download.from_url(f"/v1/releases/{release}/rows.csv"))
-            holder = ui.button("The page for you alone", icon="lock").props("flat data-testid=hide-holder")
-            holder.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/holder.html", "holder.html"))
+            release_buttons(str(job.result), "hide", job=job.id)
 
 
 def _titled(job: Job) -> str:
     """What a job was to hide, in a few words."""
     return job.spec["title"] or "; ".join([*job.spec["itemsets"], *job.spec["rules"]])
-
-
-def _lines(label: str, testid: str) -> ui.textarea:
-    return ui.textarea(label).props(f"outlined autogrow rows=2 data-testid={testid}").classes("dc-code")
-
-
-def _said(box: ui.input) -> str:
-    return (box.value or "").strip()
-
-
-def _each(box: ui.textarea) -> tuple[str, ...]:
-    """What is in each line that is not empty."""
-    return tuple(line.strip() for line in (box.value or "").splitlines() if line.strip())

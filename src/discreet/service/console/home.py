@@ -14,9 +14,9 @@ from discreet.curator.release_index import Shelved
 from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.jobs import line
-from discreet.service.console.release_list import latest, released
+from discreet.service.console.releases import latest, released
 from discreet.service.console.suggest import columns
-from discreet.service.jobs.job import Job
+from discreet.service.jobs.queue import Job
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView, TableView
@@ -69,7 +69,7 @@ def _table(who: Person, view: TableView, budgets: list[BudgetView]) -> None:
         for budget in sorted(budgets, key=lambda one: one.analyst is None):  # one's own first
             if budget.table == view.name and budget.analyst in (None, who.name):
                 with ui.element("div").classes("dc-labelled"):
-                    ui.label("You may spend" if budget.analyst else "All together may spend").classes("dc-small")
+                    ui.label("Your budget" if budget.analyst else "Table budget").classes("dc-small")
                     theme.budget_gauge(budget.left, budget.budget)
         _columns(view.card)
         if view.left is not None:
@@ -84,7 +84,8 @@ def _person(view: TableView) -> str:
     if view.card.unit is None:
         return "a row is a person"
     most = view.card.rows_per_unit
-    return f"{view.card.unit} says whose row it is" + (f", {number(most, 'row')} each at most" if most else "")
+    rows = "One row" if most is None or most == 1 else f"At most {number(most, 'row')}"
+    return f"{rows} per {view.card.unit}"
 
 
 def _columns(card: Card) -> None:

@@ -5,51 +5,86 @@ data-testid: <kind>-table; job-<kind> (with data-state), job-said, job-cancel, j
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from nicegui import ui
 
 from discreet.core.card import Card
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
+from discreet.noise.entropy import SYSTEM
 from discreet.service.console import theme
 from discreet.service.console.frame import Seat
-from discreet.service.console.release_list import when
-from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
+from discreet.service.console.releases import when
+from discreet.service.jobs.queue import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
 from discreet.service.jobs.specs import Attack, Combine, Hide, Spec, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
+Result = Mapping[str, Any]
+"""What a job found, as plain data."""
 _TONES = {WAITING: "plain", RUNNING: "plain", DONE: "good", FAILED: "bad", LOST: "bad", CANCELLED: "warn"}
 _EVERY = 0.4
 _LISTED = 8
 
 
 class JobBox:
-    """Has a job done and shows how far it is; ``then`` is called when it is done, to draw what was ``made``."""
+    """Submits a job and shows its progress. When it is done ``then`` is called, or ``draw`` with what it found."""
 
-    def __init__(self, seat: Seat, title: str, then: Then) -> None:
+    def __init__(
+        self, seat: Seat, title: str, then: Then | None = None, *, draw: Callable[[Result, Job], None] | None = None
+    ) -> None:
         self._seat = seat
         self._title = title
         self._then = then
+        self._draw = draw
         self._place = ui.element("div").classes("dc-stack")
         self._place.set_visibility(False)
         self._submitting = False
+        self._submission: tuple[Spec | None, str] = (None, "")
+        """What was last submitted from this form, and the key it was submitted under."""
         self.made = ui.element("div").classes("dc-stack")
         """The room for what came of it, below; empty while there is a new one."""
 
     async def start(self, chosen: Callable[[], Spec]) -> None:
-        """Submit what was chosen, and follow it; errors are shown. A double click submits once."""
+        """Submit what was chosen, and follow it; errors are shown.
+
+        A form submits once until it is changed or opened again, or until its job has failed: the second click of a
+        double click finds the job of the first under its key, however late it comes.
+        """
         if self._submitting:
             return
         self._submitting = True
         try:
-            job = await self._seat.run(self._seat.desk.submit, chosen())
+            spec = chosen()
+            if spec != self._submission[0]:
+                self._submission = (spec, SYSTEM.bytes(16).hex())
+            job = await self._seat.run(self._seat.desk.submit, spec, key=self._submission[1])
+            if job is not None and job.state == DONE:
+                ui.notify("This is done already. To make another, change something or open the page again.")
             if job is not None:
                 await self.follow(job)
         except DiscreetError as error:
             self._seat.tell(error)
         finally:
             self._submitting = False
+
+    async def show(self, job: Job) -> None:
+        """Show what came of a job that is done."""
+        if self._then is not None:
+            await self._then(job)
+            return
+        found = await self._seat.run(self._seat.desk.job_result, job.id)
+        self.made.clear()
+        if found is not None and self._draw is not None:
+            with self.made:
+                self._draw(found, job)
+
+    def earlier(self, title: str, jobs: Sequence[Job], about: Callable[[Job], str]) -> None:
+        """A card of earlier jobs, if there are any; each can be opened here."""
+        if jobs:
+            with theme.card(title):
+                listed(jobs, self.follow, about)
 
     async def follow(self, job: Job) -> None:
         """Show a job, until it is over."""
@@ -58,7 +93,7 @@ class JobBox:
         self._place.set_visibility(True)
         with self._place, theme.card(self._title) as box:
             box.props(f"data-testid=job-{job.kind} aria-live=polite")
-            _Following(self._seat, job, box, self._then)
+            _Following(self._seat, job, box, self.show)
 
 
 class _Following:
@@ -137,10 +172,27 @@ async def by_table(
             except DiscreetError as error:
                 theme.refusal(error)
 
-    select = ui.select(tables, value=chosen, label=label, on_change=lambda e: show(e.value))
-    select.props(f"outlined dense options-dense data-testid={kind}-table").classes("dc-mid")
+    theme.select(tables, label, f"{kind}-table", value=chosen, on_change=lambda event: show(event.value))
     room = ui.element("div").classes("dc-stack")
     await show(chosen)
+
+
+def release_buttons(release: str, testid: str, *, job: str = "") -> None:
+    """Buttons that open a release, download its rows and, for a ``job``, the page of the holder's copy."""
+
+    def csv() -> None:
+        ui.download.from_url(f"/v1/releases/{release}/rows.csv")
+
+    def holder() -> None:
+        ui.download.from_url(f"/v1/jobs/{job}/papers/holder.html", "holder.html")
+
+    opened = f"/release/{release}"
+    theme.button(
+        "Open the release", f"{testid}-open", lambda: ui.navigate.to(opened), icon="description", look="unelevated"
+    )
+    theme.button("CSV", f"{testid}-csv", csv, icon="download", look="outline")
+    if job:
+        theme.button("The page for you alone", f"{testid}-holder", holder, icon="lock", look="flat")
 
 
 def place(job: Job) -> str:

@@ -1,7 +1,7 @@
-"""/people: who may sign in, what each may ask, and with how much; adding people, and keeping them out.
+"""/people: who may sign in, what each may ask, and with how much; adding people, and disabling accounts.
 
 data-testid: add-name, add-role, add-tables, add-epsilon, add-delta, add-note, add-go; person-<name>, reset-<name>,
-disable-<name>, enable-<name>, budget-<name>, locked-<name>; those of ``giving``, ``once`` and ``sure``.
+disable-<name>, enable-<name>, budget-<name>, locked-<name>; those of ``budget_dialog`` and ``dialogs``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
 from discreet.service.console import explain, theme
 from discreet.service.console.budget_dialog import Amount, ask_budget
-from discreet.service.console.confirm import sure
+from discreet.service.console.dialogs import confirm, show_once
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.release_list import when
-from discreet.service.console.secret_dialog import told_once
+from discreet.service.console.releases import when
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView
@@ -81,15 +80,14 @@ class _Adding:
         self._seat, self._after = seat, after
         with theme.card("Add somebody"):
             with theme.row():
-                self._name = ui.input("Name, as in ann.lee").classes("dc-short")
-                self._name.props("outlined dense autocomplete=off maxlength=40 data-testid=add-name")
+                typed = "autocomplete=off maxlength=40"
+                self._name = theme.text("Name, as in ann.lee", "add-name", width="dc-short", props=typed)
                 labels = {role: label for role, (label, _) in ROLES.items()}
-                self._role = ui.select(labels, value=Role.ANALYST, label="Role", on_change=self._show)
-                self._role.props("outlined dense options-dense data-testid=add-role").classes("dc-short")
-                self._tables = ui.select(
-                    list(tables), value=list(tables), label="May ask", multiple=True, on_change=self._note
+                self._role = theme.select(labels, "Role", "add-role", width="dc-short", on_change=self._show)
+                names = list(tables)
+                self._tables = theme.select(
+                    names, "May ask", "add-tables", value=names, multiple=True, on_change=self._note
                 )
-                self._tables.props("outlined dense options-dense use-chips data-testid=add-tables").classes("dc-mid")
             self._about = ui.label().classes("dc-prose dc-soft")
             self._amount = Amount("add", lambda: [tables[name] for name in self._tables.value])
             go = ui.button("Add", icon="person_add", on_click=self._add)
@@ -109,7 +107,7 @@ class _Adding:
         self._amount.note()
 
     async def _add(self) -> None:
-        name, role = (self._name.value or "").strip(), self._role.value
+        name, role = theme.said_in(self._name), self._role.value
         tables = [] if role is Role.AUDITOR else list(self._tables.value)
         try:
             budget = self._amount.budget() if tables else None
@@ -122,7 +120,7 @@ class _Adding:
         if password is not None:
             self._name.set_value("")
             await self._after()
-            told_once(f"The one-time password of {name}", password, _HANDED)
+            show_once(f"The one-time password of {name}", password, _HANDED)
 
 
 _HANDED = (
@@ -140,7 +138,7 @@ def _everybody(seat: Seat, found: _Found, again: theme.Show) -> None:
                     ui.label(person.name).classes("dc-strong")
                     theme.badge(person.role.value, _TONES[person.role])
                     if person.disabled:
-                        theme.badge("kept out", "bad")
+                        theme.badge("disabled", "bad")
                     elif person.must_change:
                         theme.badge("has not signed in yet", "warn")
                     if person.name in found.locked:
@@ -170,31 +168,33 @@ def _buttons(
     name = person.name
 
     async def reset() -> None:
-        if not await sure(f"Give {name} a new one-time password?", "Their password and open sessions end at once."):
+        if not await confirm(f"Give {name} a new one-time password?", "Their password and open sessions end at once."):
             return
         password = await seat.run(seat.desk.access.reset_password, name)
         if password is not None:
             page = ui.context.client  # what this button stands in is drawn anew, and a dialog of it would go with it
             await again()
             with page:
-                told_once(f"The one-time password of {name}", password, _HANDED)
+                show_once(f"The one-time password of {name}", password, _HANDED)
 
     async def disable() -> None:
-        told = "Their sessions and tokens end at once. What they spent stays spent, and you can let them in again."
-        if await sure(f"Keep {name} out?", told) and await seat.did(seat.desk.access.disable, name, True):
+        told = "Their sessions and tokens end at once. What they spent stays spent, and you can enable them again."
+        if await confirm(f"Disable the account of {name}?", told) and await seat.did(
+            seat.desk.access.disable, name, True
+        ):
             await again()
 
-    async def enable() -> None:
-        if await seat.did(seat.desk.access.disable, name, False):
+    async def set_disabled(disabled: bool) -> None:
+        if await seat.did(seat.desk.access.disable, name, disabled):
             await again()
 
     if person.role is not Role.AUDITOR and tables:
         _small("Budget", f"budget-{name}", f"Budget of {name}", lambda: ask_budget(seat, name, own, tables, again))
     _small("New password", f"reset-{name}", f"New password for {name}", reset)
     if person.disabled:
-        _small("Let in", f"enable-{name}", f"Let {name} in", enable)
+        _small("Enable account", f"enable-{name}", f"Enable the account of {name}", lambda: set_disabled(False))
     else:
-        _small("Keep out", f"disable-{name}", f"Keep {name} out", disable)
+        _small("Disable account", f"disable-{name}", f"Disable the account of {name}", disable)
 
 
 def _small(text: str, marker: str, label: str, click: Callable[[], object]) -> None:

@@ -80,7 +80,7 @@ def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool,
         with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-synthetic"):
             theme.badge("synthetic", "warn").classes("dc-own")
             theme.prose(
-                f"More than is left. The synthetic twin of {', '.join(quote.synthetic)} would answer instead, for "
+                f"More than is left. The synthetic stand-in of {', '.join(quote.synthetic)} would answer instead, for "
                 "nothing: its figures are about people who never existed, and are marked. What is said below is of an "
                 "answer that is paid for.",
                 soft=True,

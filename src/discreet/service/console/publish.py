@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
-publish-quality, publish-title, publish-epsilon, publish-delta, publish-by, publish-columns, publish-rows, publish-bins,
-publish-quantiles, publish-person, publish-start, publish-earlier, publish-open, publish-download, publish-csv,
-publish-attack; those of ``models`` and ``riskmap``; job-publish, job-synthesize, job-compare.
+publish-quality, publish-title, synthesis-<parameter>, synthesis-text, publish-start, publish-earlier, publish-open,
+publish-download, publish-csv, publish-attack; those of ``forms`` and ``riskmap``; job-publish, job-synthesize,
+job-compare.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
+from discreet.service.console.forms import MethodForm, ModelRows
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, listed
-from discreet.service.console.methods import MethodForm
-from discreet.service.console.models import ModelRows
-from discreet.service.console.release_list import when
+from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.releases import when
 from discreet.service.console.riskmap import Comparison
-from discreet.service.jobs.job import Job
+from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Publish, Synthesize
 from discreet.service.operations.operations import Operations
 
@@ -38,9 +37,9 @@ OTHERS = {
         "are quite true. Masking promises nothing by itself: compare and attack before you hand it over.",
     ),
     SYNTHESIZE: (
-        "People who never existed (synthetic twin)",
+        "Synthetic stand-in (differentially private)",
         "Rows are drawn from counts with noise, so that nobody is in them and many of them together look like the "
-        "table. It is charged to the table's own budget, and to nobody else's. From then on the twin answers the "
+        "table. It is charged to the table's own budget, and to nobody else's. From then on it answers the "
         "questions that a budget does not cover, for nothing, and marked as synthetic.",
     ),
 }
@@ -75,11 +74,11 @@ class _Form:
     def __init__(self, seat: Seat, table: str, card: Card, out: list[_Out], jobs: list[Job]) -> None:
         self._seat, self._table = seat, table
         _roles(card)
-        with theme.card("What must hold", note="Every rule is checked again on what leaves.") as self._rules:
+        with theme.card("Privacy models", note="Every model is checked again on what leaves.") as self._rules:
             self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
         with theme.card("How to get there"):
             self._draw_method(card)
-        with theme.card("Out already", note="earlier releases of the same people") as box:
+        with theme.card("Earlier releases", note="of the same people") as box:
             box.props("data-testid=publish-earlier")
             self._out = ui.element("div").classes("dc-stack")
             self._draw_out(out)
@@ -89,9 +88,7 @@ class _Form:
             first = ui.label("You see what came of it before anybody else does.").classes("dc-soft")
             first.bind_visibility_from(self._method, "value", lambda method: method != SYNTHESIZE)  # asked at once
         self.box: JobBox = JobBox(seat, "Publishing", self._published)
-        if jobs:
-            with theme.card("Earlier jobs"):
-                listed(jobs, self.box.follow, _about)
+        self.box.earlier("Earlier jobs", jobs, _about)
 
     def choose(self, method: str) -> None:
         """Take a masking method, as it is written."""
@@ -103,12 +100,9 @@ class _Form:
         labels = {name: name for name in self._recoders} | {name: label for name, (label, _) in OTHERS.items()}
         measures = [entry.name for entry in QUALITIES.entries() if not any(one.required for one in entry.parameters)]
         with theme.row():
-            self._method = ui.select(labels, value=next(iter(labels)), label="Method", on_change=self._show_method)
-            self._method.props("outlined dense options-dense data-testid=publish-method").classes("dc-mid")
-            self._suppress = ui.number("Rows that may be left out, %", value=5, min=0, max=100, step=1)
-            self._suppress.props("outlined dense data-testid=publish-suppress").classes("dc-short")
-            self._quality = ui.select(measures, value=measures[0], label="Optimise for")
-            self._quality.props("outlined dense options-dense data-testid=publish-quality").classes("dc-short")
+            self._method = theme.select(labels, "Method", "publish-method", on_change=self._show_method)
+            self._suppress = theme.figure("Suppressed rows at most, %", "publish-suppress", value=5, min=0, max=100)
+            self._quality = theme.select(measures, "Optimise for", "publish-quality", width="dc-short")
         self._about = ui.label().classes("dc-prose dc-soft")
         self._left_out = theme.promise(explain.SUPPRESS, "What if rows are left out?")
         with ui.element("div").classes("dc-stack") as self._masking:
@@ -118,26 +112,10 @@ class _Form:
                 "know and that the method can change.",
                 soft=True,
             ).classes("dc-small")
-        self._synthesis = theme.row()
-        with self._synthesis:
-            self._epsilon = ui.input("Epsilon (ε) to spend", value="1").props("outlined dense")
-            self._epsilon.props("data-testid=publish-epsilon").classes("dc-short")
-            self._delta = ui.input("Delta (δ), for far less noise", value="1e-9").props("outlined dense")
-            self._delta.props("data-testid=publish-delta").classes("dc-short")
-            by = next(one for one in PRIVATE_SYNTHESIS.entries()[0].parameters if one.name == "by")
-            self._by = ui.select(list(by.words), value=by.default, label="Choice of marginals")
-            self._by.tooltip(by.sentence)
-            self._by.props("outlined dense options-dense data-testid=publish-by").classes("dc-mid")
-            self._columns = ui.input("Columns it is to have; all, if empty", value=", ".join(_declared(card)))
-            self._columns.props("outlined dense data-testid=publish-columns").classes("dc-full dc-code")
-            with ui.expansion("More choices").classes("dc-more dc-full"), theme.row():
-                self._rows = ui.number("Rows; about as many as there are, if empty", min=1, step=1, precision=0)
-                self._rows.props("outlined dense data-testid=publish-rows").classes("dc-mid")
-                self._bins = _written("Bins, such as: 32, or age:10,income:32", "publish-bins")
-                self._quantiles = _written("Columns whose bins hold as many rows each", "publish-quantiles")
-                self._person = _written("Columns that are the same in all rows of a person", "publish-person")
-                self._person.set_visibility(card.unit is not None)
-        self._title = ui.input("Title, if you like").props("outlined dense maxlength=120 data-testid=publish-title")
+        with ui.element("div").classes("dc-stack") as self._synthesis:
+            names = {"columns": ", ".join(_declared(card))}
+            self._private = MethodForm((PRIVATE_SYNTHESIS,), "synthesis", values=names)
+        self._title = theme.text("Title (optional)", "publish-title", width="", props="maxlength=120")
         self._show_method()
 
     def _show_method(self) -> None:
@@ -161,19 +139,8 @@ class _Form:
     def _spec(self) -> Publish | Synthesize:
         method = self._method.value
         if method == SYNTHESIZE:
-            epsilon, delta = ((one.value or "").strip() or None for one in (self._epsilon, self._delta))
-            return Synthesize(
-                self._table,
-                epsilon,
-                delta,
-                by=self._by.value,
-                columns=_names(self._columns),
-                rows=int(self._rows.value or 0),
-                bins=(self._bins.value or "").strip(),
-                quantiles=_names(self._quantiles),
-                person=_names(self._person),
-            )
-        said = {"title": (self._title.value or "").strip()}
+            return Synthesize(self._table, self._private.written)
+        said = {"title": theme.said_in(self._title)}
         if self._suppress.visible:
             said["suppress"] = f"{self._suppress.value or 0:g}%"
         if self._quality.visible:
@@ -188,24 +155,11 @@ class _Form:
         with self.box.made, theme.card("It is made"):
             theme.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
             with theme.row():
-                opened = ui.button("Open the release", icon="description")
-                opened.on_click(lambda: ui.navigate.to(f"/release/{job.result}")).props("unelevated")
-                opened.props("data-testid=publish-open")
+                release_buttons(str(job.result), "publish")
                 down = ui.button("Download", icon="download").props("outline data-testid=publish-download")
                 down.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/download"))
-                csv = ui.button("CSV", icon="download").props("outline data-testid=publish-csv")
-                csv.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/rows.csv"))
                 attack = ui.button("Attack it", icon="gavel").props("flat data-testid=publish-attack")
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
-
-
-def _written(label: str, testid: str) -> ui.input:
-    return ui.input(label).props(f"outlined dense data-testid={testid}").classes("dc-mid dc-code")
-
-
-def _names(box: ui.input) -> tuple[str, ...]:
-    """The names in a box, with commas between them."""
-    return tuple(name.strip() for name in (box.value or "").split(",") if name.strip())
 
 
 def _declared(card: Card) -> list[str]:
@@ -218,7 +172,7 @@ def _declared(card: Card) -> list[str]:
 def _about(job: Job) -> str:
     """What a job was to make, in a few words."""
     if job.kind == Synthesize.kind:
-        return f"synthetic twin, ε = {job.spec['epsilon'] or '–'}, by {job.spec['by']}"
+        return f"synthetic stand-in, {job.spec['method']}"
     return job.spec["title"] or ", ".join(job.spec["models"]) or str(job.spec["method"])
 
 
@@ -241,15 +195,15 @@ _Out: TypeAlias = tuple[str, str, str, str]
 
 
 def _out(who: Person, desk: Operations, table: str) -> list[_Out]:
-    """What of a table is out already: rows and printed tables, in the order they were made."""
+    """Earlier releases of a table, rows and printed tables, in the order they were made."""
     rows = [(one.at or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
-    for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic twin")):
+    for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic stand-in")):
         rows += [(when(one.at)[:10], how, "–", one.id) for one in desk.releases(who, kind=kind, table=table)]
     return sorted(rows)
 
 
 def _listing(out: list[_Out]) -> None:
-    """What of the same people is out already."""
+    """Earlier releases of the same people."""
     if not out:
         theme.empty("Nothing of this table was published from here yet.")
         return

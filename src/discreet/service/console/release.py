@@ -18,7 +18,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import answered, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.release_list import about
+from discreet.service.console.releases import about
 from discreet.service.operations.operations import Operations
 
 _PREVIEW = 20
@@ -66,7 +66,7 @@ def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
         link = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{one.id}/download" download')
         with link.props("data-testid=release-download"):
             ui.icon("download").props("aria-hidden=true")
-            ui.label("Download with its papers" if rows else "Download")
+            ui.label("Download with documentation" if rows else "Download")
         if rows:
             _button("CSV", f"/v1/releases/{one.id}/rows.csv", "release-csv").props("download")
         if seat.who.role is Role.STEWARD:

@@ -16,7 +16,7 @@ from discreet.core.text import number
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Seat
 from discreet.service.console.jobs import JobBox, listed, recent
-from discreet.service.jobs.job import DONE, Job
+from discreet.service.jobs.queue import DONE, Job
 from discreet.service.jobs.specs import Compare
 
 _LOSSES = {
@@ -43,40 +43,31 @@ class Comparison:
         with theme.card("Which masking?", note="See what each gives away and what it loses, before you choose."):
             theme.promise(explain.RISK_MAP, "What does the map show?")
             with theme.row():
-                self._loss = ui.select(_LOSSES, value="il1", label="What is to be kept")
-                self._loss.props("outlined dense options-dense data-testid=map-loss").classes("dc-mid")
+                self._loss = theme.select(_LOSSES, "Optimise for", "map-loss")
                 start = ui.button("Draw the map", icon="scatter_plot", on_click=lambda: self._box.start(self._spec))
                 start.props("outline data-testid=map-start")
             with ui.expansion("Which methods are compared").classes("dc-more"):
-                self._methods = ui.textarea("One in each line; a usual menu if empty").props("outlined autogrow")
-                self._methods.props("data-testid=map-methods").classes("dc-code dc-full")
-            self._box: JobBox = JobBox(self._seat, "Comparing", self.show)
+                self._methods = theme.lines("One in each line; a usual menu if empty", "map-methods")
+            self._box: JobBox = JobBox(self._seat, "Comparing", draw=self._draw)
             if before:
                 with ui.expansion("Earlier maps of this table").classes("dc-more"):
-                    listed(before, self.show, lambda job: f"by {job.spec['loss']}")
+                    listed(before, self._box.show, lambda job: f"by {job.spec['loss']}")
 
     def _spec(self) -> Compare:
-        lines = (self._methods.value or "").splitlines()
-        methods = tuple(line.strip() for line in lines if line.strip())
-        return Compare(self._table, self._loss.value, methods)
+        return Compare(self._table, self._loss.value, theme.lines_in(self._methods))
 
-    async def show(self, job: Job) -> None:
-        """Draw the map that a job made."""
-        found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self._box.made.clear()
-        if found is None:
-            return
-        with self._box.made:
-            with theme.row():
-                theme.badge("for you alone", "warn")
-                ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
-            chart = theme.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} ways")
-            chart.props("data-testid=map-chart").on_point_click(self._clicked)
-            with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):
-                for told in advice(found):
-                    with ui.element("li"):
-                        ui.label(told)
-            self._listing(found)
+    def _draw(self, found: Mapping[str, Any], job: Job) -> None:
+        """The map that a job made."""
+        with theme.row():
+            theme.badge("for you alone", "warn")
+            ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
+        chart = theme.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} methods")
+        chart.props("data-testid=map-chart").on_point_click(self._clicked)
+        with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):
+            for told in advice(found):
+                with ui.element("li"):
+                    ui.label(told)
+        self._listing(found)
 
     def _clicked(self, event: EChartPointClickEventArguments) -> None:
         method = event.data.get("method") if isinstance(event.data, Mapping) else None

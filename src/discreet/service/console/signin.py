@@ -21,7 +21,8 @@ from discreet.core.markup import Child, Markup, Value, markup, page, tag
 from discreet.curator.people.people import SignedIn
 from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
-from discreet.service.console import faults, theme
+from discreet.service.console import theme
+from discreet.service.console.frame import told_error
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 
@@ -60,7 +61,7 @@ def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
             signed = await asyncio.to_thread(door.access.sign_in, form.get("name", ""), form.get("password", ""))
         except DiscreetError as error:
             app.state.metrics.refused(error)
-            return _sign_in(request, place, form.get("name", ""), faults.told(error, None, desk.workspace.folder))
+            return _sign_in(request, place, form.get("name", ""), told_error(error, None, desk.workspace.folder))
         return entered(signed, place)
 
     @app.get("/password", include_in_schema=False)
@@ -80,7 +81,7 @@ def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
             new = await asyncio.to_thread(_change, desk, required(request, form), form)
         except DiscreetError as error:
             app.state.metrics.refused(error)
-            return _password(request, signed, place, faults.told(error, signed.person, desk.workspace.folder))
+            return _password(request, signed, place, told_error(error, signed.person, desk.workspace.folder))
         return entered(new, place)
 
     @app.post("/signout", include_in_schema=False)

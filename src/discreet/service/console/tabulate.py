@@ -1,6 +1,6 @@
 """/tabulate: print a table of counts or sums without giving anybody away.
 
-data-testid: tabulate-table, tabulate-down, tabulate-across, tabulate-value, rule-<name>, rule-<name>-<letter>,
+data-testid: tabulate-table, tabulate-down, tabulate-across, tabulate-value, those of ``forms``,
 tabulate-method, tabulate-<parameter>, tabulate-text, tabulate-title, tabulate-start; job-tabulate,
 job-open-<id>; crosstable, tabulate-csv, tabulate-xlsx, tabulate-open, tabulate-holder.
 """
@@ -20,15 +20,15 @@ from discreet.core.families import TABLE_METHODS
 from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
+from discreet.core.markup import Markup, tag
+from discreet.core.markup import table as markup_table
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
-from discreet.service.console.crosstable import LEGEND, drawn
+from discreet.service.console.forms import MethodForm, RuleBoxes
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, listed
-from discreet.service.console.methods import MethodForm
-from discreet.service.console.rules import RuleBoxes
-from discreet.service.jobs.job import Job
+from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Tabulate
 from discreet.service.operations.operations import Operations
 
@@ -83,33 +83,24 @@ class _Form:
     def __init__(self, seat: Seat, table: str, card: Card, before: Sequence[Job]) -> None:
         self._seat, self._table = seat, table
         self._draw_shape(card)
-        with theme.card("Which cells give somebody away?", note="Rules stay with you: the release does not tell them."):
+        with theme.card("Sensitive cells", note="Rules stay with you: the release does not tell them."):
             self._rules = RuleBoxes()
-        self._draw_method()
+        with theme.card("Protection"):
+            self._method = MethodForm((TABLE_METHODS,), "tabulate")
         with theme.row():
             start = ui.button("Tabulate", icon="table_chart", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=tabulate-start")
-        self.box: JobBox = JobBox(seat, "Tabulating", self._show)
-        if before:
-            with theme.card("Earlier tables"):
-                listed(before, self.box.follow, lambda job: _titled(job.spec))
+        self.box: JobBox = JobBox(seat, "Tabulating", draw=self._result)
+        self.box.earlier("Earlier tables", before, lambda job: _titled(job.spec))
 
     def _draw_shape(self, card: Card) -> None:
         options = sides(card)
         values = {COUNT: "nothing: rows are counted"} | {one.name: f"the sum of {one.name}" for one in summable(card)}
         with theme.card("The table"), theme.row():
-            self._down = ui.select(options, value=[], label="Down", multiple=True)
-            self._down.props("outlined dense options-dense use-chips data-testid=tabulate-down").classes("dc-mid")
-            self._across = ui.select(options, label="Across", clearable=True)
-            self._across.props("outlined dense options-dense data-testid=tabulate-across").classes("dc-mid")
-            self._value = ui.select(values, value=COUNT, label="What is added up")
-            self._value.props("outlined dense options-dense data-testid=tabulate-value").classes("dc-mid")
-            self._title = ui.input("Title, if you like").classes("dc-mid")
-            self._title.props("outlined dense maxlength=120 data-testid=tabulate-title")
-
-    def _draw_method(self) -> None:
-        with theme.card("What is done about them"):
-            self._method = MethodForm((TABLE_METHODS,), "tabulate")
+            self._down = theme.select(options, "Down", "tabulate-down", multiple=True)
+            self._across = theme.select(options, "Across", "tabulate-across", value=None, clearable=True)
+            self._value = theme.select(values, "Sum of", "tabulate-value")
+            self._title = theme.text("Title (optional)", "tabulate-title", props="maxlength=120")
 
     def _spec(self) -> Tabulate:
         by = [*self._down.value, *([self._across.value] if self._across.value else [])]
@@ -117,24 +108,10 @@ class _Form:
             raise BadInput("What is the table by?", hint="Choose at least one column, down or across.")
         if len({side.partition("@")[0] for side in by}) < len(by):
             raise BadInput("The table has the same column twice.", hint="Choose each column once, down or across.")
-        title = (self._title.value or "").strip()
-        return Tabulate(
-            self._table,
-            (" × ".join(by),),
-            self._value.value or None,
-            self._rules.written(),
-            self._method.written,
-            title,
-        )
+        rules, title = self._rules.written(), theme.said_in(self._title)
+        return Tabulate(self._table, (" × ".join(by),), self._value.value or None, rules, self._method.written, title)
 
-    async def _show(self, job: Job) -> None:
-        found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self.box.made.clear()
-        if found is not None and job.result is not None:
-            with self.box.made:
-                self._result(found, job.id, job.result)
-
-    def _result(self, found: Mapping[str, Any], job: str, release: str) -> None:
+    def _result(self, found: Mapping[str, Any], job: Job) -> None:
         with theme.card(found["title"]) as box:
             box.props("data-testid=crosstable")
             with theme.row():
@@ -142,49 +119,29 @@ class _Form:
                 ui.label("Colours and intervals are not in the release.").classes("dc-soft dc-small")
             ui.html(LEGEND, sanitize=False)
             for table in found["tables"]:
-                ui.html(drawn(table), sanitize=False).classes("dc-grid")
+                ui.html(crosstable(table), sanitize=False).classes("dc-grid")
             theme.promise(explain.INTERVAL, "What is the interval?")
             theme.facts([(one["name"], one["told"]) for one in found["facts"]])
             if found["exposures"]:
                 with ui.expansion("What would have been learned from it as it was").classes("dc-more"):
                     for told in found["exposures"]:
                         theme.prose(told)
-            self._downloads(job, release)
+            self._downloads(job.id, str(job.result))
 
     def _downloads(self, job: str, release: str) -> None:
-        async def csv() -> None:
-            made = await self._seat.run(_csv, self._seat.desk, release)
-            if made is not None:
-                ui.download.content(made, "table.csv", "text/csv")
-
         async def xlsx() -> None:
             made = await self._seat.run(_xlsx, self._seat.desk, release)
             if made is not None:
                 ui.download.content(made, "table.xlsx")
 
         with theme.row():
-            opened = ui.button("Open the release", icon="description").props("unelevated data-testid=tabulate-open")
-            opened.on_click(lambda: ui.navigate.to(f"/release/{release}"))
-            ui.button("CSV", icon="download", on_click=csv).props("outline data-testid=tabulate-csv")
-            ui.button("XLSX", icon="download", on_click=xlsx).props("outline data-testid=tabulate-xlsx")
-            holder = ui.button("The page for you alone", icon="lock").props("flat data-testid=tabulate-holder")
-            holder.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/holder.html", "holder.html"))
+            release_buttons(release, "tabulate", job=job)
+            theme.button("XLSX", "tabulate-xlsx", xlsx, icon="download", look="outline")
 
 
 def _titled(spec: Mapping[str, Any]) -> str:
     what = f"the sum of {spec['value']}" if spec["value"] else "rows counted"
     return spec["title"] or f"{'; '.join(spec['by'])}, {what}"
-
-
-def _csv(who: Person, desk: Operations, release: str) -> bytes:
-    """The rows of a released table as CSV."""
-    import pyarrow as pa
-
-    from discreet.core.spreadsheet import write_csv
-
-    out = pa.BufferOutputStream()
-    write_csv(desk.release(who, release).payload, out)
-    return out.getvalue().to_pybytes()
 
 
 def _xlsx(who: Person, desk: Operations, release: str) -> bytes:
@@ -194,3 +151,52 @@ def _xlsx(who: Person, desk: Operations, release: str) -> bytes:
     with TemporaryDirectory(prefix="discreet-") as folder:
         place = save_xlsx(desk.release(who, release), Path(folder) / "table.xlsx")
         return place.read_bytes()
+
+
+_HIDDEN = "×"
+LEGEND = Markup(
+    '<p class="dc-small dc-legend"><span class="dc-key dc-sensitive">×</span> gives somebody away; '
+    '<span class="dc-key dc-hidden">×</span> is hidden to protect those. '
+    "Point at a marked cell, or reach it with the Tab key, to see its figure, why it is marked, and what an "
+    "intruder can tell.</p>"
+)
+"""What the colours mean."""
+
+
+def crosstable(table: Mapping[str, Any]) -> Markup:
+    """A printed table for its holder, from plain data as ``verbs/tabulate/printing/holder.py`` gives it."""
+    if table["too_large"]:
+        return tag("p", f"The table has {table['size']:,} cells: too many to be drawn here. All are in its rows.")
+    down = table["sides"][:-1]
+    heads = [tag("th", name, scope="col") for name in down] or [tag("th")]
+    heads += [_label("col", label) for label in table["across"]]
+    body = (
+        tag("tr", [_label("row", label) for label in row["labels"]] or tag("th"), map(_cell, row["cells"]))
+        for row in table["rows"]
+    )
+    inside = markup_table(heads, body, aria_label=" × ".join(table["sides"]))
+    return tag("div", inside, class_="dc-scroll dc-cross", tabindex=0)
+
+
+def _label(scope: str, label: Mapping[str, Any]) -> Markup:
+    kind = "dc-total" if label["total"] else None
+    inwards = f"padding-left:{12 + 14 * label['depth']}px" if scope == "row" and label["depth"] else None
+    return tag("th", label["text"], scope=scope, class_=kind, style=inwards)
+
+
+def _cell(cell: Mapping[str, Any]) -> Markup:
+    names = "dc-number dc-total" if cell["total"] else "dc-number"
+    text = cell["printed"]
+    if cell["kind"] == "shown":
+        return tag("td", text, class_=names)
+    told = cell_text(cell)
+    tip = tag("span", told, class_="dc-tip", role="tooltip")
+    return tag("td", text, tip, class_=f"{names} dc-{cell['kind']}", tabindex=0, aria_label=f"{text}: {told}")
+
+
+def cell_text(cell: Mapping[str, Any]) -> str:
+    """What there is to say of a marked cell, in sentences."""
+    done = "Hidden" if cell["printed"] == _HIDDEN else "Changed"
+    why = "It gives somebody away" if cell["kind"] == "sensitive" else f"{done} to protect others"
+    said = (f"The figure is {cell['figure']}", why, *cell["why"].split("; "))
+    return " ".join(f"{one[0].upper()}{one[1:]}." for one in said if one)

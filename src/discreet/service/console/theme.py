@@ -3,18 +3,18 @@
 Pages use these pieces and the classes of ``look.css`` (``dc-…``); there is no Tailwind here, since it would be worked
 out in the browser at every visit. Quasar's own classes and NiceGUI's elements work as ever.
 
-    with look.page("Ask", "A sentence that says what this is for."):   the heading of a page
-    with look.card("Budget"):                                          a box with a heading
-    with look.columns(): …                                             boxes side by side, where there is room
-    look.budget_gauge(left, budget)                                    how much is left, as a bar
-    look.promise(explain.EPSILON)                                      "What does this promise?"
+    with theme.page("Ask", "A sentence that says what this is for."):   the heading of a page
+    with theme.card("Budget"):                                          a box with a heading
+    with theme.columns(): …                                             boxes side by side, where there is room
+    theme.budget_gauge(left, budget)                                    how much is left, as a bar
+    theme.promise(explain.EPSILON)                                      "What does this promise?"
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -104,6 +104,50 @@ def columns() -> ui.element:
 def row() -> ui.element:
     """Things in a line, wrapped where there is little room."""
     return ui.element("div").classes("dc-row")
+
+
+def text(label: str, testid: str = "", *, width: str = "dc-mid", props: str = "", **more: Any) -> ui.input:
+    """A field for a line of text."""
+    return ui.input(label, **more).props(f"outlined dense {props} {_marked(testid)}").classes(width)
+
+
+def figure(label: str, testid: str, *, width: str = "dc-mid", **more: Any) -> ui.number:
+    """A field for a number."""
+    return ui.number(label, **more).props(f"outlined dense {_marked(testid)}").classes(width)
+
+
+def select(
+    options: Sequence[Any] | Mapping[Any, str], label: str, testid: str = "", *, width: str = "dc-mid", **more: Any
+) -> ui.select:
+    """A list that drops down; by default its first option is chosen, or of several none."""
+    several = more.get("multiple", False)
+    chosen: dict[str, Any] = {"value": [] if several else next(iter(options), None)} | more
+    made = ui.select(dict(options) if isinstance(options, Mapping) else list(options), label=label, **chosen)
+    return made.props(f"outlined dense options-dense {'use-chips' if several else ''} {_marked(testid)}").classes(width)
+
+
+def lines(label: str, testid: str) -> ui.textarea:
+    """A field for several lines of text."""
+    return ui.textarea(label).props(f"outlined autogrow rows=2 {_marked(testid)}").classes("dc-code dc-full")
+
+
+def said_in(box: ui.input) -> str:
+    """What is in a field of text."""
+    return (box.value or "").strip()
+
+
+def lines_in(box: ui.textarea) -> tuple[str, ...]:
+    """What is in each line of a field that is not empty."""
+    return tuple(line.strip() for line in (box.value or "").splitlines() if line.strip())
+
+
+def button(label: str, testid: str, click: Callable[..., Any], *, icon: str | None = None, look: str = "") -> ui.button:
+    """A button; ``look`` is unelevated, outline or flat."""
+    return ui.button(label, icon=icon, on_click=click).props(f"{look} {_marked(testid)}")
+
+
+def _marked(testid: str) -> str:
+    return f"data-testid={testid}" if testid else ""
 
 
 def prose(text: str, *, soft: bool = False) -> ui.label:

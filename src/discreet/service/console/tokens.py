@@ -13,9 +13,9 @@ from nicegui import ui
 from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
 from discreet.curator.people.tokens import ApiToken
 from discreet.service.console import theme
+from discreet.service.console.dialogs import show_once
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.release_list import when
-from discreet.service.console.secret_dialog import told_once
+from discreet.service.console.releases import when
 
 _ABOUT = (
     "With a token a program can ask, read or manage as you may, such as from a notebook: dc.connect(address, token). "
@@ -28,12 +28,9 @@ _KEEP = "Keep it as you would a password: put it where your program reads it, an
 async def _build(seat: Seat) -> None:
     with theme.page("Tokens", _ABOUT):
         with theme.card("Make a token"), theme.row():
-            label = ui.input("What it is for").classes("dc-mid")
-            label.props("outlined dense maxlength=60 data-testid=token-label")
-            days = ui.number("Days it lives", value=DAYS, min=1, max=366, step=1, format="%d").classes("dc-short")
-            days.props("outlined dense data-testid=token-days")
-            scopes = ui.select(_MAY, value=[one.value for one in SCOPES], label="May", multiple=True).classes("dc-mid")
-            scopes.props("outlined dense data-testid=token-scopes")
+            label = theme.text("Purpose", "token-label", props="maxlength=60")
+            days = theme.figure("Valid for, days", "token-days", value=DAYS, min=1, max=366, step=1, format="%d")
+            scopes = theme.select(_MAY, "May", "token-scopes", value=[one.value for one in SCOPES], multiple=True)
             make = ui.button("Make", icon="key").props("unelevated data-testid=token-make")
         place = ui.element("div").classes("dc-stack")
 
@@ -53,7 +50,7 @@ async def _build(seat: Seat) -> None:
             if token is not None:
                 label.set_value("")
                 await show()
-                told_once(f"The token “{token.label}”", token.text, _KEEP)
+                show_once(f"The token “{token.label}”", token.text, _KEEP)
 
         make.on_click(made)
         await show()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
-from discreet.core.families import HIDING, MASKING, PRIVATE_SYNTHESIS, SYNTHESIZERS, TABLE_METHODS
+from discreet.core.families import HIDING, MASKING, SYNTHESIZERS, TABLE_METHODS
 from discreet.core.kind import Kind
 from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
@@ -17,7 +17,6 @@ from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish,
 
 if TYPE_CHECKING:
     from discreet.models.model import Model
-    from discreet.releases.method import Method
     from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
@@ -39,8 +38,10 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
         known = ", ".join(workspace.private)
         raise NotFound(f"There is no table about people called {spec.table!r}; there are {known}.")
     if isinstance(spec, Synthesize):
+        from discreet.verbs.synthesize.private import parse_private
+
         card = workspace.card(spec.table)
-        synthesizer(spec, card).promise(card)
+        parse_private(spec.method, card).promise(card)
         return spec.table
     workspace.source(spec.table)
     card = workspace.full_card(spec.table)
@@ -99,28 +100,11 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
         raise BadInput(
             f"{spec.method!r} is no way to publish rows that promise nothing.",
             hint=f"Known are {', '.join(one.title for one in SYNTHESIZERS.entries())}; for a promise make the table's "
-            "synthetic twin.",
+            "synthetic stand-in.",
         )
     refuse_models(models_of(spec, card))
     made: Synthesizer = SYNTHESIZERS.parse(spec.method, card)
     return made
-
-
-def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
-    """How a synthetic twin is made."""
-    from discreet.verbs.synthesize.private import Synthesize as Synthesizer
-
-    return Synthesizer(
-        epsilon=spec.epsilon,
-        delta=spec.delta,
-        rho=spec.rho,
-        by=spec.by,
-        rows=spec.rows or None,
-        columns=spec.columns,
-        bins=PRIVATE_SYNTHESIS.value("bins", spec.bins, card) if spec.bins else None,
-        quantiles=spec.quantiles,
-        person=spec.person,
-    )
 
 
 def _require_tables(spec: Tabulate, card: Card) -> None:

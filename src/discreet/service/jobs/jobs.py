@@ -22,9 +22,8 @@ from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
 from discreet.releases.register import Register, register
 from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
-from discreet.service.jobs.job import DONE, WAITING, Job
 from discreet.service.jobs.places import Made, Places
-from discreet.service.jobs.queue import Claim, Queue
+from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
 from discreet.service.jobs.runner import PATIENCE, Runner
 from discreet.service.jobs.specs import Spec
 from discreet.service.jobs.work import Task
@@ -46,15 +45,16 @@ class Jobs:
         self._places = Places(self._workspace.folder)
         self._runner = Runner(self._queue, self._task, self._put_away, self._places.clear, patience)
 
-    def submit(self, spec: Spec, by: str) -> Job:
-        """Have something made; what can be said against it before a row is looked at is an error.
+    def submit(self, spec: Spec, by: str, *, key: str | None = None) -> Job:
+        """Submit a job; whatever is wrong with it that shows before a row is looked at is an error.
 
-        The same again, by the same person, is the same job until that is over.
+        The same again, by the same person, is the same job until that is over, and under the same idempotency ``key``
+        also when it is done.
         """
         table = table_of(spec, self._workspace, self._shelf)
         at = dt.datetime.now(dt.UTC)
         job = Job(_name(table, at), spec.kind, by, table, spec.to_dict(), at, WAITING, None, "", None, "")
-        id = self._queue.add(job)
+        id = self._queue.add(job, key)
         self._runner.look()
         return self._queue.find(id)
 

@@ -1,4 +1,4 @@
-"""The jobs as rows of the service's database, which several service processes may work on.
+"""Jobs, and their queue: rows of the service's database, which several service processes may work on.
 
 A process that works on a job owns it, and says every few seconds that it is still there. Whatever it writes, it writes
 only if it still owns the job's present run; so one that was away for too long, and whose job somebody else has begun
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,10 @@ from discreet.budget.store import Session
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, OVER, RUNNING, WAITING, Job
 
+WAITING, RUNNING, DONE, FAILED, LOST, CANCELLED = "waiting", "running", "done", "failed", "lost", "cancelled"
+OVER = frozenset({DONE, FAILED, LOST, CANCELLED})
+"""The states that a job stays in."""
 ENDED = "ended"
 """What the audit log calls how a job ended."""
 MOST_RUNS = 2
@@ -28,17 +31,50 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS jobs (id text PRIMARY KEY, kind text NOT NULL, person text NOT NULL, "
     "about text NOT NULL, spec text NOT NULL, at text NOT NULL, state text NOT NULL, progress double precision, "
     "said text NOT NULL, result text, error text NOT NULL, "
-    "runs integer NOT NULL, owner text, beat text, settling integer NOT NULL)"
+    "runs integer NOT NULL, owner text, beat text, settling integer NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS job_keys (person text NOT NULL, key text NOT NULL, job text NOT NULL, "
+    "PRIMARY KEY (person, key))",
 )
 _COLUMNS = "id, kind, person, about, spec, at, state, progress, said, result, error, runs, settling"
 _BEFORE = (
     "(SELECT count(*) FROM jobs AS earlier WHERE earlier.state IN ('waiting', 'running') "
     "AND (earlier.at, earlier.id) < (jobs.at, jobs.id))"
 )
+_KEYED = (
+    "SELECT id, kind, jobs.person, about, spec FROM job_keys JOIN jobs ON jobs.id = job_keys.job "
+    "WHERE job_keys.person = ? AND key = ? AND state IN (?, ?, ?)"
+)
 _SEEN = f"SELECT {_COLUMNS}, {_BEFORE} FROM jobs"  # noqa: S608  # constants
 _IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
 _MINE = "WHERE id = ? AND owner = ? AND runs = ? AND state = 'running'"
 _SILENT = "owner IS NOT NULL AND beat < ?"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, as whoever may see jobs sees it."""
+
+    id: str
+    kind: str
+    by: str
+    table: str
+    spec: Mapping[str, Any]
+    at: dt.datetime
+    """When it was asked for."""
+    state: str
+    progress: float | None
+    """The share that is done; ``None`` while nobody knows."""
+    said: str
+    """What it is at or, when it is over, what came of it."""
+    result: str | None
+    """The name of the release that it made, if it made one."""
+    error: str
+    """What went wrong, and what to do; empty if nothing did."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it will not change any more."""
+        return self.state in OVER
 
 
 @dataclass(frozen=True)
@@ -57,12 +93,14 @@ class Queue:
     def __init__(self, state: State) -> None:
         self._state = state
         self._audit = Audit(state)
-        state.ensure(_SCHEMA)
+        state.ensure(*_SCHEMA)
 
-    def add(self, job: Job) -> str:
+    def add(self, job: Job, key: str | None = None) -> str:
         """Put a new job at the end; its id, or that of the same job by the same person if that is not over yet.
 
-        So whoever clicks twice, or sends a request again, gets one job.
+        An idempotency ``key`` names the submission: whatever its owner submits under it is the same job, however long
+        ago it was done, unless that failed, was lost or was cancelled. So whoever clicks twice, or sends a request
+        again, gets one job.
         """
         spec = json.dumps(dict(job.spec), ensure_ascii=False)
         row = (job.id, job.kind, job.by, job.table, spec, stamp(job.at))
@@ -73,11 +111,19 @@ class Queue:
         )
 
         def add(session: Session) -> str:
+            if key is not None and (earlier := session.rows(_KEYED, (job.by, key, WAITING, RUNNING, DONE))):
+                id, *submitted = earlier[0]
+                if tuple(submitted) != row[1:5]:
+                    raise BadInput("This key belongs to another job.", hint="Submit a different job under a new key.")
+                return str(id)
             rows = session.rows(same, (*row[1:5], WAITING, RUNNING))
-            if rows:
-                return str(rows[0][0])
-            session.run(new, [row])
-            return job.id
+            if not rows:
+                session.run(new, [row])
+            id = str(rows[0][0]) if rows else job.id
+            if key is not None:
+                session.run("DELETE FROM job_keys WHERE person = ? AND key = ?", [(job.by, key)])
+                session.run("INSERT INTO job_keys (person, key, job) VALUES (?, ?, ?)", [(job.by, key, id)])
+            return id
 
         return self._state.change(add)
 

@@ -1,20 +1,37 @@
-"""What a job is to do, as plain data that is checked before anything is begun.
+"""Specifications of jobs: plain data that is checked before anything is begun.
 
-``SPECS`` has them by kind. What they name in words (models, methods, rules) is written as for the commands.
+``SPECS`` has them by kind; the API's requests are made from these declarations (``api/schemas.py``). What they name in
+words (models, methods, rules) is written as for the commands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
+from discreet.core.catalogue import Family
+from discreet.core.families import (
+    ATTACKS,
+    CELL_RULES,
+    HIDING,
+    MASKING,
+    MODELS,
+    PRIVATE_SYNTHESIS,
+    QUALITIES,
+    RECODERS,
+    SYNTHESIZERS,
+    TABLE_METHODS,
+)
 from discreet.core.text import meant
 from discreet.errors import BadInput
 
-_LONGEST = 1000
-_MOST = 100
-_MOST_PEOPLE = 10**11
+LONGEST = 1000
+"""Characters of a text."""
+MOST_TEXTS = 100
+"""Texts of a list."""
+LARGEST = 10**11
+"""Largest number: of people, or of rows."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +39,7 @@ class _Spec:
     """What all kinds have in common: their fields are texts, lists of texts, and whole numbers, and short."""
 
     kind: ClassVar[str]
+    summary: ClassVar[str]
     untold: ClassVar[tuple[str, ...]] = ()
     """The fields that are for stewards alone."""
 
@@ -52,55 +70,55 @@ class _Spec:
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
 
 
+def _given(sentence: str = "", *, families: tuple[Family, ...] = (), example: object = None, **more: Any) -> Any:
+    """A field with what the API says of it; ``families`` are the catalogue's whose names may be given."""
+    described = {"sentence": sentence, "families": families, "example": example, "pattern": more.pop("pattern", None)}
+    return field(metadata=described, **more)
+
+
 @dataclass(frozen=True)
 class Publish(_Spec):
-    """Publish a table so that ``models`` hold, by a recoder or a masking method."""
+    """Release a table's rows so that privacy models hold. Nobody but stewards has the release until it is shared."""
 
     kind: ClassVar[str] = "publish"
+    summary: ClassVar[str] = "Publish a table"
     table: str
-    models: tuple[str, ...]
-    """Such as ``k=5`` and ``l=3 on disease``; may be empty where ``method`` is a masking."""
-    method: str = "generalize"
-    suppress: str = "0"
-    """The share of the rows that may be left out: 5%, 0.05 or 1/20."""
-    quality: str = "granularity"
+    models: tuple[str, ...] = _given(families=(MODELS,), example=["k=5", "l=2 on disease"])
+    """May be empty where ``method`` is a masking."""
+    method: str = _given(families=(RECODERS, MASKING, SYNTHESIZERS), default="generalize")
+    suppress: str = _given("The share of the rows that may be left out: 5%, 0.05 or 1/20.", example="5%", default="0")
+    quality: str = _given(families=(QUALITIES,), default="granularity")
     title: str = ""
 
 
 @dataclass(frozen=True)
 class Synthesize(_Spec):
-    """Make a table's synthetic twin, charged to the table: for an epsilon, with or without a delta, or a rho."""
+    """Make a table's synthetic stand-in, for a privacy loss.
+
+    It is charged to the table, and to no analyst. Questions that a budget does not cover are then answered on it.
+    """
 
     kind: ClassVar[str] = "synthesize"
+    summary: ClassVar[str] = "Make a table's synthetic stand-in"
     table: str
-    epsilon: str | None = None
-    delta: str | None = None
-    rho: str | None = None
-    by: str = "aim"
-    columns: tuple[str, ...] = ()
-    """Those it is to have; all if empty."""
-    rows: int = 0
-    """How many; 0: about as many as the table has."""
-    bins: str = ""
-    """Of columns with bounds: ``32``, or ``age:10,income:32``."""
-    quantiles: tuple[str, ...] = ()
-    """Columns whose bins hold about as many rows each."""
-    person: tuple[str, ...] = ()
-    """What is the same in all rows of a person; rows are linked then."""
+    method: str = _given(
+        "A privacy loss and how it is spent, as for `discreet synthesize`.",
+        families=(PRIVATE_SYNTHESIS,),
+        example="epsilon=1 delta=1e-9 by=mst on sex, ward",
+    )
 
 
 @dataclass(frozen=True)
 class Tabulate(_Spec):
-    """Print tables of counts, or of the sums of ``value``, so that nobody's figure can be told."""
+    """Publish tables of counts, or of the sums of ``value``, with sensitive cells protected."""
 
     kind: ClassVar[str] = "tabulate"
+    summary: ClassVar[str] = "Publish tables of counts or sums"
     table: str
-    by: tuple[str, ...]
-    """A text for each table: ``sex × ward``. Several are linked, and protected together."""
-    value: str | None
-    rules: tuple[str, ...]
-    """Such as ``p=10`` and ``min=3``."""
-    method: str = "suppress"
+    by: tuple[str, ...] = _given("A text for each table; several are linked.", example=["sex × ward"])
+    value: str | None = _given("Column that is added up; null to count rows.")
+    rules: tuple[str, ...] = _given(families=(CELL_RULES,), example=["min=3"])
+    method: str = _given(families=(TABLE_METHODS,), default="suppress")
     title: str = ""
 
 
@@ -109,36 +127,29 @@ class Hide(_Spec):
     """Change a table's transactions until a miner finds none of the secrets. It protects nobody's privacy."""
 
     kind: ClassVar[str] = "hide"
+    summary: ClassVar[str] = "Hide itemsets and rules from a miner"
     untold: ClassVar[tuple[str, ...]] = ("support", "confidence", "itemsets", "rules", "keep", "margin")
     table: str
-    support: str
-    """From which on the miner finds something: a share such as 2%, or a number of transactions."""
-    confidence: str | None = None
-    """The same for rules; 60%."""
-    itemsets: tuple[str, ...] = ()
-    """Secrets, such as ``ward=north, disease=flu``."""
-    rules: tuple[str, ...] = ()
-    """Secrets, such as ``ward=north => disease=flu``."""
-    columns: tuple[str, ...] = ()
-    """Those that items are made of; all but identifiers if empty."""
-    method: str = "exact"
-    keep: tuple[str, ...] = ()
-    """Itemsets that must stay frequent."""
-    margin: str = "0"
-    """How far below the thresholds secrets are put, as a share of them."""
+    support: str = _given("The miner's: a share, or a number of transactions.", example="2%")
+    confidence: str | None = _given("The miner's, for rules.", example="60%", default=None)
+    itemsets: tuple[str, ...] = _given("Secrets.", example=["ward=north, disease=flu"], default=())
+    rules: tuple[str, ...] = _given("Secrets.", example=["ward=north => disease=flu"], default=())
+    columns: tuple[str, ...] = _given("Columns that items are made of; all but identifiers if empty.", default=())
+    method: str = _given(families=(HIDING,), default="exact")
+    keep: tuple[str, ...] = _given("Itemsets that must stay frequent.", default=())
+    margin: str = _given("How far below the thresholds secrets are put, as a share.", example="10%", default="0")
     title: str = ""
 
 
 @dataclass(frozen=True)
 class Attack(_Spec):
-    """Attack a release that lies on the shelf."""
+    """Attack a release: what would an intruder learn from it? What is found is for stewards alone."""
 
     kind: ClassVar[str] = "attack"
-    release: str
-    only: tuple[str, ...] = ()
-    """The names of attacks; all that are for such a release if empty."""
-    population: int = 0
-    """How many people the table is a random sample of; 0: it is none, or nobody knows."""
+    summary: ClassVar[str] = "Attack a release"
+    release: str = _given(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$", example="20260101-visits-0a1b2c3d")
+    only: tuple[str, ...] = _given("All that are for such a release if empty.", families=(ATTACKS,), default=())
+    population: int = _given("Number of people the table is a random sample of; 0 if unknown.", default=0)
 
 
 @dataclass(frozen=True)
@@ -146,17 +157,18 @@ class Compare(_Spec):
     """Put maskings of a table on a risk–utility map."""
 
     kind: ClassVar[str] = "compare"
+    summary: ClassVar[str] = "Compare maskings of a table"
     table: str
     loss: str = "pil"
-    methods: tuple[str, ...] = ()
-    """Masking methods; a short menu if empty."""
+    methods: tuple[str, ...] = _given("A short menu if empty.", families=(MASKING,), default=())
 
 
 @dataclass(frozen=True)
 class Combine(_Spec):
-    """Take part in a session the manifest of which is in the workspace."""
+    """Take part in a session whose manifest is in the workspace."""
 
     kind: ClassVar[str] = "combine"
+    summary: ClassVar[str] = "Take part in a session"
     session: str
     """The manifest's name, without .toml."""
     brings: str
@@ -183,11 +195,11 @@ def _known(names: Mapping[str, object]) -> str:
 def _require(name: str, kind: str, value: object) -> None:
     """An error unless a field's value is of its kind, and not longer than anybody needs."""
     if kind == "int":
-        if type(value) is not int or not 0 <= value <= _MOST_PEOPLE:
-            raise BadInput(f"{name} is a whole number from 0 to {_MOST_PEOPLE:,}.")
+        if type(value) is not int or not 0 <= value <= LARGEST:
+            raise BadInput(f"{name} is a whole number from 0 to {LARGEST:,}.")
     elif kind.startswith("tuple"):
-        if not isinstance(value, tuple) or len(value) > _MOST:
-            raise BadInput(f"{name} is a list of at most {_MOST} texts.")
+        if not isinstance(value, tuple) or len(value) > MOST_TEXTS:
+            raise BadInput(f"{name} is a list of at most {MOST_TEXTS} texts.")
         for one in value:
             _require_text(name, one)
     elif value is not None or "None" not in kind:
@@ -195,5 +207,5 @@ def _require(name: str, kind: str, value: object) -> None:
 
 
 def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
-        raise BadInput(f"{name} is text, in one line of at most {_LONGEST:,} characters.")
+    if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
+        raise BadInput(f"{name} is text, in one line of at most {LONGEST:,} characters.")

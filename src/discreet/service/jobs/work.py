@@ -16,7 +16,7 @@ from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.curator.audited import find_audited
 from discreet.curator.workspace import Workspace, open_books, open_workspace
-from discreet.service.jobs.checks import method_of, models_of, synthesizer
+from discreet.service.jobs.checks import method_of, models_of
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 from discreet.service.redact import without_paths
@@ -60,7 +60,7 @@ def work(task: Task, progress: Progress) -> Made:
     folder = Path(task.workspace)
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
     spec = read_spec(task.kind, task.spec)
-    made, result = _done(spec, bench)
+    made, result = _WORK[type(spec)](spec, bench)
     if isinstance(spec, Publish | Tabulate | Hide) and _audited(bench.workspace, spec.table):
         made = replace(made, said=f"{made.said} {_BESIDE_ANSWERS}")
     bench.run.end(made, result)
@@ -70,22 +70,6 @@ def work(task: Task, progress: Progress) -> Made:
 def _audited(workspace: Workspace, table: str) -> bool:
     with open_books(workspace) as ledger:
         return find_audited(ledger, table) is not None
-
-
-def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
-    if isinstance(spec, Publish):
-        return _publish(spec, bench)
-    if isinstance(spec, Synthesize):
-        return _synthesize(spec, bench)
-    if isinstance(spec, Tabulate):
-        return _tabulate(spec, bench)
-    if isinstance(spec, Hide):
-        return _hide(spec, bench)
-    if isinstance(spec, Attack):
-        return _attack(spec, bench)
-    if isinstance(spec, Combine):
-        return _combine(spec, bench)
-    return _compare(spec, bench)
 
 
 def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
@@ -137,14 +121,17 @@ def _earlier(table: str, bench: _Bench) -> str:
 def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
     """Through the one door, which charges the table before a row is looked at. Begun again, it is charged once."""
     from discreet.curator.curator import Curator
+    from discreet.verbs.synthesize.private import parse_private
 
     bench.progress(0.1, "counting and drawing")
     with Curator(bench.workspace.folder) as curator:
-        given = curator.make_synthetic(synthesizer(spec, bench.workspace.card(spec.table)), spec.table)
+        given = curator.make_synthetic(parse_private(spec.method, bench.workspace.card(spec.table)), spec.table)
         found = curator.synthetic(spec.table)
     assert found is not None  # noqa: S101  # just made
     rows, papers = found.nearness.rows, given.release
-    said = f"A twin of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is gone."
+    said = (
+        f"A stand-in of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is gone."
+    )
     made = Made(said, papers.title, papers.recipe.method, papers.private, rows, given.identity)
     return made, {"release": given.identity, "rows": rows, "free": given.free}
 
@@ -215,8 +202,7 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
 
 def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     from discreet.core.release import Release
-    from discreet.verbs.attack.attack import attack
-    from discreet.verbs.attack.links import links_of
+    from discreet.verbs.attack.attack import attack, links_of
 
     folder, known = Path(bench.task.release), bench.workspace.original(bench.task.table)
     report = attack(
@@ -256,3 +242,14 @@ def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
 
     found = take_part(bench.workspace, spec.session, spec.brings, lambda said: bench.progress(0.5, said))
     return Made("The session ended with a result."), found
+
+
+_WORK: Mapping[type[Spec], Callable[[Any, _Bench], tuple[Made, object]]] = {
+    Publish: _publish,
+    Synthesize: _synthesize,
+    Tabulate: _tabulate,
+    Hide: _hide,
+    Attack: _attack,
+    Compare: _compare,
+    Combine: _combine,
+}

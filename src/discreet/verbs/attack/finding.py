@@ -1,4 +1,4 @@
-"""What an attack found: a figure with its interval, beside what guessing would give."""
+"""Findings of attacks, with their intervals and baselines; the interface of an attack, and which releases it is for."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput
 
-Array = npt.NDArray[Any]
+Array: TypeAlias = npt.NDArray[Any]
+"""Any NumPy array."""
 
 SHOWN_VICTIMS = 5
-"""So many victims a finding names for the steward."""
-_LITTLE = 0.1
-"""Whoever gains so much of what guessing leaves open did not find nothing, even if chance may explain it."""
+"""Most victims that a finding names for the steward."""
+_NOTEWORTHY_GAIN = 0.1
+"""Gain over guessing, as a share of what guessing leaves open, that is never reported as nothing."""
+_GENERALISED = ("publish", "safepub")
+_SYNTHETIC = "synthesize"
+"""First word of the methods of synthetic releases; columns that were not synthesized are ``kept`` in the recipe."""
 
 
 class Outcome(Enum):
-    """An attack that finds nothing is good news; one that cannot tell, or could not run, is no news. Worst first."""
+    """Outcome of an attack, worst first: finding nothing is good news; being unable to tell, or to run, is no news."""
 
     BROKE = "learned something"
     UNSURE = "too few people to tell"
@@ -35,25 +40,25 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one attacker got out of one release."""
+    """Result of one attack on one release."""
 
     attack: str
     knows: str
     """What the attacker knows, as a sentence."""
     outcome: Outcome
     figure: float
-    """The share of victims, or what ``meaning`` says; NaN if the attack could not run."""
+    """Share of victims, or what ``meaning`` says; NaN if the attack could not run."""
     interval: tuple[float, float]
     """What ``interval_is`` says; for shares Clopper–Pearson."""
     baseline: float
-    """What guessing would give."""
+    """Success rate of guessing."""
     meaning: str
-    """What the figure means and which direction is worse, for a steward."""
+    """Meaning of the figure for a steward, and which direction is worse."""
     victims: tuple[int, ...] = field(default=(), repr=False)
     """A few row numbers of the original, for the steward only."""
     details: Mapping[str, Any] = field(default_factory=dict)
     interval_is: str = "95 %"
-    """What the interval stands for, as the words before "from … to …"."""
+    """Kind of interval, as the words before "from … to …"."""
 
     def __post_init__(self) -> None:
         low, high = self.interval
@@ -61,12 +66,12 @@ class Finding:
             raise BadInput(f"The figure {self.figure} of a finding is not in its interval, {low} to {high}.")
 
     def without_victims(self) -> Finding:
-        """The same finding, fit to be passed on."""
+        """The finding without row numbers, fit to be passed on."""
         return replace(self, victims=())
 
     def to_dict(self, *, victims: bool = False) -> dict[str, Any]:
-        """This as plain data, for JSON; the victims only if they are asked for."""
-        told = {
+        """The finding as plain data for JSON, with victims on request."""
+        data = {
             "attack": self.attack,
             "knows": self.knows,
             "outcome": self.outcome.value,
@@ -77,7 +82,7 @@ class Finding:
             "meaning": self.meaning,
             "details": dict(self.details),
         }
-        return told | {"victims": list(self.victims)} if victims else told
+        return data | {"victims": list(self.victims)} if victims else data
 
     def __str__(self) -> str:
         if self.outcome is Outcome.FAILED:
@@ -97,65 +102,77 @@ class Attack(Protocol):
         ...
 
 
-def share(
+@runtime_checkable
+class Applicable(Attack, Protocol):
+    """An attack with a name that knows which releases it is for."""
+
+    @property
+    def name(self) -> str:
+        """Unique name in reports."""
+
+    def applies(self, release: Release[Any]) -> str | None:
+        """``None`` if the attack is for such a release, else the reason why not, as a sentence."""
+
+
+def share_finding(
     attack: str,
     knows: str,
-    credits: Array,
+    success: Array,
     baseline: float,
     meaning: str,
     *,
     details: Mapping[str, Any] | None = None,
     people: Array | None = None,
 ) -> Finding:
-    """A finding about a share of people: ``credits`` says of each with what probability the attacker is right.
+    """A finding about a share of people; ``success`` is the probability, for each of them, that the attacker is right.
 
     The probabilities of independent people sum to less spread than coins of the same mean, so that the interval
     of Clopper and Pearson for as many coins covers at least as often as it says. ``people`` are the row numbers of
     those who were attacked (default: everybody, in order).
     """
-    right, count = float(credits.sum()), len(credits)
+    right, count = float(success.sum()), len(success)
     interval = clopper_pearson(right, count)
-    sure = np.flatnonzero(credits > 1 - 1e-9)[:SHOWN_VICTIMS]
+    certain = np.flatnonzero(success > 1 - 1e-9)[:SHOWN_VICTIMS]
     return Finding(
         attack,
         knows,
-        outcome(right / count, interval, baseline),
+        judge_outcome(right / count, interval, baseline),
         right / count,
         interval,
         baseline,
         meaning,
-        tuple(map(int, sure if people is None else people[sure])),
+        tuple(map(int, certain if people is None else people[certain])),
         details or {},
     )
 
 
-def outcome(figure: float, interval: tuple[float, float], baseline: float) -> Outcome:
-    """Guessing counts as beaten only when the whole interval lies above it.
+def judge_outcome(figure: float, interval: tuple[float, float], baseline: float) -> Outcome:
+    """The outcome of a figure: guessing is beaten only if the whole interval lies above the baseline.
 
-    If the figure does, by more than a little, and the interval does not, there are too few people to tell.
+    If the figure is above it by a noteworthy gain and the interval is not, there are too few people to tell.
     """
     if interval[0] > baseline:
         return Outcome.BROKE
-    return Outcome.UNSURE if figure - baseline > _LITTLE * (1 - baseline) else Outcome.NOTHING
+    return Outcome.UNSURE if figure - baseline > _NOTEWORTHY_GAIN * (1 - baseline) else Outcome.NOTHING
 
 
-def rank(outcome: Outcome) -> int:
-    """The place of an outcome among all, the worst first."""
+def severity(outcome: Outcome) -> int:
+    """Rank of an outcome, the worst first."""
     return list(Outcome).index(outcome)
 
 
-def worst(findings: Iterable[Finding]) -> Finding:
-    """Of several that could run the one to worry about: by their outcome, then by what is beyond guessing."""
-    return min(findings, key=lambda one: (rank(one.outcome), one.baseline - one.figure))
+def worst_finding(findings: Iterable[Finding]) -> Finding:
+    """The most serious of several findings: by outcome, then by the gain over guessing."""
+    return min(findings, key=lambda one: (severity(one.outcome), one.baseline - one.figure))
 
 
-def failed(attack: str, knows: str, why: str) -> Finding:
-    """An attack that could not run, and why."""
+def failed_finding(attack: str, knows: str, why: str) -> Finding:
+    """The finding of an attack that could not run."""
     return Finding(attack, knows, Outcome.FAILED, math.nan, (0.0, 1.0), math.nan, why)
 
 
 def clopper_pearson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact interval for a share (Clopper and Pearson 1934); ``successes`` may be a sum of probabilities."""
+    """Exact confidence interval of a share (Clopper and Pearson 1934); ``successes`` may be a sum of probabilities."""
     if trials < 1 or not 0 <= successes <= trials:
         raise BadInput(f"A share is of at least one, and at most all: got {successes} of {trials}.")
     with extra("attack"):
@@ -169,3 +186,36 @@ def clopper_pearson(successes: float, trials: int, confidence: float = 0.95) -> 
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+# -- which releases an attack is for ----------------------------------------------------------------------------------
+
+
+def reason_not_rows(release: Release[Any]) -> str | None:
+    """Why an attack on microdata does not apply; ``None`` if it does."""
+    return None if isinstance(release.payload, pa.Table) else "The release is not a table of rows."
+
+
+def reason_not_values(release: Release[Any]) -> str | None:
+    """Why an attack that compares values does not apply (to ranges or groups of values); ``None`` if it does."""
+    if reason_not_rows(release) is None and release.recipe.method in _GENERALISED:
+        return "Values were made coarser and not changed; matching by quasi-identifiers is the attack on that."
+    return reason_not_rows(release)
+
+
+def reason_not_linkable(release: Release[Any]) -> str | None:
+    """Why record linkage by values does not apply; ``None`` if it does."""
+    if reason_not_rows(release) is None and _is_synthetic(release):
+        return "Rows are synthetic: as a whole none is anybody's, so that there is none to find."
+    return reason_not_values(release)
+
+
+def reason_not_matchable(release: Release[Any]) -> str | None:
+    """Why matching by quasi-identifiers does not apply; ``None`` if it does."""
+    if reason_not_rows(release) is None and _is_synthetic(release) and not release.recipe.parameters.get("kept"):
+        return "Rows are synthetic: nothing in them is true of anybody, so that it rules none out."
+    return reason_not_rows(release)
+
+
+def _is_synthetic(release: Release[Any]) -> bool:
+    return release.recipe.method.split(" ")[0] == _SYNTHETIC

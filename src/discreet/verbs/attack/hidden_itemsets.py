@@ -1,4 +1,4 @@
-"""Which itemsets were hidden? Whoever knows the threshold looks just below it.
+"""Recovery of hidden itemsets: an attacker who knows the threshold looks just below it.
 
 Hiding takes items out until a secret is no longer frequent, and most methods stop there: the secret is left with a
 support just below the threshold, while all its parts are frequent still. Among the minimal infrequent itemsets (the
@@ -11,14 +11,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.verbs.attack.finding import Finding, failed, share
+from discreet.verbs.attack.finding import Array, Finding, failed_finding, share_finding
 
-Array = npt.NDArray[Any]
 Itemset = frozenset[str]
 
 _NAME = "hidden itemsets"
@@ -26,7 +23,7 @@ _NAME = "hidden itemsets"
 
 @dataclass(frozen=True)
 class Suspect:
-    """An itemset that is not frequent though all its parts are, and how many transactions have it."""
+    """A minimal infrequent itemset, and its support."""
 
     itemset: Itemset
     support: int
@@ -53,7 +50,7 @@ def suspects(items: Sequence[str], bits: Array, rows: int, least: int, *, longes
 def guess_hidden(
     items: Sequence[str], bits: Array, rows: int, least: int, secrets: Collection[Collection[str]]
 ) -> Finding:
-    """How many secrets an attacker names who may name as many itemsets as there are secrets.
+    """The share of secrets that an attacker names who may name as many itemsets as there are secrets.
 
     Then precision and recall are the same. Guessing is to name as many itemsets at random, of frequent items, and of
     two up to as many items as the longest secret has: what could be a secret to whoever looks at nothing else. Secrets
@@ -65,16 +62,16 @@ def guess_hidden(
     )
     wanted = {frozenset(secret) for secret in secrets}
     if not wanted:
-        return failed(_NAME, knows, "There are no secrets to be guessed.")
+        return failed_finding(_NAME, knows, "There are no secrets to be guessed.")
     longest = max(map(len, wanted))
     ranked = suspects(items, bits, rows, least, longest=longest)
     if not ranked:
-        return failed(_NAME, knows, "No itemset is just below the threshold.")
+        return failed_finding(_NAME, knows, "No itemset is just below the threshold.")
     named = {suspect.itemset for suspect in ranked[: len(wanted)]}
     there = sum(suspect.itemset in wanted for suspect in ranked)
     seen = int((np.bitwise_count(bits).sum(axis=1, dtype=np.int64) >= least).sum())
     candidates = sum(comb(seen, size) for size in range(2, longest + 1))
-    return share(
+    return share_finding(
         _NAME,
         knows,
         np.array([float(secret in named) for secret in wanted]),

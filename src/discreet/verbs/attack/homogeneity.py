@@ -1,6 +1,6 @@
-"""Learning what people want to keep to themselves, without finding their rows.
+"""Attribute disclosure: learning people's sensitive values without finding their rows.
 
-A crowd of k rows hides a person; it does not hide what all k have in common. Machanavajjhala, Kifer, Gehrke and
+An equivalence class of k rows hides a person, but not what all k have in common. Machanavajjhala, Kifer, Gehrke and
 Venkitasubramaniam (2007) name homogeneity and background knowledge; Li, Li and Venkatasubramanian (2007) skewness and
 similarity.
 """
@@ -12,76 +12,73 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core.card import Column, Role
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
+from discreet.core.kind import NUMBERS
 from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
-from discreet.verbs.attack.candidates import Cover
-from discreet.verbs.attack.finding import Finding, worst
-from discreet.verbs.attack.labels import at_level, untouched
-from discreet.verbs.attack.matching import Matching, certain, likely
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.finding import Array, Finding, worst_finding
+from discreet.verbs.attack.labels import at_level, is_unchanged
+from discreet.verbs.attack.matching import Candidates, Matching, certainty_finding, chance_finding, encode, group_ranges
 
 
 @dataclass(frozen=True)
 class Disclosure(Matching):
-    """An attack on what is in the rows that may be a person's: of several sensitive columns the worst counts."""
+    """An attack on the sensitive values of a person's candidate rows; of several sensitive columns the worst counts."""
 
     on: str = parameter("Column to learn; by default each sensitive one.", default="", clause="on", column="any")
 
-    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
+        rows = release.payload
         names = [self.on] if self.on else [column.name for column in known.card.having(Role.SENSITIVE)]
         if not names:
             raise DataError("The card calls no column sensitive, so there is nothing to learn.")
-        there = [name for name in names if name in rows.column_names and untouched(release.recipe, name)]
+        there = [name for name in names if name in rows.column_names and is_unchanged(release.recipe, name)]
         if not there:
             raise DataError(f"The release does not show what there is to learn as it was: {', '.join(names)}.")
         mine = known.fetch()
         each, problems = [], []
         for name in there:
             try:
-                each.append(self.learn(found, Learned.of(known.card[name], mine[name], rows[name], found)))
+                each.append(self.learn(found, SensitiveColumn.of(known.card[name], mine[name], rows[name], found)))
             except DataError as problem:
                 problems.append(problem)
         if not each:
             raise problems[0]
-        return worst(each)
+        return worst_finding(each)
 
     @abstractmethod
-    def learn(self, found: Cover, what: Learned) -> Finding:
-        """What is learned of one column."""
+    def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
+        """The finding about one column."""
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A sensitive column: the true values of the people attacked, and those in the rows, as shared codes."""
+class SensitiveColumn:
+    """A sensitive column: true values of the people attacked, and released values, as shared codes."""
 
     column: Column
     values: Any
-    """The value of each code."""
+    """Value of each code."""
     true: Array
     shown: Array
     beliefs: Any
-    """How likely each code is for each combination: sparse, rows sum to 1, or to 0 where no row may be theirs."""
+    """Probability of each code for each key: sparse, rows sum to 1, or to 0 without a candidate row."""
     overall: Array
-    """How frequent each code is in the release."""
+    """Frequency of each code in the release."""
 
     @classmethod
-    def of(cls, column: Column, mine: Any, theirs: Any, found: Cover) -> Learned:
+    def of(cls, column: Column, mine: Any, theirs: Any, found: Candidates) -> SensitiveColumn:
         a, b = mine.combine_chunks(), theirs.combine_chunks()
         if a.type != b.type:
             raise DataError(f"The release shows {column.name!r} as another kind of value.")
-        encoded = pa.concat_arrays([a, b]).dictionary_encode(null_encoding="encode")
-        codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-        shown, kinds = codes[len(a) :], len(encoded.dictionary)
-        counts = found.spread(shown)
+        codes, values = encode(pa.concat_arrays([a, b]))
+        shown, kinds = codes[len(a) :], len(values)
+        counts = found.code_weights(shown)
         counts.resize((counts.shape[0], kinds))
         total = np.asarray(counts.sum(axis=1)).ravel()
         with extra("attack"):
@@ -89,10 +86,10 @@ class Learned:
 
         beliefs = (diags_array(1 / np.maximum(total, 1e-300)) @ counts).tocsr()
         overall = np.bincount(shown, minlength=kinds) / len(shown)
-        return cls(column, encoded.dictionary, codes[: len(a)][found.people], shown, beliefs, overall)
+        return cls(column, values, codes[: len(a)][found.people], shown, beliefs, overall)
 
     def top(self) -> tuple[Array, Array]:
-        """Of each combination the likeliest code (-1: none), and how many codes are possible."""
+        """The likeliest code of each key (-1: none), and how many codes are possible."""
         possible = np.diff(self.beliefs.indptr)
         best = np.asarray(self.beliefs.argmax(axis=1)).ravel()
         return np.where(possible > 0, best, -1), possible
@@ -100,18 +97,14 @@ class Learned:
 
 @declare(ATTACKS, "homogeneity", rank=4)
 class Homogeneity(Disclosure):
-    """All rows that may be a person's have the same sensitive value: then it is theirs."""
+    """All candidate rows of a person have the same sensitive value: then it is theirs."""
 
-    name: ClassVar[str]
+    skill: ClassVar[str] = " and looks whether all rows that may be a person's say the same"
 
-    @property
-    def skill(self) -> str:
-        return " and looks whether all rows that may be a person's say the same"
-
-    def learn(self, found: Cover, what: Learned) -> Finding:
+    def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         best, possible = what.top()
-        sure = (possible == 1)[found.of]
-        guess = best[found.of]
+        sure = (possible == 1)[found.key_of]
+        guess = best[found.key_of]
         meaning = (
             f"The share of people whose {what.column.name} the attacker knows for sure, without knowing which row is "
             "theirs; 0 is best. Guessing is to say the same of these people unseen: what nearly everybody has is known "
@@ -119,26 +112,26 @@ class Homogeneity(Disclosure):
         )
         luck = what.overall[guess]
         details = {"column": what.column.name, **_frequency(luck[sure])}
-        return certain(self.name, sure, guess == what.true, luck, meaning=meaning, found=found, details=details)
+        return certainty_finding(
+            self.name, sure, guess == what.true, luck, meaning=meaning, found=found, details=details
+        )
 
 
 @declare(ATTACKS, "background knowledge", rank=5)
 class BackgroundKnowledge(Disclosure):
-    """Of the sensitive values that are possible the attacker can rule out ``excludes``, the worst that are wrong."""
+    """The attacker can rule out ``excludes`` of the possible sensitive values, the worst that are wrong."""
 
     excludes: int = 1
-
-    name: ClassVar[str]
 
     @property
     def skill(self) -> str:
         values = "value" if self.excludes == 1 else "values"
         return f", and of each person {self.excludes} sensitive {values} that they do not have"
 
-    def learn(self, found: Cover, what: Learned) -> Finding:
+    def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         _, possible = what.top()
-        belief = _belief(what, found)
-        sure = ((possible >= 1) & (possible <= 1 + self.excludes))[found.of]
+        belief = _posterior(what, found)
+        sure = ((possible >= 1) & (possible <= 1 + self.excludes))[found.key_of]
         everything = np.count_nonzero(what.overall) <= 1 + self.excludes
         meaning = (
             f"The share of people whose {what.column.name} is known for sure by an attacker who can rule out "
@@ -146,23 +139,19 @@ class BackgroundKnowledge(Disclosure):
         )
         luck = np.ones(len(sure)) if everything else what.overall[what.true]
         details = {"column": what.column.name, "excludes": self.excludes, **_frequency(luck[sure])}
-        return certain(self.name, sure, belief > 0, luck, meaning=meaning, found=found, details=details)
+        return certainty_finding(self.name, sure, belief > 0, luck, meaning=meaning, found=found, details=details)
 
 
 @declare(ATTACKS, "skewness", rank=6)
 class Skewness(Disclosure):
-    """The rows that may be a person's have other frequencies than all rows: beliefs about the person shift."""
+    """A person's candidate rows have other frequencies than all rows: beliefs about the person shift."""
 
-    name: ClassVar[str]
+    skill: ClassVar[str] = " and believes what is frequent among the rows that may be a person's"
 
-    @property
-    def skill(self) -> str:
-        return " and believes what is frequent among the rows that may be a person's"
-
-    def learn(self, found: Cover, what: Learned) -> Finding:
+    def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         prior = what.overall[what.true]
-        covered = found.candidates > 0
-        belief = np.where(covered, _belief(what, found), prior)
+        covered = found.candidate_counts > 0
+        belief = np.where(covered, _posterior(what, found), prior)
         rare = what.beliefs.tocoo()
         factor = rare.data / np.maximum(what.overall[rare.col], 1e-300)
         worst = int(np.argmax(factor)) if len(factor) else -1
@@ -177,78 +166,76 @@ class Skewness(Disclosure):
             f"How strongly, on average, the attacker believes in the {what.column.name} a person really has; guessing "
             "is to believe in what is frequent among all. 1 means certainty about everybody."
         )
-        return likely(self.name, belief, float(prior.mean()), meaning=meaning, found=found, details=details)
+        return chance_finding(self.name, belief, float(prior.mean()), meaning=meaning, found=found, details=details)
 
 
 @declare(ATTACKS, "similarity", rank=7)
 class Similarity(Disclosure):
-    """The sensitive values of all rows that may be a person's are alike, if not the same: numbers within ``width`` of
+    """The sensitive values of all candidate rows of a person are alike, if not the same: numbers within ``width`` of
     their whole range, or categories with a common label below the top of their hierarchy."""
 
     width: float = 0.1
 
-    name: ClassVar[str]
+    skill: ClassVar[str] = " and looks whether what all rows that may be a person's say is much the same"
 
-    @property
-    def skill(self) -> str:
-        return " and looks whether what all rows that may be a person's say is much the same"
-
-    def learn(self, found: Cover, what: Learned) -> Finding:
+    def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         sure, right, luck = self._numbers(found, what) or _categories(found, what)
         meaning = (
             f"The share of people of whom the attacker knows almost what their {what.column.name} is: within "
             f"{self.width:.0%} of its range, or the kind of it; 0 is best."
         )
         details = {"column": what.column.name, "width": self.width, **_frequency(luck[sure])}
-        return certain(self.name, sure, right, luck, meaning=meaning, found=found, details=details)
+        return certainty_finding(self.name, sure, right, luck, meaning=meaning, found=found, details=details)
 
-    def _numbers(self, found: Cover, what: Learned) -> tuple[Array, Array, Array] | None:
-        kind = what.values.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    def _numbers(self, found: Candidates, what: SensitiveColumn) -> tuple[Array, Array, Array] | None:
+        if what.column.kind not in NUMBERS:
             return None
         values = np.asarray(what.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
         shown, true = values[what.shown], values[what.true]
         gap = np.isnan(shown)
         there = shown[~gap]
         whole = float(np.ptp(there)) if len(there) else 0.0
-        low, high = found.ends(np.where(gap, there.min(initial=0) - 2 * whole, shown))  # a gap is far from everything
+        low, high = found.value_ranges(
+            np.where(gap, there.min(initial=0) - 2 * whole, shown)
+        )  # a gap is far from everything
         narrow = (high - low <= self.width * whole) & (low >= there.min(initial=0)) & (whole > 0) & np.isfinite(low)
         there.sort()
         often = (np.searchsorted(there, high, "right") - np.searchsorted(there, low, "left")) / len(shown)
-        return narrow[found.of], (low[found.of] <= true) & (true <= high[found.of]), often[found.of]
+        return (narrow[found.key_of], (low[found.key_of] <= true) & (true <= high[found.key_of]), often[found.key_of])
 
 
-def _belief(what: Learned, found: Cover) -> Array:
-    """How strongly the attacker believes in each person's true value."""
-    return np.asarray(what.beliefs[found.of, what.true]).ravel()
+def _posterior(what: SensitiveColumn, found: Candidates) -> Array:
+    """Posterior probability of each person's true value."""
+    return np.asarray(what.beliefs[found.key_of, what.true]).ravel()
 
 
 def _frequency(luck: Array) -> dict[str, float]:
     return {"how frequent what is known is among all": float(luck.mean()) if len(luck) else 0.0}
 
 
-def _categories(found: Cover, what: Learned) -> tuple[Array, Array, Array]:
-    """Who is known by the label that all possible values share at some level below the top of their hierarchy; whether
-    it is right; and how frequent the lowest such label is among all rows."""
+def _categories(found: Candidates, what: SensitiveColumn) -> tuple[Array, Array, Array]:
+    """For whom all possible values share a label at some level below the top of their hierarchy; whether it is right;
+    and how frequent the lowest such label is among all rows."""
     hierarchy = what.column.hierarchy
     if hierarchy is None:
         raise DataError(
             f"Which values of {what.column.name} are alike is not declared: it is no number and has no hierarchy.",
             hint="Give it a hierarchy in the card.",
         )
-    sure, right, luck = np.zeros(len(found.of), bool), np.zeros(len(found.of), bool), np.zeros(len(found.of))
+    sure, right, luck = (
+        np.zeros(len(found.key_of), bool),
+        np.zeros(len(found.key_of), bool),
+        np.zeros(len(found.key_of)),
+    )
     possible = what.beliefs.tocoo()
     for level in range(1, hierarchy.height):
-        texts: Any = at_level(what.column, what.values, level).dictionary_encode(null_encoding="encode")
-        group = np.asarray(texts.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        group, _ = encode(at_level(what.column, what.values, level))
         if len(np.unique(group[what.shown])) == 1:
             continue  # everybody's, so that nothing is learned
-        low, high = np.full(len(found.counts), np.inf), np.full(len(found.counts), -np.inf)
-        np.minimum.at(low, possible.row, group[possible.col])
-        np.maximum.at(high, possible.row, group[possible.col])
-        one = (low == high)[found.of]
+        low, high = group_ranges(possible.row, group[possible.col], len(found.key_counts))
+        one = (low == high)[found.key_of]
         often = np.bincount(group[what.shown], minlength=len(group)) / len(what.shown)
-        luck = np.where(one & ~sure, often[np.where(one, low[found.of], 0).astype(np.int64)], luck)
+        luck = np.where(one & ~sure, often[np.where(one, low[found.key_of], 0).astype(np.int64)], luck)
         sure |= one
-        right |= one & (low[found.of] == group[what.true])
+        right |= one & (low[found.key_of] == group[what.true])
     return sure, right, luck

@@ -1,4 +1,4 @@
-"""Inference: a person's secret is read off the released rows that are most like them.
+"""Attribute inference: a person's secret is read off the released rows that are most like them.
 
 Giomi, Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantifying privacy risk in synthetic data".
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core.card import Role
 from discreet.core.catalogue import declare, parameter
@@ -16,16 +15,21 @@ from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.attack.finding import Finding, Outcome, failed, worst
-from discreet.verbs.attack.gower import distances
-from discreet.verbs.attack.guesses import GUESSES, Guesses, attacked, judged, sides
-from discreet.verbs.attack.scope import not_values
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.distance import gower_distances
+from discreet.verbs.attack.finding import Array, Finding, Outcome, failed_finding, worst_finding
+from discreet.verbs.attack.guesses import (
+    DEFAULT_GUESSES,
+    ControlledAttack,
+    GuessResults,
+    evaluate_guesses,
+    sample_targets,
+    targets_and_control,
+)
+from discreet.verbs.attack.linkage import describing_columns
 
 
 @declare(ATTACKS, "inference", rank=32)
-class Inference:
+class Inference(ControlledAttack):
     """The attacker takes the secret of the nearest released row for the person's; of equally near rows the commonest,
     and of equally common ones any by lot.
 
@@ -34,67 +38,62 @@ class Inference:
     """
 
     secret: str = ""
-    """What the attacker wants to know (default: each sensitive column, of which the worst counts, or the last of
-    all)."""
+    """Column the attacker wants to know (default: each sensitive one, of which the worst counts, or the last)."""
     columns: tuple[str, ...] = ()
-    """What the attacker knows (default: the quasi-identifiers, or all other columns)."""
+    """Columns the attacker knows (default: the quasi-identifiers, or all other columns)."""
     tolerance: float = parameter("Share of the truth within which a guess is right.", default=0.05)
     control: Table | None = None
-    guesses: int = GUESSES
+    guesses: int = DEFAULT_GUESSES
 
-    name: ClassVar[str]
+    knows: ClassVar[str] = ""
 
-    def applies(self, release: Release[Any]) -> str | None:
-        return not_values(release)
-
-    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """The share of people whose secret is guessed; ``links`` are not needed."""
-        each = [self._read_off(release, known, *roles) for roles in self._roles(known)]
+    def evaluate(self, release: Release[Any], known: Table) -> Finding:
+        """The share of people whose secret is guessed, of the worst secret."""
+        each = [self._infer(release, known, *roles) for roles in self._roles(known)]
         ran = [one for one in each if one.outcome is not Outcome.FAILED]
-        return worst(ran) if ran else each[0]
+        return worst_finding(ran) if ran else each[0]
 
-    def _read_off(self, release: Release[Any], known: Table, secret: str, columns: tuple[str, ...]) -> Finding:
+    def _infer(self, release: Release[Any], known: Table, secret: str, columns: tuple[str, ...]) -> Finding:
         knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everybody, and wants to know {secret}."
         try:
-            both = sides(release, known, self.control, (*columns, secret))
-            names = both.sight.columns
+            both = targets_and_control(release, known, self.control, (*columns, secret))
+            names = both.data.columns
             if secret not in names:
                 raise DataError(f"The release does not show values of {secret}.")
             used = np.array([name != secret for name in names])
             if not used.any():
                 raise DataError("The release shows no values of what the attacker knows.")
-            shown, numeric, at = both.sight.shown, both.sight.numeric, names.index(secret)
+            shown, numeric, at = both.data.released, both.data.numeric, names.index(secret)
             tolerance = self.tolerance if numeric[at] else 0.0
             answers: dict[bytes, Array] = {}  # by which rows are nearest: many people share them
 
-            def guessed(people: Array) -> tuple[Array, Array]:
-                who = attacked(people, shown, self.guesses)
+            def guess(people: Array) -> tuple[Array, Array]:
+                who = sample_targets(people, shown, self.guesses)
                 truth = people[who, at]
-                credit: list[float] = []
-                for far in distances(people[who][:, used], shown[:, used], numeric[used]):
+                success: list[float] = []
+                for far in gower_distances(people[who][:, used], shown[:, used], numeric[used]):
                     for nearest in far <= far.min(axis=1, keepdims=True) + 1e-12:
                         key = np.packbits(nearest).tobytes()
                         if key not in answers:
                             answers[key] = _commonest(shown[nearest, at], tolerance)
-                        credit.append(float(_same(answers[key], truth[len(credit)], tolerance).mean()))
-                return np.array(credit), who
+                        success.append(float(_same(answers[key], truth[len(success)], tolerance).mean()))
+                return np.array(success), who
 
-            right, who = guessed(both.people)
-            control = guessed(both.control)[0] if both.control is not None else None
+            right, who = guess(both.people)
+            control = guess(both.control)[0] if both.control is not None else None
         except BadInput as problem:
-            return failed(self.name, knows, str(problem))
+            return failed_finding(self.name, knows, str(problem))
         chance = float(_same(_commonest(shown[:, at], tolerance)[:1], both.people[:, at], tolerance).mean())
         details = {"secret": secret, "columns": [name for name in names if name != secret], "tolerance": tolerance}
         meaning = (
             f"The share of people whose {secret} the attacker reads off the release; what most people have is guessed "
             "anyway, 1 means that everybody's is told."
         )
-        return judged(self.name, knows, Guesses(right, who, control, chance), meaning, details)
+        return evaluate_guesses(self.name, knows, GuessResults(right, who, control, chance), meaning, details)
 
     def _roles(self, known: Table) -> list[tuple[str, tuple[str, ...]]]:
         """Each secret, and what the attacker knows who is after it."""
-        card = known.card
-        names = [c.name for c in card.columns if c.role is not Role.IDENTIFIER and c.name != card.unit]
+        card, names = known.card, describing_columns(known.card)
         sensitive = [column.name for column in card.having(Role.SENSITIVE) if column.name in names]
         quasi = [column.name for column in card.having(Role.QUASI)]
         return [

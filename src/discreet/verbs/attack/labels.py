@@ -1,4 +1,4 @@
-"""What a released cell says about a person's value: which values a label may stand for, and how likely it is for each.
+"""Labels of released cells: the values that a label may stand for, and its likelihood for each.
 
 Everything comes from the recipe, the card and the labels themselves (Kerckhoffs): levels and hierarchies where the
 recipe names them, else any label a hierarchy has, a range ``[20-29]``, a set ``{cold, flu}`` or ``*``.
@@ -14,7 +14,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,51 +25,51 @@ from discreet.core.sql import column as named_column
 from discreet.core.sql import named
 from discreet.core.statement import Recipe
 from discreet.engines.read import read
+from discreet.verbs.attack.finding import Array
 
-Array = npt.NDArray[Any]
 Cells: TypeAlias = "pa.Array[Any]"
 
-_TRUTHFUL = ("publish", "safepub", "suppress-uniques", "round", "code", "pram")
-"""Methods that say of every cell what it may stand for; others change the columns they name beyond that."""
+_CELLWISE_METHODS = ("publish", "safepub", "suppress-uniques", "round", "code", "pram")
+"""Methods whose recipes say what every cell may stand for; others change the columns they name beyond that."""
 _RANGE = re.compile(r"\[(.+) to (.+)\]|\[([^-]+)-([^-]+)\]")
 
 
-def told(recipe: Recipe, name: str) -> bool:
-    """Whether the recipe leaves any truth in a column that can be told cell by cell."""
-    return recipe.method in _TRUTHFUL or name not in _changed(recipe)
+def is_informative(recipe: Recipe, name: str) -> bool:
+    """Whether the cells of a column still tell something of the true values."""
+    return recipe.method in _CELLWISE_METHODS or name not in _masked_columns(recipe)
 
 
-def chances(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> Array:
-    """For each of the distinct ``values`` (a row) and ``labels`` (a column) how likely the label is for the value.
+def likelihoods(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> Array:
+    """Likelihood of each of the distinct ``labels`` (a column) for each of the distinct ``values`` (a row).
 
     For labels that are true it is 1 or 0; for a column that was changed at random, what its recipe says.
     """
     said = recipe.parameters
     if column.name in said.get("matrices", {}):
-        return _by_matrix(values, labels, said["matrices"][column.name])
+        return _matrix_likelihoods(values, labels, said["matrices"][column.name])
     if recipe.method == "round" and column.name in said.get("base", {}):
         base = float(said["base"][column.name]) * (1.0 if said.get("at_random") else 0.5)
-        return _numbers_apart(values, labels, lambda true, text: np.abs(true - text) <= base * (1 + 1e-9))
+        return _compare_numbers(values, labels, lambda true, text: np.abs(true - text) <= base * (1 + 1e-9))
     if recipe.method == "code" and column.name in said.get("columns", ()):
-        return _numbers_apart(values, labels, lambda true, text: _coded(true, text, said, column.name))
-    fits = _spoken(column, values, labels, recipe)
+        return _compare_numbers(values, labels, lambda true, text: _fits_coding(true, text, said, column.name))
+    fits = _compatible(column, values, labels, recipe)
     if recipe.method == "suppress-uniques" and column.name in said.get("columns", ()):
         fits |= np.asarray(labels.is_null())[None, :]
     return fits.astype(np.float64)
 
 
-def untouched(recipe: Recipe, name: str) -> bool:
-    """Whether a column that no method generalises is as it was."""
-    return name not in _changed(recipe)
+def is_unchanged(recipe: Recipe, name: str) -> bool:
+    """Whether the recipe names no change of a column that is not generalised."""
+    return name not in _masked_columns(recipe)
 
 
-def exact(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> bool:
-    """Whether a label stands for nothing but itself, so that two columns can be joined instead of compared."""
+def is_exact(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> bool:
+    """Whether each label stands for nothing but itself, so that two columns can be joined instead of compared."""
     if values.type != labels.type:
         return False
     if (level := _level(recipe, column.name)) is not None:
         return level == 0
-    if changed := _changed(recipe):
+    if changed := _masked_columns(recipe):
         return column.name not in changed
     return not pa.types.is_string(labels.type)
 
@@ -88,22 +87,22 @@ def at_level(column: Column, values: Cells, level: int) -> Cells:
     return _at_levels(column, column.hierarchy, values, [level])[0]
 
 
-def _changed(recipe: Recipe) -> Sequence[str]:
+def _masked_columns(recipe: Recipe) -> Sequence[str]:
     """The columns that a masking method says it changed."""
     columns = recipe.parameters.get("columns")
     return columns if isinstance(columns, list | tuple) else ()
 
 
-def _spoken(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> Array:
+def _compatible(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> Array:
     """Whether each label may stand for each value: as its own text, a label of its hierarchy, a range, a set, ``*``."""
-    hierarchy = column.hierarchy or _given(recipe, column.name)
+    hierarchy = column.hierarchy or _recipe_hierarchy(recipe, column.name)
     level = _level(recipe, column.name)
     if level is not None:
         return _equal(_at_levels(column, hierarchy, values, [level])[0], as_text(labels))
     own, texts = as_text(values), as_text(labels)
     fits = _equal(own, texts)
     if not pa.types.is_string(labels.type):
-        return fits if not _is_number(labels.type) else fits | _numbers_apart(values, labels, np.equal).astype(bool)
+        return fits if not _is_number(labels.type) else fits | _compare_numbers(values, labels, np.equal).astype(bool)
     if hierarchy is not None:
         for shown in _at_levels(column, hierarchy, values, range(1, hierarchy.height)):
             fits |= _equal(shown, texts)
@@ -113,9 +112,9 @@ def _spoken(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> Arr
             fits[:, place] = True
         elif text is not None:
             if text.startswith("{"):
-                fits[:, place] |= np.array([one is not None and _listed(one, text) for one in spelled], dtype=bool)
+                fits[:, place] |= np.array([one is not None and _in_set(one, text) for one in spelled], dtype=bool)
             elif found := _RANGE.fullmatch(text):
-                fits[:, place] |= _between(column, values, spelled, *filter(None, found.groups()))
+                fits[:, place] |= _in_range(column, values, spelled, *filter(None, found.groups()))
     return fits
 
 
@@ -125,8 +124,8 @@ def _level(recipe: Recipe, name: str) -> int | None:
     return level if isinstance(level, int) and recipe.method in ("publish", "safepub") else None
 
 
-def _given(recipe: Recipe, name: str) -> Hierarchy | None:
-    """A hierarchy that the recipe itself tells."""
+def _recipe_hierarchy(recipe: Recipe, name: str) -> Hierarchy | None:
+    """The hierarchy of a column in the recipe itself."""
     found = recipe.parameters.get("hierarchies")
     told_of = found.get(name) if isinstance(found, Mapping) else None
     if not isinstance(told_of, Mapping):
@@ -157,11 +156,11 @@ def _equal(values: Cells, labels: Cells) -> Array:
     return np.asarray(codes[: len(values), None] == codes[None, len(values) :])
 
 
-def _listed(text: str, among: str) -> bool:
+def _in_set(text: str, among: str) -> bool:
     return among.startswith((f"{{{text},", f"{{{text}}}")) or f", {text}," in among or among.endswith(f", {text}}}")
 
 
-def _between(column: Column, values: Cells, spelled: list[str | None], low: str, high: str) -> Array:
+def _in_range(column: Column, values: Cells, spelled: list[str | None], low: str, high: str) -> Array:
     """Whether each value lies in a range written by its ends; no value does if the ends cannot be read."""
     order = column.hierarchy.order if isinstance(column.hierarchy, Ordered) else column.categories
     place = {str(item): rank for rank, item in enumerate(order or ())}
@@ -169,13 +168,13 @@ def _between(column: Column, values: Cells, spelled: list[str | None], low: str,
         inside = range(place[low], place[high] + 1)
         return np.array([one is not None and place.get(one) in inside for one in spelled], dtype=bool)
     try:
-        ends = [_end(text, values.type) for text in (low, high)]
+        ends = [_range_end(text, values.type) for text in (low, high)]
         return np.array([v is not None and ends[0] <= v <= ends[1] for v in values.to_pylist()], dtype=bool)
     except (ValueError, InvalidOperation, TypeError):
         return np.zeros(len(values), dtype=bool)
 
 
-def _end(text: str, kind: pa.DataType) -> Any:
+def _range_end(text: str, kind: pa.DataType) -> Any:
     if pa.types.is_date(kind):
         return dt.date.fromisoformat(text)
     if pa.types.is_timestamp(kind):
@@ -183,7 +182,7 @@ def _end(text: str, kind: pa.DataType) -> Any:
     return float(text) if pa.types.is_floating(kind) else text if pa.types.is_string(kind) else Decimal(text)
 
 
-def _by_matrix(values: Cells, labels: Cells, said: Mapping[str, Any]) -> Array:
+def _matrix_likelihoods(values: Cells, labels: Cells, said: Mapping[str, Any]) -> Array:
     """The published probabilities; a category that has none was not changed."""
     place = {str(one): at for at, one in enumerate(said["categories"])}
     matrix = np.array(said["matrix"], dtype=float)
@@ -196,8 +195,8 @@ def _by_matrix(values: Cells, labels: Cells, said: Mapping[str, Any]) -> Array:
     return np.where((rows >= 0)[:, None] & (columns >= 0)[None, :], drawn, same)
 
 
-def _numbers_apart(values: Cells, labels: Cells, near: Callable[[Array, Array], Array]) -> Array:
-    """Where two numbers satisfy ``near``; NULL goes with NULL."""
+def _compare_numbers(values: Cells, labels: Cells, near: Callable[[Array, Array], Array]) -> Array:
+    """Whether each pair of numbers satisfies ``near``; NULL goes with NULL."""
     if not _is_number(values.type):
         return np.zeros((len(values), len(labels)))
     mine, theirs = (
@@ -209,7 +208,7 @@ def _numbers_apart(values: Cells, labels: Cells, near: Callable[[Array, Array], 
         return np.asarray(near(mine[:, None], theirs[None, :]) | both, dtype=np.float64)
 
 
-def _coded(values: Array, labels: Array, said: Mapping[str, Any], name: str) -> Array:
+def _fits_coding(values: Array, labels: Array, said: Mapping[str, Any], name: str) -> Array:
     """Values beyond a border are what is written there, up to a grain of the column; others stay."""
     expected, loose = values, np.zeros(values.shape, dtype=bool)
     for side, beyond in (("top", np.greater), ("bottom", np.less)):

@@ -1,4 +1,4 @@
-"""Learned linkage: the worst case, an intruder who has seen true links of others and learnt which columns tell.
+"""Supervised record linkage: the worst case, an intruder who has learnt a distance from true links of others.
 
 The distance is linear in what is learnt, as in the programs of Abril, Navarro-Arribas and Torra (2012), "Improving
 record linkage with supervised learning for disclosure risk assessment". Few people: the weights that link most of them,
@@ -8,10 +8,8 @@ by a mixed-integer program. Many: a conditional logit of the true row among the 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
@@ -19,21 +17,20 @@ from discreet.core.optional import extra
 from discreet.core.programs import Program
 from discreet.core.statement import Recipe
 from discreet.errors import DataError
-from discreet.verbs.attack.distance import standardised, unlike
-from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every
-from discreet.verbs.attack.linkage_matrix import Sight
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.distance import difference_rate, standardised
+from discreet.verbs.attack.finding import Array
+from discreet.verbs.attack.linkage import MAX_PAIRS, Linkage, LinkageData, LinkResult, evenly_spaced, tie_success
 
 FEW = 24
-"""Up to so many taught people the weights are optimal."""
+"""Most people learnt from for whom the weights are optimal."""
 TAUGHT = 500
-"""So many people at most the attacker learns from."""
+"""Most people the attacker learns from."""
 _NEAREST, _STRANGERS, _ROUNDS, _RIDGE = 20, 60, 3, 1e-9
+"""Impostors of each person: the nearest rows, and others evenly spaced; rounds of fitting; ridge penalty."""
 
 
 class Shape(Enum):
-    """What is learnt."""
+    """Form of the learnt distance."""
 
     WEIGHTS = "weights"
     """A weight for each column."""
@@ -50,44 +47,42 @@ class LearnedLinkage(Linkage):
 
     shape: Shape = parameter("What is learnt of the distance.", default=Shape.WEIGHTS)
 
-    name: ClassVar[str]
-
     @property
     def skill(self) -> str:
         return f"and the true rows of every other person, from which a distance was learnt ({self.shape.value})"
 
-    def link(self, sight: Sight, recipe: Recipe) -> Linked:
-        from discreet.verbs.attack.pairwise import first
+    def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
+        from discreet.verbs.attack.linkage_kernels import closest_by_rule
 
-        if not np.any(sight.truth[::2] >= 0) or len(sight.truth) < 2:
+        if not np.any(data.truth[::2] >= 0) or len(data.truth) < 2:
             raise DataError("There are too few true links to learn from.")
-        chosen = every(len(sight.known), max(PAIRS // 10 // len(sight.shown), 2))
-        sample = sight.people(chosen)
-        people, rows = _comparable(sight, sample.known), _comparable(sight, sight.shown)
-        scales = _scales(sight)
+        chosen = evenly_spaced(len(data.known), max(MAX_PAIRS // 10 // len(data.released), 2))
+        sample = data.with_people(chosen)
+        people, rows = _comparable(data, sample.known), _comparable(data, data.released)
+        scales = _scales(data)
         taught = np.arange(0, len(people), 2)
         taught = taught[sample.truth[taught] >= 0]
-        taught = taught[every(len(taught), TAUGHT)]
-        rule = learn(people[taught], rows, sample.truth[taught], sight.numeric, scales, shape=self.shape)
+        taught = taught[evenly_spaced(len(taught), TAUGHT)]
+        rule = learn(people[taught], rows, sample.truth[taught], data.numeric, scales, shape=self.shape)
         asked = np.arange(1, len(people), 2)
         links = [
-            by_lot(*first(people[who], rows, sample.truth[who], sight.numeric, scales, *rule))
+            tie_success(*closest_by_rule(people[who], rows, sample.truth[who], data.numeric, scales, *rule))
             for who in (asked, taught)
         ]
-        names = {name: round(float(weight), 6) for name, weight in zip(sight.columns, rule[0], strict=True)}
+        names = {name: round(float(weight), 6) for name, weight in zip(data.columns, rule[0], strict=True)}
         details = {"shape": self.shape.value, "people learnt from": float(links[1].mean()), "weights": names}
-        return Linked(links[0], details, sample.people(asked).guessing, chosen[asked])
+        return LinkResult(links[0], details, sample.with_people(asked).guess_rate, chosen[asked])
 
 
 def learn(
     people: Array, rows: Array, truth: Array, numeric: Array, scales: Array, *, shape: Shape
 ) -> tuple[Array, Array]:
-    """What makes people's true rows nearest: weights of the columns, and of pairs of them (products, minima, maxima).
+    """The rule that makes people's true rows nearest: weights of columns, and of pairs (products, minima, maxima).
 
     Every measure in which columns interact by pairs only is a mixture of single columns, minima and maxima of two
     (Miranda, Combarro and Gil 2006), so that nonnegative weights are all a Choquet integral of that kind needs.
     """
-    from discreet.verbs.attack.pairwise import differences, first, impostors
+    from discreet.verbs.attack.linkage_kernels import closest_by_rule, differences, impostors
 
     columns = people.shape[1]
     rule = np.full(columns, 1.0 / columns), np.zeros((3, columns, columns))
@@ -96,16 +91,16 @@ def learn(
         squares = differences(people, rows, everyone, numeric, scales) ** 2
         return optimal_weights(squares[:, 1:] - squares[:, :1]), rule[1]
     near = np.arange(min(_NEAREST, len(rows) - 1))
-    far = len(near) + every(len(rows) - 1 - len(near), _STRANGERS)
+    far = len(near) + evenly_spaced(len(rows) - 1 - len(near), _STRANGERS)
     stands_for = np.log((len(rows) - 1 - len(near)) / max(len(far), 1)) if len(far) else 0.0
     offsets = np.concatenate([np.zeros(1 + len(near)), np.full(len(far), stands_for)])
     tried = []
     for _ in range(_ROUNDS):
-        tried.append((float(by_lot(*first(people, rows, truth, numeric, scales, *rule)).sum()), rule))
+        tried.append((float(tie_success(*closest_by_rule(people, rows, truth, numeric, scales, *rule)).sum()), rule))
         others = impostors(people, rows, truth, numeric, scales, *rule, np.concatenate([near, far]))
         signed = differences(people, rows, np.column_stack([truth, others]), numeric, scales)
         rule = _fitted(signed, offsets, shape)
-    tried.append((float(by_lot(*first(people, rows, truth, numeric, scales, *rule)).sum()), rule))
+    tried.append((float(tie_success(*closest_by_rule(people, rows, truth, numeric, scales, *rule)).sum()), rule))
     return max(tried, key=lambda one: one[0])[1]
 
 
@@ -160,10 +155,7 @@ def _logit(features: Array, offsets: Array, free: Array) -> Array:
         chance = odds / odds.sum(axis=1, keepdims=True)
         likelihood = np.log(odds.sum(axis=1)) + top[:, 0] - score[:, 0]
         slope = features[:, 0] - (chance[:, None, :] @ features)[:, 0]
-        return (
-            float(likelihood.mean()) + _RIDGE * float(weights @ weights),
-            slope.mean(axis=0) + 2 * _RIDGE * weights,
-        )
+        return (float(likelihood.mean()) + _RIDGE * float(weights @ weights), slope.mean(axis=0) + 2 * _RIDGE * weights)
 
     bounds = [(None, None) if sign else (0, None) for sign in free]
     start = np.where(free, 0.0, 1.0 / features.shape[2])
@@ -173,7 +165,7 @@ def _logit(features: Array, offsets: Array, free: Array) -> Array:
 
 
 def _features(signed: Array, shape: Shape) -> tuple[Array, list[tuple[int, int, int]]]:
-    """What the distance is a weighted sum of, and what each is: -1 a square, 0 a product, 1 a minimum, 2 a maximum."""
+    """Terms of the weighted sum that a distance is, with their kinds: -1 square, 0 product, 1 minimum, 2 maximum."""
     squares = signed**2
     columns = signed.shape[2]
     made, kinds = [squares[..., one] for one in range(columns)], [(-1, one, one) for one in range(columns)]
@@ -198,17 +190,17 @@ def _semidefinite(weights: Array, products: Array) -> tuple[Array, Array]:
     return np.diag(matrix).copy(), 2 * np.triu(matrix, 1)
 
 
-def _comparable(sight: Sight, values: Array) -> Array:
+def _comparable(data: LinkageData, values: Array) -> Array:
     """Numbers in standard deviations, codes as they are; NaN stays."""
     made = values.copy()
-    made[:, sight.numeric] = standardised(sight.known[:, sight.numeric], values[:, sight.numeric])[1]
+    made[:, data.numeric] = standardised(data.known[:, data.numeric], values[:, data.numeric])[1]
     return made
 
 
-def _scales(sight: Sight) -> Array:
-    """What it counts that codes differ, or that one value is NULL: as much as two strangers' numbers do."""
-    scales = np.full(len(sight.columns), np.sqrt(2.0))
-    for column in np.flatnonzero(~sight.numeric):
-        both = np.nan_to_num(np.concatenate([sight.known[:, column], sight.shown[:, column]]), nan=-1.0)
-        scales[column] = np.sqrt(2.0 / max(unlike(both), 1e-9))
+def _scales(data: LinkageData) -> Array:
+    """Difference that counts when codes differ, or when one value is NULL: that of two strangers' numbers."""
+    scales = np.full(len(data.columns), np.sqrt(2.0))
+    for column in np.flatnonzero(~data.numeric):
+        both = np.nan_to_num(np.concatenate([data.known[:, column], data.released[:, column]]), nan=-1.0)
+        scales[column] = np.sqrt(2.0 / max(difference_rate(both), 1e-9))
     return scales

@@ -1,43 +1,51 @@
-"""What all linking attacks share: an intruder names, for each known person, the released row they take for theirs."""
+"""Record linkage: an intruder names, for each known person, the released row they take for that person's.
+
+What all linkage attacks share: known people and released rows aligned as numbers, and the finding.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
+from discreet.core.card import Card, Role
 from discreet.core.release import Release
 from discreet.core.statement import Recipe
 from discreet.core.table import Table
-from discreet.errors import BadInput
-from discreet.verbs.attack.finding import Finding, failed, share
-from discreet.verbs.attack.linkage_matrix import Sight, see
-from discreet.verbs.attack.scope import not_linked, not_rows
+from discreet.errors import BadInput, DataError, NotFound
+from discreet.utility.pair import on_one_footing, require_links
+from discreet.verbs.attack.finding import (
+    Array,
+    Finding,
+    failed_finding,
+    reason_not_linkable,
+    reason_not_rows,
+    share_finding,
+)
 
-Array = npt.NDArray[Any]
-
-PAIRS = 400_000_000
-"""Attacks that compare every pair compare so many at most; in larger tables every so-manieth person is attacked."""
+MAX_PAIRS = 400_000_000
+"""Most pairs of a person and a row that are compared; in larger tables evenly spaced people are attacked."""
 
 
 @dataclass(frozen=True)
-class Linked:
-    """Of each person the probability that the attacker names the right row, and figures for the report."""
+class LinkResult:
+    """Probability, for each person, that the attacker names the right row, and figures for the report."""
 
-    credits: Array
+    success: Array
     details: Mapping[str, Any]
     baseline: float
     people: Array | None = None
-    """The row numbers of those who were attacked; None: everybody, in order."""
+    """Row numbers of those who were attacked; None: everybody, in order."""
 
 
 @dataclass(frozen=True)
 class Linkage(ABC):
-    """A linking attack. An attacker who is torn between equally good rows takes one of them by lot.
+    """A linkage attack. An attacker who is torn between equally good rows takes one of them by lot.
 
     NULL is a value like any other to the attacker: it is unlike all values, and like NULL.
     """
@@ -47,7 +55,7 @@ class Linkage(ABC):
 
     name: ClassVar[str]
     methods: ClassVar[tuple[str, ...]] = ()
-    """The methods of the recipes that this attack is made for; none: any."""
+    """Methods of the recipes that the attack is made for; none: any."""
 
     @property
     @abstractmethod
@@ -55,47 +63,142 @@ class Linkage(ABC):
         """What the attacker does, as the end of a sentence that begins with "knows the columns … of everybody,"."""
 
     @abstractmethod
-    def link(self, sight: Sight, recipe: Recipe) -> Linked:
-        """Name a row for each person in sight; a ``DataError`` if that cannot be done."""
+    def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
+        """Name a row for each person; a ``DataError`` if that cannot be done."""
 
     def applies(self, release: Release[Any]) -> str | None:
-        """For rows whose values were changed, by one of the ``methods`` this is made for."""
+        """For rows whose values were changed, by one of the ``methods`` the attack is made for."""
         method = release.recipe.method
         if self.methods and method not in self.methods:
-            return (
-                not_rows(release)
-                or f"This attack is on {' and '.join(self.methods)}; the release was made by {method}."
-            )
-        return not_linked(release)
+            wrong = f"This attack is on {' and '.join(self.methods)}; the release was made by {method}."
+            return reason_not_rows(release) or wrong
+        return reason_not_linkable(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose released row the attacker finds."""
         knows = f"The attacker knows the columns {', '.join(self.columns or known.columns)} of everybody, {self.skill}."
         if self.methods and (why := self.applies(release)):
-            return failed(self.name, knows, why)
+            return failed_finding(self.name, knows, why)
         try:
-            sight = see(release, known, links, self.columns)
-            linked = self.link(sight, release.recipe)
+            data = linkage_data(release, known, links, self.columns)
+            linked = self.link(data, release.recipe)
         except BadInput as problem:
-            return failed(self.name, knows, str(problem))
-        knows = f"The attacker knows {_listed(sight.columns)} of everybody, {self.skill}."
+            return failed_finding(self.name, knows, str(problem))
+        *names, last = data.columns
+        listed = f"{', '.join(names)} and {last}" if names else last
+        knows = f"The attacker knows {listed} of everybody, {self.skill}."
         meaning = (
             "The share of people whose own row in the release the attacker points at; 0 is best, "
             "1 means that everybody is re-identified."
         )
-        details = {"columns": list(sight.columns), "people": len(linked.credits), **linked.details}
-        return share(self.name, knows, linked.credits, linked.baseline, meaning, details=details, people=linked.people)
+        details = {"columns": list(data.columns), "people": len(linked.success), **linked.details}
+        return share_finding(
+            self.name, knows, linked.success, linked.baseline, meaning, details=details, people=linked.people
+        )
 
 
-def by_lot(ties: Array, found: Array) -> Array:
-    """The probability to be right: one of ``ties`` rows by lot, if the true one is among them."""
+@dataclass(frozen=True)
+class LinkageData:
+    """Columns that known people and released rows share, as float64: numbers, dates and times as they are, text and
+    truth values as shared codes. NULL is NaN."""
+
+    columns: tuple[str, ...]
+    numeric: Array
+    """For each column, whether differences mean something; codes are only equal or not."""
+    known: Array
+    """Values of the known people, one row each."""
+    released: Array
+    """Values of the released rows."""
+    truth: Array
+    """Place of each person's released row, or -1: for measuring success, not for the attacker."""
+
+    def with_columns(self, which: Array) -> LinkageData:
+        """The same people and rows, with these columns only."""
+        names = tuple(np.array(self.columns, dtype=object)[which])
+        known, released = self.known[:, which], self.released[:, which]
+        return replace(self, columns=names, numeric=self.numeric[which], known=known, released=released)
+
+    def with_people(self, which: Array) -> LinkageData:
+        """The same rows and columns, with these people only."""
+        return replace(self, known=self.known[which], truth=self.truth[which])
+
+    @property
+    def guess_rate(self) -> float:
+        """The share of people found by naming any released row."""
+        return float(np.mean(self.truth >= 0)) / len(self.released)
+
+
+def linkage_data(
+    release: Release[Any], known: Table, links: Array | None, columns: tuple[str, ...] = ()
+) -> LinkageData:
+    """Align a release with known people by ``columns`` (default: the quasi-identifiers, or all if there are none).
+
+    A release in its holder's hands has its links with it. Columns that the release lacks, or shows as another kind of
+    value (an age as "30 to 39"), or that hold nothing but NULL on one side, are left out.
+    """
+    links = release.links if links is None else links
+    payload = released_rows(release)
+    if links is None:
+        raise DataError(
+            "Whether a link is right can be told only by whoever holds the links between original and released rows.",
+            hint="Give the links that publish kept for the holder.",
+        )
+    return align_columns(payload, known.fetch(), links, columns or known_columns(known.card))
+
+
+def align_columns(payload: pa.Table, people: pa.Table, links: Array, columns: tuple[str, ...]) -> LinkageData:
+    """Released rows and those of known people, compared by ``columns``."""
+    if not payload.num_rows or not people.num_rows:
+        raise DataError("There are no rows to link.")
+    names, numeric, left, right = [], [], [], []
+    for name in columns:
+        if name not in people.column_names:
+            raise NotFound(f"The attacker's table has no column {name!r}.")
+        both = on_one_footing(people[name], payload[name]) if name in payload.column_names else None
+        if both is not None and not (np.isnan(both[1]).all() or np.isnan(both[2]).all()):
+            names.append(name)
+            numeric.append(both[0])
+            left.append(both[1])
+            right.append(both[2])
+    if not names:
+        raise DataError("The release has no column with values of the kind the attacker knows.")
+    truth = true_rows(np.asarray(links), people.num_rows, payload.num_rows)
+    return LinkageData(tuple(names), np.array(numeric), np.column_stack(left), np.column_stack(right), truth)
+
+
+def released_rows(release: Release[Any]) -> pa.Table:
+    """The rows of a release; an error if it has none."""
+    if not isinstance(release.payload, pa.Table):
+        raise DataError("The release is not a table of rows.")
+    return release.payload
+
+
+def known_columns(card: Card) -> tuple[str, ...]:
+    """What attackers are taken to know about people: the quasi-identifiers or, if there are none, all but names."""
+    return tuple(column.name for column in card.having(Role.QUASI)) or describing_columns(card)
+
+
+def describing_columns(card: Card) -> tuple[str, ...]:
+    """All columns but identifiers and the unit."""
+    return tuple(c.name for c in card.columns if c.role is not Role.IDENTIFIER and c.name != card.unit)
+
+
+def true_rows(links: Array, people: int, rows: int) -> Array:
+    """Place of each person's released row, or -1, by ``links``; an error if these make no sense."""
+    require_links(links, people, rows)
+    real = np.flatnonzero(links >= 0)
+    truth = np.full(people, -1, np.int64)
+    truth[links[real]] = real
+    if np.count_nonzero(truth >= 0) != len(real):
+        raise DataError("Two links lead to the same row of the original.")
+    return truth
+
+
+def tie_success(ties: Array, found: Array) -> Array:
+    """Probability to be right when one of ``ties`` rows is taken by lot, if the true one is among them."""
     return np.where(found, 1.0 / np.maximum(ties, 1), 0.0)
 
 
-def every(count: int, most: int) -> Array:
+def evenly_spaced(count: int, most: int) -> Array:
     """Evenly spaced places among ``count``, at most ``most`` of them."""
     return np.arange(0, count, -(-count // max(most, 1)))
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]

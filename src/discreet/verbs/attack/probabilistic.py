@@ -1,34 +1,32 @@
-"""Probabilistic linkage: how much more likely is this agreement for a person's own row than for a stranger's?"""
+"""Probabilistic record linkage: match weights of Fellegi and Sunter, estimated by expectation–maximisation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core.catalogue import declare
 from discreet.core.families import ATTACKS
 from discreet.core.statement import Recipe
 from discreet.errors import BadInput
-from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every
-from discreet.verbs.attack.linkage_matrix import Sight
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.finding import Array
+from discreet.verbs.attack.linkage import MAX_PAIRS, Linkage, LinkageData, LinkResult, evenly_spaced, tie_success
 
 NEAR = (0.0, 0.01, 0.04, 0.12)
-"""Numbers agree in levels: ranks within so large a share of the known people of each other; beyond, not at all."""
+"""Levels of agreement of numbers: largest difference in rank, as a share of the known people; beyond, none."""
 TAUGHT = 300
-"""So many people's pairs the attacker estimates from."""
-_ROUNDS, _SWEEPS = 500, 30
-_SMOOTH = 1e-6
+"""Most people whose pairs the attacker estimates from."""
+_MAX_ROUNDS, _MAX_SWEEPS = 500, 30
+_SMOOTHING = 1e-6
+"""Share added to every level's frequency, so that none is zero."""
 
 
 @dataclass(frozen=True)
 class FellegiSunter:
-    """How often each level of agreement is seen, column by column: ``m`` among true pairs, ``u`` among others.
+    """Frequency of each level of agreement, column by column: ``m`` among true pairs, ``u`` among others.
 
     Columns are taken to be independent given the truth (Fellegi and Sunter 1969). NULL, level -1, says nothing.
     """
@@ -38,7 +36,7 @@ class FellegiSunter:
     u: tuple[Array, ...]
 
     def weights(self, patterns: Array) -> Array:
-        """The match weight of each pattern (a row): log2 of its odds for truth, against those for chance."""
+        """Match weight of each pattern (a row): log2 of its likelihood ratio, true pair against chance."""
         total = np.zeros(len(patterns))
         for levels, m, u in zip(patterns.T, self.m, self.u, strict=True):
             total += np.append(np.log2(m / u), 0.0)[levels]
@@ -51,19 +49,19 @@ class FellegiSunter:
 
 
 def estimate(patterns: Array, counts: Array, levels: tuple[int, ...]) -> FellegiSunter:
-    """The model that makes the patterns (a row each, seen ``counts`` times) most likely, by expectation and
-    maximisation: no pair's truth is needed. Level 0 is full agreement, at first taken to be likelier for true pairs."""
+    """The model that makes the patterns (a row each, seen ``counts`` times) most likely, by expectation–maximisation:
+    no pair's truth is needed. Level 0 is full agreement, at first taken to be likelier for true pairs."""
     if patterns.shape != (len(counts), len(levels)) or not len(counts):
         raise BadInput("Patterns of agreement are a row each, with a count, and a level for each column.")
-    model = FellegiSunter(0.05, tuple(map(_hopeful, levels)), _frequencies(patterns, counts, levels))
-    for _ in range(_ROUNDS):
+    model = FellegiSunter(0.05, tuple(map(_initial_shares, levels)), _frequencies(patterns, counts, levels))
+    for _ in range(_MAX_ROUNDS):
         true = model.posterior(patterns) * counts
         prior = float(np.clip(true.sum() / counts.sum(), 1e-12, 1 - 1e-12))
         last = model
         model = FellegiSunter(
             prior, _frequencies(patterns, true, levels), _frequencies(patterns, counts - true, levels)
         )
-        if _moved(last, model) < 1e-7:
+        if _largest_change(last, model) < 1e-7:
             break
     return model
 
@@ -72,61 +70,57 @@ def estimate(patterns: Array, counts: Array, levels: tuple[int, ...]) -> Fellegi
 class ProbabilisticLinkage(Linkage):
     """Link each person to the row with the highest match weight.
 
-    A pair's agreement is graded by column: text is equal or not, numbers are so near in rank. Nobody's truth is used:
+    A pair's agreement has a level for each column: text is equal or not, numbers are near in rank. No truth is used:
     strangers agree as all pairs do; true pairs' agreement is estimated knowing that each person has one row, so that
     rows compete for a person. (Without that, estimation takes people who are alike in all columns for the same.)
     """
 
-    name: ClassVar[str]
+    skill: ClassVar[str] = "and takes the row whose agreement is the least likely by chance (Fellegi and Sunter)"
 
-    @property
-    def skill(self) -> str:
-        return "and takes the row whose agreement is the least likely by chance (Fellegi and Sunter)"
+    def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
+        from discreet.verbs.attack.linkage_kernels import highest_weights
 
-    def link(self, sight: Sight, recipe: Recipe) -> Linked:
-        from discreet.verbs.attack.agreement import best
-
-        chosen = every(len(sight.known), PAIRS // len(sight.shown))
-        sample = sight.people(chosen)
-        people, rows = _graded(sight, sample.known), _graded(sight, sight.shown)
-        limits = np.where(sight.numeric[:, None], NEAR, (0.0, np.inf, np.inf, np.inf))
-        model = _competing(people[every(len(people), TAUGHT)], rows, limits)
-        ties, found = best(people, rows, limits, _table(model), sample.truth)
-        agree = {name: [round(float(level), 6) for level in m] for name, m in zip(sight.columns, model.m, strict=True)}
-        return Linked(by_lot(ties, found), {"agreement of true pairs": agree}, sample.guessing, chosen)
+        chosen = evenly_spaced(len(data.known), MAX_PAIRS // len(data.released))
+        sample = data.with_people(chosen)
+        people, rows = _ranked(data, sample.known), _ranked(data, data.released)
+        limits = np.where(data.numeric[:, None], NEAR, (0.0, np.inf, np.inf, np.inf))
+        model = _one_row_model(people[evenly_spaced(len(people), TAUGHT)], rows, limits)
+        ties, found = highest_weights(people, rows, limits, _level_weights(model), sample.truth)
+        agree = {name: [round(float(level), 6) for level in m] for name, m in zip(data.columns, model.m, strict=True)}
+        return LinkResult(tie_success(ties, found), {"agreement of true pairs": agree}, sample.guess_rate, chosen)
 
 
-def _competing(people: Array, rows: Array, limits: Array) -> FellegiSunter:
+def _one_row_model(people: Array, rows: Array, limits: Array) -> FellegiSunter:
     """The model of pairs when each person has exactly one true row."""
-    from discreet.verbs.attack.agreement import sweep
+    from discreet.verbs.attack.linkage_kernels import level_frequencies
 
     levels = limits.shape[1] + 1
-    start = tuple(_hopeful(levels) for _ in limits)
+    start = tuple(_initial_shares(levels) for _ in limits)
     flat = FellegiSunter(1 / len(rows), start, start)
-    model = FellegiSunter(1 / len(rows), start, _shares(sweep(people, rows, limits, _table(flat))))
-    for _ in range(_SWEEPS):
+    model = FellegiSunter(1 / len(rows), start, _shares(level_frequencies(people, rows, limits, _level_weights(flat))))
+    for _ in range(_MAX_SWEEPS):
         last = model
-        model = replace(model, m=_shares(sweep(people, rows, limits, _table(model))))
-        if _moved(last, model) < 1e-3:
+        model = replace(model, m=_shares(level_frequencies(people, rows, limits, _level_weights(model))))
+        if _largest_change(last, model) < 1e-3:
             break
     return model
 
 
-def _table(model: FellegiSunter) -> Array:
-    """The weight of each level of each column."""
+def _level_weights(model: FellegiSunter) -> Array:
+    """Match weight of each level of each column."""
     return np.asarray(np.log2(np.array(model.m) / np.array(model.u)))
 
 
-def _graded(sight: Sight, values: Array) -> Array:
+def _ranked(data: LinkageData, values: Array) -> Array:
     """Numbers as the share of known people below them (of equals half), codes as they are."""
-    graded = values.copy()
-    for column in np.flatnonzero(sight.numeric):
-        known = np.sort(sight.known[:, column])
+    ranked = values.copy()
+    for column in np.flatnonzero(data.numeric):
+        known = np.sort(data.known[:, column])
         known = known[~np.isnan(known)]
         here = values[:, column]
         below, up_to = np.searchsorted(known, here, "left"), np.searchsorted(known, here, "right")
-        graded[:, column] = np.where(np.isnan(here), np.nan, (below + up_to) / (2 * len(known)))
-    return graded
+        ranked[:, column] = np.where(np.isnan(here), np.nan, (below + up_to) / (2 * len(known)))
+    return ranked
 
 
 def _frequencies(patterns: Array, counts: Array, levels: tuple[int, ...]) -> tuple[Array, ...]:
@@ -138,16 +132,16 @@ def _frequencies(patterns: Array, counts: Array, levels: tuple[int, ...]) -> tup
 
 
 def _shares(sums: Iterable[Array]) -> tuple[Array, ...]:
-    """How often each level of each column is seen; never quite zero."""
-    lifted = (column + _SMOOTH * max(float(column.sum()), 1.0) for column in sums)
+    """Frequency of each level of each column; never quite zero."""
+    lifted = (column + _SMOOTHING * max(float(column.sum()), 1.0) for column in sums)
     return tuple(column / column.sum() for column in lifted)
 
 
-def _moved(last: FellegiSunter, model: FellegiSunter) -> float:
+def _largest_change(last: FellegiSunter, model: FellegiSunter) -> float:
     return max(float(np.abs(a - b).max()) for a, b in zip(last.m + last.u, model.m + model.u, strict=True))
 
 
-def _hopeful(levels: int) -> Array:
-    """Level 0 the likeliest, each further one a quarter of it."""
+def _initial_shares(levels: int) -> Array:
+    """Starting frequencies: level 0 the likeliest, each further one a quarter of the one before."""
     shares = 0.25 ** np.arange(levels)
     return np.asarray(shares / shares.sum())

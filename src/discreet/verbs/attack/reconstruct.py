@@ -1,4 +1,4 @@
-"""Reconstruction of a database from answered counts: enough counts that are too exact give every secret away.
+"""Database reconstruction from noisy counts: enough counts that are too exact reveal every secret bit.
 
 Dinur and Nissim (2003), "Revealing information while preserving privacy"; Dwork, McSherry and Talwar (2007), "The price
 of privacy and the limits of LP decoding". Noise well below the square root of the number of people does not help
@@ -10,17 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core.optional import extra
 from discreet.core.programs import Program
 from discreet.errors import DataError
-from discreet.verbs.attack.finding import Finding, failed, share
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.finding import Array, Finding, failed_finding, share_finding
 
 _MEANING = (
     "The share of people whose secret bit the attacker computes from the answers; guessing is best, "
@@ -29,7 +25,7 @@ _MEANING = (
 
 
 class Decoding(Enum):
-    """How the secret bits are computed."""
+    """Method by which the secret bits are computed."""
 
     LINEAR = "a linear program"
     """The bits between 0 and 1 for which the errors sum to least: a few answers that are far off do no harm."""
@@ -39,10 +35,10 @@ class Decoding(Enum):
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """What was computed, and how right it is."""
+    """Reconstructed bits, and the finding."""
 
     bits: Array
-    """Of each person, 0 or 1."""
+    """Bit of each person, 0 or 1."""
     finding: Finding
 
 
@@ -64,7 +60,7 @@ def reconstruct(
         else np.linalg.lstsq(asked.T @ asked, asked.T @ told, rcond=None)[0]
     )
     bits = (estimate > 0.5).astype(np.int8)
-    return Reconstruction(bits, _judged(bits, truth, len(told), by))
+    return Reconstruction(bits, _evaluate(bits, truth, len(told), by))
 
 
 def expected_share(people: int, queries: int, deviation: float) -> float:
@@ -95,14 +91,16 @@ def _linear(queries: Array, answers: Array) -> Array:
     return -solved.duals
 
 
-def _judged(bits: Array, truth: Array | None, answers: int, by: Decoding) -> Finding:
+def _evaluate(bits: Array, truth: Array | None, answers: int, by: Decoding) -> Finding:
     attack = f"reconstruction by {by.value}"
     knows = f"The attacker knows who is counted in each of {answers:,} counts, and their answers."
     if truth is None:
-        return failed(attack, knows, "Whether the bits are right can be told only by whoever holds them.")
+        return failed_finding(attack, knows, "Whether the bits are right can be told only by whoever holds them.")
     secret = np.asarray(truth)
     if secret.shape != bits.shape or not np.isin(secret, (0, 1)).all():
         raise DataError(f"The truth is a 0 or 1 for each of {len(bits):,} people.")
     often = float(np.mean(secret))
     details = {"people": len(bits), "answers": answers}
-    return share(attack, knows, (bits == secret).astype(float), max(often, 1 - often), _MEANING, details=details)
+    return share_finding(
+        attack, knows, (bits == secret).astype(float), max(often, 1 - often), _MEANING, details=details
+    )

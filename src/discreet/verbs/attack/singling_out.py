@@ -1,6 +1,6 @@
-"""Singling out: a description, made from the release alone, that fits exactly one person in the original.
+"""Singling out: a predicate, made from the release alone, that fits exactly one person in the original.
 
-Cohen and Nissim (2020), "Towards formalizing the GDPR's notion of singling out"; the descriptions are those of Giomi,
+Cohen and Nissim (2020), "Towards formalizing the GDPR's notion of singling out"; the predicates are those of Giomi,
 Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantifying privacy risk in synthetic data".
 """
 
@@ -8,35 +8,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core.catalogue import register
 from discreet.core.families import ATTACKS
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.errors import BadInput, DataError
+from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.attack.finding import Finding, failed
-from discreet.verbs.attack.guesses import GUESSES, Guesses, Sides, judged, sides
-from discreet.verbs.attack.scope import not_values
+from discreet.verbs.attack.finding import Array, Finding
+from discreet.verbs.attack.guesses import (
+    DEFAULT_GUESSES,
+    ControlledAttack,
+    GuessResults,
+    evaluate_guesses,
+    targets_and_control,
+)
 
-Array = npt.NDArray[Any]
 Term = tuple[int, int, float | None]
 """A column, how it compares (-1 at most, 0 equal, 1 at least), and with what; None is NULL."""
-Description = tuple[Term, ...]
+Predicate = tuple[Term, ...]
 
 _MEANING = (
     "The share of descriptions, made from the release, that fit exactly one person of the original; guessing is best, "
     "1 means that whoever is alone in the release is alone in the original."
 )
-_TRIES = 10
+_TRIES_PER_GUESS = 10
+"""Random rows and columns tried for each predicate."""
 
 
 class By(Enum):
-    """What people are described by."""
+    """Columns of a predicate."""
 
     ONE = "one column"
     """An extreme or unique value of a single column."""
@@ -45,73 +49,65 @@ class By(Enum):
 
 
 @dataclass(frozen=True)
-class SinglingOut:
-    """Descriptions that fit one released row, tried on the original.
+class SinglingOut(ControlledAttack):
+    """Predicates that fit one released row, tried on the original.
 
-    Guessing is to put descriptions together of values from different rows, by the same columns. Who knows how values
-    are spread, but nobody, may do better: whatever has probability 1/n fits exactly one of n people in 37 % of all
-    files, and nothing does more often (Cohen and Nissim). So without a control only more than that is learned, as it
-    cannot be general. A control of more people counts as one of n drawn from it (exactly, not by drawing); of fewer,
-    its share is raised to the most that n could give.
+    Guessing is to put predicates together of values from different rows, by the same columns. An attacker who knows
+    the distribution of values, but nobody, may do better: whatever has probability 1/n fits exactly one of n people in
+    37 % of all files, and nothing does more often (Cohen and Nissim). So without a control only more than that is
+    learned, as it cannot be general. A control of more people counts as one of n drawn from it (exactly, not by
+    drawing); of fewer, its share is raised to the most that n could give.
     """
 
     by: By = By.SEVERAL
     control: Table | None = None
-    """People of the same kind who were not used for the release."""
     columns: int = 3
-    """So many columns a description has, if several."""
-    guesses: int = GUESSES
+    """Number of columns of a predicate, if several."""
+    guesses: int = DEFAULT_GUESSES
     seed: int = 1
 
+    knows: ClassVar[str] = "The attacker knows the release and nothing else."
+
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # a name for each kind of predicate
         return f"singling out by {self.by.value}"
 
-    def applies(self, release: Release[Any]) -> str | None:
-        return not_values(release)
-
-    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """The share of descriptions that single out; ``links`` are not needed."""
-        knows = "The attacker knows the release and nothing else."
-        try:
-            both = sides(release, known, self.control)
-            return self._found(both, knows)
-        except BadInput as problem:
-            return failed(self.name, knows, str(problem))
-
-    def _found(self, both: Sides, knows: str) -> Finding:
-        rng, shown, numeric = generator(self.seed), both.sight.shown, both.sight.numeric
+    def evaluate(self, release: Release[Any], known: Table) -> Finding:
+        """The share of predicates that single out a person."""
+        both = targets_and_control(release, known, self.control)
+        rng, released, numeric = generator(self.seed), both.data.released, both.data.numeric
         if self.by is By.ONE:
-            made = _alone(shown, numeric, rng, self.guesses)
+            made = _unique_values(released, numeric, rng, self.guesses)
         else:
-            made = _several(shown, numeric, rng, self.guesses, min(self.columns, shown.shape[1]))
+            made = _unique_rows(released, numeric, rng, self.guesses, min(self.columns, released.shape[1]))
         if not made:
             raise DataError("No released row can be told from the others: there is no description to try.")
         people = len(both.people)
         fits = [np.flatnonzero(_fits(both.people, one)) for one in made]
         right = np.array([len(who) == 1 for who in fits], dtype=float)
         victims = np.array([who[0] if len(who) == 1 else -1 for who in fits])
-        chance = float(np.mean([_fits(both.people, one).sum() == 1 for one in _naive(shown, numeric, rng, made)]))
-        blind = (1 - 1 / people) ** (people - 1)
-        details: dict[str, Any] = {"columns": list(both.sight.columns), "described by": self.by.value}
+        naive = np.mean([_fits(both.people, one).sum() == 1 for one in _naive(released, numeric, rng, made)])
+        ceiling = (1 - 1 / people) ** (people - 1)
+        details: dict[str, Any] = {"columns": list(both.data.columns), "described by": self.by.value}
         meaning, control, scale = _MEANING, None, 1.0
         if both.control is not None:
             others = both.control
             control = np.array([_one_of(int(_fits(others, one).sum()), len(others), people) for one in made])
             scale = max(people / len(others), 1.0)
         else:
-            meaning += f" Up to {blind:.0%} may do so although nothing is known of anybody: only more is learned."
-            details["without knowing anybody, at most"] = blind
-        return judged(self.name, knows, Guesses(right, victims, control, chance, blind, scale), meaning, details)
+            meaning += f" Up to {ceiling:.0%} may do so although nothing is known of anybody: only more is learned."
+            details["without knowing anybody, at most"] = ceiling
+        results = GuessResults(right, victims, control, float(naive), ceiling, scale)
+        return evaluate_guesses(self.name, self.knows, results, meaning, details)
 
 
 register(ATTACKS, "singling out by one column", SinglingOut, preset={"by": By.ONE}, rank=21)
 register(ATTACKS, "singling out by several columns", SinglingOut, preset={"by": By.SEVERAL}, rank=22)
 
 
-def _alone(shown: Array, numeric: Array, rng: Generator, most: int) -> list[Description]:
+def _unique_values(shown: Array, numeric: Array, rng: Generator, most: int) -> list[Predicate]:
     """All values that a single released row has; and the least and the greatest, as limits."""
-    made: list[Description] = []
+    made: list[Predicate] = []
     for column, number in enumerate(numeric):
         values = shown[:, column]
         there, count = np.unique(values[~np.isnan(values)], return_counts=True)
@@ -125,15 +121,15 @@ def _alone(shown: Array, numeric: Array, rng: Generator, most: int) -> list[Desc
     return [made[place] for place in rng.permutation(len(made))[:most]]
 
 
-def _several(shown: Array, numeric: Array, rng: Generator, most: int, width: int) -> list[Description]:
-    """Descriptions of random released rows by random columns, if they fit no other row."""
+def _unique_rows(shown: Array, numeric: Array, rng: Generator, most: int, width: int) -> list[Predicate]:
+    """Predicates of random released rows by random columns, if they fit no other row."""
     middle = _medians(shown)
-    made: dict[Description, None] = {}
-    tries = most * _TRIES
+    made: dict[Predicate, None] = {}
+    tries = most * _TRIES_PER_GUESS
     rows = rng.integers(len(shown), size=tries).tolist()
     columns = np.sort(rng.permuted(np.tile(np.arange(shown.shape[1]), (tries, 1)), axis=1)[:, :width], axis=1)
     for row, some in dict.fromkeys(zip(rows, map(tuple, columns.tolist()), strict=True)):
-        one = _described(shown[row], np.array(some), numeric, middle)
+        one = _predicate(shown[row], np.array(some), numeric, middle)
         if one not in made and _fits(shown, one).sum() == 1:
             made[one] = None
         if len(made) == most:
@@ -141,19 +137,19 @@ def _several(shown: Array, numeric: Array, rng: Generator, most: int, width: int
     return list(made)
 
 
-def _naive(shown: Array, numeric: Array, rng: Generator, like: list[Description]) -> list[Description]:
-    """Descriptions by the same columns, each value from another row, whether or not they fit anybody."""
+def _naive(shown: Array, numeric: Array, rng: Generator, like: list[Predicate]) -> list[Predicate]:
+    """Predicates by the same columns, each value from another row, whether or not they fit anybody."""
     middle = _medians(shown)
     made = []
     for one in like:
         columns = np.array([term[0] for term in one])
         row = shown[rng.integers(len(shown), size=shown.shape[1]), np.arange(shown.shape[1])]
-        made.append(_described(row, columns, numeric, middle))
+        made.append(_predicate(row, columns, numeric, middle))
     return made
 
 
-def _described(row: Array, columns: Array, numeric: Array, middle: Array) -> Description:
-    """A row by its values: numbers from there outwards, all else as it is."""
+def _predicate(row: Array, columns: Array, numeric: Array, middle: Array) -> Predicate:
+    """The predicate of a row's values: numbers from there outwards, all else as it is."""
 
     def term(at: int) -> Term:
         if np.isnan(row[at]):
@@ -163,10 +159,10 @@ def _described(row: Array, columns: Array, numeric: Array, middle: Array) -> Des
     return tuple(term(int(at)) for at in columns)
 
 
-def _fits(rows: Array, description: Description) -> Array:
-    """Which rows a description fits."""
+def _fits(rows: Array, predicate: Predicate) -> Array:
+    """Which rows a predicate fits."""
     fits = np.ones(len(rows), dtype=bool)
-    for column, way, value in description:
+    for column, way, value in predicate:
         cells = rows[:, column]
         if value is None:
             fits &= np.isnan(cells)

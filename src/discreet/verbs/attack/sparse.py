@@ -1,4 +1,4 @@
-"""People by what few others did: de-anonymising sparse tables, such as who rated which film.
+"""De-anonymisation of sparse tables, such as who rated which film.
 
 Narayanan and Shmatikov (2008), "Robust de-anonymization of large sparse datasets": a handful of roughly known entries
 finds a record among hundreds of thousands, since hardly two records are alike.
@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.attack.finding import Finding, failed, share
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.finding import Array, Finding, failed_finding, share_finding
+from discreet.verbs.attack.matching import encode
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Scoreboard:
                 raise DataError(why)
             board = _Board.of(release.payload, known.fetch(), self)
         except BadInput as problem:
-            return failed(self.name, knows, str(problem))
+            return failed_finding(self.name, knows, str(problem))
         named = np.array([board.named(target, self.eccentricity) for target in range(len(board.targets))])
         right = (named >= 0) & (named == board.targets)
         baseline = float(np.mean(board.targets >= 0)) / board.records
@@ -73,32 +71,34 @@ class Scoreboard:
             "records": board.records,
             "named": int(np.sum(named >= 0)),
             "named wrongly": int(np.sum((named >= 0) & ~right)),
-            "entries known of each, on average": float(len(board.asked) / len(right)),
+            "entries known of each, on average": float(len(board.items) / len(right)),
         }
-        return share(self.name, knows, right.astype(float), baseline, meaning, details=details, people=board.first)
+        return share_finding(
+            self.name, knows, right.astype(float), baseline, meaning, details=details, people=board.first
+        )
 
 
 @dataclass(frozen=True)
 class _Board:
-    """Released entries by item, and known entries by person."""
+    """Released entries sorted by item, and known entries sorted by person."""
 
     records: int
     record: Array
-    """Of each released entry, sorted by item, whose it is,"""
+    """Record of each released entry."""
     start: Array
-    """and where the entries of each item begin."""
+    """Place where the released entries of each item begin."""
     numbers: Array
-    """A row an entry: its values."""
+    """Values of each released entry, a row each."""
     targets: Array
-    """Of each known person the record that is theirs, or -1: for measuring success only."""
+    """Record of each known person, or -1: for measuring success only."""
     first: Array
-    """The first row of each person in the known table."""
+    """First row of each person in the known table."""
     bounds: Array
-    """Where the known entries of each person begin."""
-    asked: Array
-    """Of each known entry, sorted by person, the item, or -1 if nobody has it."""
-    given: Array
-    """A row a known entry: its values."""
+    """Place where the known entries of each person begin."""
+    items: Array
+    """Item of each known entry."""
+    values: Array
+    """Values of each known entry, a row each."""
     scale: Array
 
     @classmethod
@@ -108,8 +108,8 @@ class _Board:
                 raise DataError(f"The attacker's table has no column {name!r}.")
         if not shown.num_rows or not known.num_rows:
             raise DataError("There are no entries.")
-        people, who = _shared(shown[said.person], known[said.person])
-        items, what = _shared(shown[said.item], known[said.item])
+        people, who = _shared_codes(shown[said.person], known[said.person])
+        items, what = _shared_codes(shown[said.item], known[said.item])
         order = np.argsort(items, kind="stable")
         kinds = int(max(items.max(), what.max())) + 1
         mine = np.argsort(who, kind="stable")
@@ -135,9 +135,9 @@ class _Board:
         """The record that stands out for a person's known entries; -1 if none does."""
         score = np.zeros(self.records)
         for entry in range(self.bounds[target], self.bounds[target + 1]):
-            low, high = self.start[self.asked[entry]], self.start[self.asked[entry] + 1]
+            low, high = self.start[self.items[entry]], self.start[self.items[entry] + 1]
             if high > low:
-                apart = np.abs(self.numbers[low:high] - self.given[entry]) / self.scale
+                apart = np.abs(self.numbers[low:high] - self.values[entry]) / self.scale
                 near = np.exp(-np.nan_to_num(apart, nan=np.inf)).sum(axis=1) if self.scale.size else 1.0
                 np.add.at(score, self.record[low:high], near / np.log(max(high - low, 2)))
         if self.records == 1:
@@ -147,11 +147,10 @@ class _Board:
         return int(np.argmax(score)) if spread > 0 and (best - second) / spread >= eccentricity else -1
 
 
-def _shared(a: Any, b: Any) -> tuple[Array, Array]:
+def _shared_codes(a: Any, b: Any) -> tuple[Array, Array]:
     if a.type != b.type:
         raise DataError("Release and attacker's table show people or items as different kinds of values.")
-    both: Any = pa.chunked_array([*a.chunks, *b.chunks]).combine_chunks().dictionary_encode(null_encoding="encode")
-    codes = np.asarray(both.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    codes, _ = encode(pa.chunked_array([*a.chunks, *b.chunks]))
     return codes[: len(a)], codes[len(a) :]
 
 

@@ -16,18 +16,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core import programs
+from discreet.core.programs import Matrix
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.attack.finding import SHOWN_VICTIMS, Finding, Outcome
-from discreet.verbs.attack.program import Program
+from discreet.verbs.attack.finding import SHOWN_VICTIMS, Array, Finding, Outcome
 
-Array = npt.NDArray[Any]
 Person = tuple[Any, ...]
 
-KINDS = 50_000
-"""So many kinds of people at most."""
+MAX_KINDS = 50_000
+"""Most kinds of people: combinations of a value for every column."""
+Row = tuple[dict[int, float], float, float]
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Published:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What the tables tell."""
+    """Microdata reconstructed from published tables."""
 
     columns: tuple[str, ...]
     people: tuple[Person, ...]
-    """A file that agrees with all tables; the one, if there is a single one."""
+    """Microdata that agree with all tables; the only ones, if ``unique``."""
     determined: tuple[Person, ...]
-    """The people who are in every such file: the attacker is certain of them."""
+    """People who are in all such microdata: the attacker is certain of them."""
     solutions: int
-    """How many files agree with the tables; at least so many, unless ``complete``."""
+    """Number of files that agree with the tables; a lower bound, unless ``complete``."""
     complete: bool
     finding: Finding
 
@@ -64,11 +64,7 @@ class Rebuilt:
 
 
 def rebuild(
-    columns: Mapping[str, Sequence[Any]],
-    published: Sequence[Published],
-    *,
-    known: Table | None = None,
-    most: int = 100,
+    columns: Mapping[str, Sequence[Any]], published: Sequence[Published], *, known: Table | None = None, most: int = 100
 ) -> Rebuilt:
     """Find the files that agree with ``published``, where each column has one of the values in ``columns``.
 
@@ -76,7 +72,7 @@ def rebuild(
     exact all the same. ``known`` is the original, from which victims are named for the steward.
     """
     kinds, people = _kinds(columns), _people(published)
-    program = Program(len(kinds), people)
+    program = ReconstructionProgram(len(kinds), people)
     for line in published:
         _constrain(program, line, tuple(columns), kinds)
     first = program.solve()
@@ -96,8 +92,8 @@ def rebuild(
 
 def _kinds(columns: Mapping[str, Sequence[Any]]) -> list[Person]:
     size = int(np.prod([len(values) for values in columns.values()], dtype=float)) if columns else 0
-    if not 1 <= size <= KINDS:
-        raise BadInput(f"The columns allow {size:,} kinds of people; 1 to {KINDS:,} can be looked at.")
+    if not 1 <= size <= MAX_KINDS:
+        raise BadInput(f"The columns allow {size:,} kinds of people; 1 to {MAX_KINDS:,} can be looked at.")
     return list(itertools.product(*columns.values()))
 
 
@@ -108,8 +104,8 @@ def _people(published: Sequence[Published]) -> int:
     raise BadInput("No line says how many people there are.", hint="Give one without conditions and with a count.")
 
 
-def _constrain(program: Program, line: Published, names: tuple[str, ...], kinds: list[Person]) -> None:
-    """What a line says of how many people there are of each kind."""
+def _constrain(program: ReconstructionProgram, line: Published, names: tuple[str, ...], kinds: list[Person]) -> None:
+    """Constrain the number of people of each kind by a published line."""
     if unknown := (set(line.where) | set(line.means) | set(line.medians)) - set(names):
         raise BadInput(f"A table speaks of {', '.join(sorted(unknown))}, which is no column.")
     allowed = {names.index(name): set(values) for name, values in line.where.items()}
@@ -130,7 +126,7 @@ def _constrain(program: Program, line: Published, names: tuple[str, ...], kinds:
             _middle(program, inside, values, line.count, _exactly(line.medians[name]))
 
 
-def _middle(program: Program, inside: Array, values: Array, count: int, median: Fraction) -> None:
+def _middle(program: ReconstructionProgram, inside: Array, values: Array, count: int, median: Fraction) -> None:
     """The median is the middle value, or halfway between the middle two, one of the pairs that it may be."""
     held = sorted({int(value) for value in values[inside]})
     lower, upper = (count + 1) // 2, count // 2 + 1
@@ -146,7 +142,7 @@ def _middle(program: Program, inside: Array, values: Array, count: int, median: 
 
 
 def _rounded(printed: str, count: int) -> tuple[int, int]:
-    """The least and greatest whole sum of ``count`` numbers whose mean is printed so."""
+    """Least and greatest whole sum of ``count`` numbers whose mean is printed as ``printed``."""
     mean, half = _exactly(printed), Fraction(1, 2 * 10 ** _decimals(printed))
     return -((-(mean - half) * count) // 1), ((mean + half) * count) // 1
 
@@ -198,3 +194,104 @@ def _finding(certain: int, people: int, lines: int, solutions: int | None, victi
         victims,
         {"people": people, "files that agree": "more than were counted" if solutions is None else solutions},
     )
+
+
+@dataclass
+class ReconstructionProgram:
+    """Integer program over the number of people of each kind; every solution is verified exactly.
+
+    Variables are the counts of ``kinds`` (whole, together ``people``), then switches that are 0 or 1.
+    """
+
+    kinds: int
+    people: int
+    _rows: list[Row] = field(default_factory=list)
+    _switches: int = 0
+    _reached: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Switch for each kind and number of people: whether at least so many are of that kind."""
+
+    def __post_init__(self) -> None:
+        self.require(np.ones(self.kinds), self.people, self.people)
+
+    def require(self, weights: Array, low: float, high: float) -> None:
+        """The weighted sum of the counts lies between ``low`` and ``high``. Weights and limits are whole."""
+        self._rows.append(({int(at): float(weights[at]) for at in np.flatnonzero(weights)}, float(low), float(high)))
+
+    def choose(self, options: int) -> list[int]:
+        """Switches of which exactly one is on."""
+        made = [self._switch() for _ in range(options)]
+        self._rows.append((dict.fromkeys(made, 1.0), 1.0, 1.0))
+        return made
+
+    def require_if(self, switch: int, weights: Array, low: float, high: float) -> None:
+        """As ``require``, for weights of 0 and 1, only if ``switch`` is on."""
+        some = {int(at): 1.0 for at in np.flatnonzero(weights)}
+        if low > 0:
+            self._rows.append((some | {switch: -float(low)}, 0.0, float(self.people)))
+        if high < self.people:
+            self._rows.append((some | {switch: float(self.people - high)}, 0.0, float(self.people)))
+
+    def solve(self, cost: dict[int, float] | None = None, also: list[Row] | None = None) -> Array | None:
+        """Counts that fulfil everything, of least cost; None if there are none."""
+        rows = self._rows + (also or [])
+        size = self.kinds + self._switches
+        objective = np.zeros(size)
+        for at, price in (cost or {}).items():
+            objective[at] = price
+        matrix = Matrix.of_rows((list(weights), list(weights.values())) for weights, *_ in rows)
+        ends = [np.array([row[end] for row in rows]) for end in (1, 2)]
+        most = np.repeat([self.people, 1], [self.kinds, self._switches])
+        solved = programs.Program(objective, matrix, ends[0], ends[1], 0.0, most, integral=True).solve()
+        if solved.infeasible:
+            return None
+        if solved.x is None:
+            raise DataError(f"The integer program was not solved: {solved.status.value}.")
+        whole = np.rint(solved.x).astype(np.int64)
+        for weights, low, high in rows:
+            if not low <= sum(int(weight) * int(whole[at]) for at, weight in weights.items()) <= high:
+                raise DataError("The integer program was solved too inexactly to be believed.")
+        return np.asarray(whole[: self.kinds])
+
+    def common(self, found: Array) -> Array:
+        """Number of people of each kind that every solution has: those of ``found`` that no other can do without.
+
+        Look for the solution that keeps fewest of them, drop what it does not keep, and again until all are kept.
+        """
+        kept = found.copy()
+        while kept.any():
+            other = self.solve(cost=dict.fromkeys(self._copies(kept), 1.0))
+            if other is None or (np.minimum(kept, other) == kept).all():
+                return kept
+            kept = np.minimum(kept, other)
+        return kept
+
+    def count(self, first: Array, most: int) -> tuple[int, bool]:
+        """Number of solutions, and whether these are all: each found one is ruled out, then the next sought."""
+        also: list[Row] = []
+        found: Array | None = first
+        number = 0
+        while found is not None and number < most:
+            number += 1
+            copies = self._copies(found)
+            also.append((dict.fromkeys(copies, 1.0), 0.0, float(len(copies) - 1)))
+            found = self.solve(also=also)
+        return number, found is None
+
+    def _copies(self, counts: Array) -> list[int]:
+        """A switch for each person: the first, second … of a kind. Another solution has not all of them."""
+        return [
+            self._at_least(int(at), rank) for at in np.flatnonzero(counts) for rank in range(1, int(counts[at]) + 1)
+        ]
+
+    def _at_least(self, kind: int, rank: int) -> int:
+        """The switch that is on if and only if there are ``rank`` people of ``kind`` or more."""
+        if (kind, rank) not in self._reached:
+            switch = self._reached[kind, rank] = self._switch()
+            self._rows.append(({kind: 1.0, switch: -float(rank)}, 0.0, float(self.people)))
+            most = float(self.people - rank + 1)
+            self._rows.append(({kind: 1.0, switch: -most}, -most, float(rank - 1)))
+        return self._reached[kind, rank]
+
+    def _switch(self) -> int:
+        self._switches += 1
+        return self.kinds + self._switches - 1

@@ -1,4 +1,4 @@
-"""Who is alone: how many released rows may be a person's, and who is the only one of their kind."""
+"""Matching by quasi-identifiers (prosecutor's attack), sample uniqueness and population uniqueness."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import ATTACKS
@@ -16,63 +14,55 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
 from discreet.models.estimators import estimates
-from discreet.verbs.attack.candidates import Cover
-from discreet.verbs.attack.finding import Finding, Outcome
-from discreet.verbs.attack.matching import Matching, certain, likely
-
-Array = npt.NDArray[Any]
+from discreet.verbs.attack.finding import Array, Finding, Outcome
+from discreet.verbs.attack.matching import Candidates, Matching, certainty_finding, chance_finding
 
 _BORDERS = (0, 1, 2, 5, 10, 100)
+"""Numbers of candidate rows at which the classes of the histogram begin."""
 
 
 @declare(ATTACKS, "matching by quasi-identifiers", rank=1)
 class QuasiMatching(Matching):
     """Take one of the rows whose labels a person's values do not contradict: the prosecutor's attack.
 
-    Where values were changed at random by a published law (PRAM), the likeliest row is taken.
+    Where values were changed at random by published probabilities (PRAM), the likeliest row is taken.
     """
 
-    name: ClassVar[str]
+    skill: ClassVar[str] = " and takes one of the rows that may be a person's"
 
-    @property
-    def skill(self) -> str:
-        return " and takes one of the rows that may be a person's"
-
-    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
-        many = found.candidates
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
+        many = found.candidate_counts
         details = {
-            "crowds": _crowds(many),
-            "smallest crowd": int(many[many > 0].min()) if (many > 0).any() else 0,
-            "measured": "by links" if found.truth is not None else "from the sizes of crowds",
+            "candidate rows": _histogram(many),
+            "fewest candidate rows": int(many[many > 0].min()) if (many > 0).any() else 0,
+            "measured": "by links" if found.truth is not None else "from the numbers of candidate rows",
         }
         meaning = (
             "The share of people whose own row the attacker takes, by lot among those that may be theirs; 0 is best, "
             "1 means that everybody is re-identified. With k rows for each it is one in k."
         )
-        return likely(self.name, found.credits, found.guessing, meaning=meaning, found=found, details=details)
+        return chance_finding(self.name, found.success, found.guess_rate, meaning=meaning, found=found, details=details)
 
 
 @declare(ATTACKS, "uniqueness", rank=2)
 class Uniqueness(Matching):
-    """Who is unique: only one row may be theirs, and it may be nobody else's."""
+    """Sample uniques: only one row may be theirs, and it may be nobody else's."""
 
-    name: ClassVar[str]
+    skill: ClassVar[str] = " and looks for people of whom there is only one"
 
-    @property
-    def skill(self) -> str:
-        return " and looks for people of whom there is only one"
-
-    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         meaning = (
             "The share of people of whom exactly one row can be theirs, so that whatever else is in it is theirs too; "
             "0 is best, and one person is too many."
         )
-        return certain(self.name, found.alone, found.right, found.guessing, meaning=meaning, found=found, details={})
+        return certainty_finding(
+            self.name, found.certain, found.right, found.guess_rate, meaning=meaning, found=found, details={}
+        )
 
 
 @declare(ATTACKS, "population uniqueness", rank=34)
 class PopulationUniques(Matching):
-    """Who is unique not only among the rows but among all ``people`` they were drawn from, estimated.
+    """Population uniques: estimated share of the ``people`` that the rows were drawn from who are unique.
 
     The rows are taken for a random sample. The figure is the largest of several estimates (``models/estimators.py``);
     where the rows do not fit them, it is the share of rows that are alone. The interval reaches from the lowest to the
@@ -82,8 +72,6 @@ class PopulationUniques(Matching):
 
     people: int = parameter("Size of the population that the rows were drawn from.", default=0)
 
-    name: ClassVar[str]
-
     @property
     def skill(self) -> str:
         return f", in a population of {self.people:,} of which the rows are a sample"
@@ -92,10 +80,10 @@ class PopulationUniques(Matching):
         """For tables of rows that are a sample of a population of known size."""
         return super().applies(release) or (None if self.people else "The size of the population was not given.")
 
-    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
-        if self.people < rows.num_rows:
-            raise DataError(f"A population of {self.people:,} people has no sample of {rows.num_rows:,} rows.")
-        size, many = np.unique(found.sizes, return_counts=True)
+    def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
+        if self.people < len(found.class_of):
+            raise DataError(f"A population of {self.people:,} people has no sample of {len(found.class_of):,} rows.")
+        size, many = np.unique(found.class_sizes, return_counts=True)
         sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
         said = estimates(sizes, self.people)
         low, high = said.range
@@ -106,7 +94,7 @@ class PopulationUniques(Matching):
         return Finding(
             self.name,
             "",
-            Outcome.BROKE if said.largest * rows.num_rows >= 1 else Outcome.NOTHING,
+            Outcome.BROKE if said.largest * len(found.class_of) >= 1 else Outcome.NOTHING,
             said.largest,
             (low, max(high, said.largest)),
             0.0,
@@ -121,8 +109,8 @@ class PopulationUniques(Matching):
         )
 
 
-def _crowds(many: Array) -> dict[str, int]:
-    """How many people have how many rows that may be theirs."""
+def _histogram(many: Array) -> dict[str, int]:
+    """Number of people by the number of their candidate rows."""
     found = {}
     for low, high in (*pairwise(_BORDERS), (_BORDERS[-1], None)):
         inside = (many >= low) & (many < (math.inf if high is None else high))

@@ -1,4 +1,4 @@
-"""Is this program really private? A proof that a person can read, or two neighbouring inputs that break it.
+"""Proofs and refutations of privacy claims: a proof that a person can read, or two neighbouring inputs that break it.
 
 The modules by subject: ``prove`` (the verb), ``programs`` (texts, files, Python functions), ``checker`` and ``kernel``
 (what has to be right for a PROVED), ``prover`` and ``refuter`` (searches that nothing relies on), ``distributions``

@@ -19,6 +19,9 @@ from pathlib import Path
 from discreet.core.document import dumps, fields, loads
 from discreet.errors import BadInput, Damaged, NotFound
 
+_TEXTS = ("program", "digest", "epsilon", "delta", "method", "rho", "seal")
+"""Fields of a certificate that are texts."""
+
 
 @dataclass(frozen=True)
 class Coupling:
@@ -77,9 +80,7 @@ class Certificate:
     def to_dict(self) -> dict[str, object]:
         """The certificate as plain data for ``core.document.dumps``."""
         return {
-            **{
-                name: getattr(self, name) for name in ("program", "digest", "epsilon", "delta", "method", "rho", "seal")
-            },
+            **{name: getattr(self, name) for name in _TEXTS},
             "alignments": [_alignment_to_dict(alignment) for alignment in self.alignments],
             "callees": [callee.to_dict() for callee in self.callees],
         }
@@ -87,8 +88,7 @@ class Certificate:
     @classmethod
     def from_dict(cls, data: object) -> Certificate:
         """Read what ``to_dict`` wrote; anything else is refused."""
-        texts = dict.fromkeys(("program", "digest", "epsilon", "delta", "method", "rho", "seal"), str)
-        read = fields(data, "A proof", **texts, alignments=list, callees=list)
+        read = fields(data, "A proof", **dict.fromkeys(_TEXTS, str), alignments=list, callees=list)
         read["alignments"] = tuple(_alignment(item) for item in read["alignments"])
         read["callees"] = tuple(cls.from_dict(item) for item in read["callees"])
         return cls(**read)

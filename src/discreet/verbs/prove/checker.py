@@ -4,9 +4,8 @@ The prover may be as wrong as it likes. A certificate is data; its texts are rea
 read only what the rules allow at that place. What makes a PROVED true, and has to be trusted, is
 
 - this module, and ``kernel``: the rules, and the conditions they make of a program and a proof;
-- ``lexer``, ``expression_parser``, ``parser`` and ``syntax``: that the tree is what the text says, of the program and
-  of the proof (and ``python_programs``, ``name_safety`` and ``programs``, where it is a function); ``traverse``, which
-  walks trees;
+- ``parser`` and ``syntax``: that the tree is what the text says, of the program and of the proof (and
+  ``python_programs``, ``name_safety`` and ``programs``, where it is a function);
 - ``typecheck``: what is refused before, on which the rules rely;
 - ``unparse``: the digest, by which a proof is one of this program, and the text of claims and scales;
 - ``interpreter``, for proofs by enumeration: they are what its runs show;

@@ -26,8 +26,8 @@ from discreet.verbs.prove.syntax import (
     Return,
     Sample,
     Size,
+    statements,
 )
-from discreet.verbs.prove.traverse import statements
 from discreet.verbs.prove.unparse import claim_text, expression_text
 
 
@@ -90,7 +90,7 @@ def _cost(coupling: Coupling, words: Mapping[str, str]) -> str:
     if declared.normal:  # (difference of centres)² / (2 sigma²), in zCDP
         price, sigma = f"({coupling.charge})", f"({coupling.scale})"
         return f"rho = {cost_text(f'{price} * {price}', f'2 * {sigma} * {sigma}')}"
-    if not is_product(charge) and _without_abs(charge) == _without_abs(shift):
+    if _product(charge) is None and _without_abs(charge) == _without_abs(shift):
         return f"|shift| * {factor_text(coupling.scale)}"
     return cost_text(coupling.charge, coupling.scale)
 
@@ -188,12 +188,8 @@ def factor_text(scale: str) -> str:
     return f"1/({scale})" if product is None or product[0] == 0 else _product_text(_inverse(product))
 
 
-def is_product(expression: Expression) -> bool:
-    """Whether an expression is a number times powers of names."""
-    return _product(expression) is not None
-
-
 def _product(expression: Expression) -> _Product | None:
+    """An expression as a number times powers of names; None if it is no such product."""
     match expression:
         case Number(value):
             return value, Counter()

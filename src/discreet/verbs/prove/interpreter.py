@@ -162,6 +162,7 @@ class _Interpreter:
 
 
 _ORDERED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def _value(expression: syntax.Expression, names: Mapping[str, syntax.Value]) -> syntax.Value:
@@ -209,13 +210,10 @@ def _operation(operator_: str, values: list[syntax.Value]) -> syntax.Value:
     left, right = _number(values[0]), _number(values[-1])
     if operator_ in _ORDERED:
         return bool(_ORDERED[operator_](left, right))
+    if operator_ in _ARITHMETIC:
+        result: int | Fraction = _ARITHMETIC[operator_](left, right)
+        return result
     match operator_:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
         case "/":
             if right == 0:
                 raise _Fault("A division by zero.")

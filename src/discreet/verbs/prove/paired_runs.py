@@ -22,7 +22,7 @@ from discreet.verbs.prove.refuter.neighbours import InputPair, candidate_pairs
 from discreet.verbs.prove.syntax import Assign, Call, Emit, Expression, If, Program, Return, Sample, Value, While
 
 _EXAMPLE_NOISE = tuple(Fraction(n, 4) for n in (1, -2, 3, 0, -3, 5, -1, 2, -5, 4))
-_MAX_DRAWS = 40
+_MAX_STEPS = 400
 _MAX_PAIRS, _MAX_EXAMPLES = 400, 24
 _PREFERRED_LENGTH = 3
 """Preferred number of items of an example's lists."""
@@ -119,7 +119,9 @@ class _PairedInterpreter:
         draws: list[Value],
     ) -> None:
         for step in steps:
-            self._count()
+            self._steps += 1
+            if self._steps > _MAX_STEPS:
+                raise BadInput("The example is too long.")
             match step.statement:
                 case Assign(name, value):
                     names[name] = value_of(value, names)
@@ -201,11 +203,6 @@ class _PairedInterpreter:
 
     def _values(self, expression: Expression) -> tuple[Value, Value]:
         return value_of(expression, self._first), value_of(expression, self._second)
-
-    def _count(self) -> None:
-        self._steps += 1
-        if self._steps > _MAX_DRAWS * 10:
-            raise BadInput("The example is too long.")
 
 
 def _example_draw(sample: Sample, names: Mapping[str, Value], noise: Iterator[Fraction]) -> Value:

@@ -16,8 +16,7 @@ from discreet.verbs.prove.explain import CouplingRow, coupling_rows, invariant_t
 from discreet.verbs.prove.interpreter import value_of
 from discreet.verbs.prove.number_text import probability_text, value_text
 from discreet.verbs.prove.paired_runs import PairedRuns, PairedValue, pair_runs
-from discreet.verbs.prove.syntax import Assign, Call, Program, Sample
-from discreet.verbs.prove.traverse import statements
+from discreet.verbs.prove.syntax import Assign, Call, Program, Sample, statements
 from discreet.verbs.prove.unparse import body_lines, head_lines, program_text
 from discreet.verbs.prove.verdicts import ProofVerdict, Proved, Refuted
 
@@ -63,7 +62,8 @@ def draw_verdict(verdict: ProofVerdict) -> ProofPicture:
     ]
     svg = Markup()
     if isinstance(verdict, Proved):
-        pairing = _example_runs(verdict)
+        alignments = verdict.certificate.alignments
+        pairing = pair_runs(verdict.program, alignments[0]) if alignments and not verdict.others else None
         parts += _proof_parts(verdict)
         if pairing is not None:
             svg = _cost_bars(verdict.program, pairing)
@@ -126,11 +126,6 @@ def _primed(program: Program, text: str) -> str:
 
 
 # -- the example ------------------------------------------------------------------------------------------------------
-
-
-def _example_runs(verdict: Proved) -> PairedRuns | None:
-    alignments = verdict.certificate.alignments
-    return pair_runs(verdict.program, alignments[0]) if alignments and not verdict.others else None
 
 
 def _example_table(program: Program, pairing: PairedRuns) -> Markup:

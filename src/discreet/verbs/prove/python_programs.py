@@ -27,8 +27,6 @@ from typing import Annotated, Any, TypeVar
 from discreet.errors import BadInput, BadProgram
 from discreet.verbs.prove import syntax
 from discreet.verbs.prove.distributions import DISTRIBUTIONS
-from discreet.verbs.prove.expression_parser import is_keyword
-from discreet.verbs.prove.lexer import MAX_NUMBER_DIGITS
 from discreet.verbs.prove.name_safety import (
     FUNCTIONS,
     called_names,
@@ -36,8 +34,8 @@ from discreet.verbs.prove.name_safety import (
     find_rebinding,
     find_shadowed_call,
 )
-from discreet.verbs.prove.parser import parse_adjacent, parse_expression
-from discreet.verbs.prove.traverse import names_in, statements
+from discreet.verbs.prove.parser import MAX_NUMBER_DIGITS, is_keyword, parse_adjacent, parse_expression
+from discreet.verbs.prove.syntax import names_in, statements
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+))?")
 ONLY_DECORATOR_HINT = "Leave private as the only decorator."

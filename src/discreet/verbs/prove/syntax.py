@@ -1,4 +1,4 @@
-"""Syntax trees of programs.
+"""Syntax trees of programs, and their traversal.
 
 A program takes private and public inputs, draws random values, and shows the world what it emits and returns. Every
 node knows where it stands in the text, for errors; two nodes are equal if they say the same, wherever they stand.
@@ -6,6 +6,7 @@ node knows where it stands in the text, for errors; two nodes are equal if they 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -255,3 +256,87 @@ class Program:
     def private(self) -> tuple[Input, ...]:
         """The inputs that are to be protected."""
         return tuple(given for given in self.inputs if given.private)
+
+
+# -- traversal --------------------------------------------------------------------------------------------------------
+
+
+def statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Every statement of ``body``, and those inside them."""
+    for statement in body:
+        yield statement
+        for inner in blocks(statement):
+            yield from statements(inner)
+
+
+def blocks(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The blocks of statements that a statement has."""
+    match statement:
+        case If(_, then, other):
+            return then, other
+        case While(_, body):
+            return (body,)
+    return ()
+
+
+def expressions(statement: Statement) -> tuple[Expression, ...]:
+    """The expressions of a statement itself, not of those inside it."""
+    match statement:
+        case Assign(_, value) | Emit(value) | Return(value):
+            return (value,)
+        case Sample(_, _, arguments) | Call(_, _, arguments):
+            return arguments
+        case If(condition) | While(condition):
+            return (condition,)
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The direct subexpressions of an expression."""
+    match expression:
+        case Operation(_, arguments):
+            return arguments
+        case Item(_, index):
+            return (index,)
+        case Listing(items):
+            return items
+        case Joined(first, second):
+            return first, second
+    return ()
+
+
+def subexpressions(expression: Expression) -> Iterator[Expression]:
+    """An expression and all its subexpressions. The list of an ``Item`` or ``Size`` is no part of its own."""
+    yield expression
+    for one in children(expression):
+        yield from subexpressions(one)
+
+
+def names_in(expression: Expression) -> Iterator[Name]:
+    """Every name in an expression, those of lists included."""
+    for one in subexpressions(expression):
+        if isinstance(one, Name):
+            yield one
+        if isinstance(one, Item | Size):
+            yield one.of
+
+
+def drawn_distributions(program: Program, others: Mapping[str, Program]) -> set[str]:
+    """Names of the distributions that a program, or one that it calls, draws from."""
+    names: set[str] = set()
+    for one in statements(program.body):
+        if isinstance(one, Sample):
+            names.add(one.distribution)
+        if isinstance(one, Call) and one.program in others:
+            names |= drawn_distributions(others[one.program], others)
+    return names
+
+
+def mentions_eps(program: Program, others: Mapping[str, Program], *, claim: bool = True) -> bool:
+    """Whether ``eps`` matters to a program, to its claim unless that is excluded, or to the programs it calls."""
+    parts = [program.adjacent.by, *program.assumes, *((program.epsilon, program.delta) if claim else ())]
+    for statement in statements(program.body):
+        parts += expressions(statement)
+        called = others.get(statement.program) if isinstance(statement, Call) else None
+        if called is not None and mentions_eps(called, others, claim=claim):
+            return True
+    return any(name.name == "eps" for expression in parts for name in names_in(expression))

@@ -21,7 +21,7 @@ from discreet.errors import BadInput, BadProgram
 from discreet.verbs.prove import syntax
 from discreet.verbs.prove.distributions import DISTRIBUTIONS
 from discreet.verbs.prove.interpreter import value_of
-from discreet.verbs.prove.traverse import blocks, expressions, names_in, statements, subexpressions
+from discreet.verbs.prove.syntax import blocks, expressions, names_in, statements, subexpressions
 
 PARAMETERS = {"eps": syntax.REAL}
 """What every program may use without declaring it: ``eps`` is above 0."""

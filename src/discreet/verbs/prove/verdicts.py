@@ -131,7 +131,7 @@ class Refuted(ProofVerdict):
 
     def _at(self) -> str:
         """The parameters of the counterexample, if the program depends on any."""
-        from discreet.verbs.prove.traverse import mentions_eps
+        from discreet.verbs.prove.syntax import mentions_eps
 
         if not mentions_eps(self.program, self.others):
             return ""

@@ -329,3 +329,15 @@ def parse_synthesizer(text: str, card: Card) -> Synthesize | Synthesizer:
     family = SYNTHESIZERS if words and "=" not in words[0] and words[0] != "on" else PRIVATE_SYNTHESIS
     made: Synthesize | Synthesizer = family.parse(" ".join(("synthesize", *words)), card)
     return made
+
+
+def parse_private(method: str, card: Card) -> Synthesize:
+    """The synthesizer that ``method`` names, with or without its verb; an error unless it has a privacy loss."""
+    named = method.partition(" ")[0] == "synthesize"
+    made = parse_synthesizer(method if named else f"synthesize {method}", card)
+    if not isinstance(made, Synthesize):
+        raise BadInput(
+            f"{method!r} promises nothing, and nothing leaves a workspace without a promise.",
+            hint="Add an epsilon: epsilon=1 delta=1e-9.",
+        )
+    return made

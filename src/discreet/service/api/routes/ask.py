@@ -39,7 +39,7 @@ async def price(given: Pricing, caller: Asker) -> Response:
 async def ask(given: Asking, caller: Asker) -> Response:
     """Answer a question, or several for one price in all. The same question again is free.
 
-    What the budget does not cover is answered by the table's synthetic twin, if it has one: ``synthetic`` is then true.
+    What the budget does not cover is answered by the table's synthetic stand-in, if any: ``synthetic`` is then true.
     """
     desk, who = caller.desk, caller.who
     if given.dry_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal, TypeAlias
@@ -17,19 +18,13 @@ from discreet.service.api.caller import Caller, EarlyRoute, Holder, Manager, Ove
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.records import JobOut
 from discreet.service.api.routes.releases import paper_headers
-from discreet.service.api.schemas import AttackJob, CompareJob, Given, HideJob, PublishJob, SynthesizeJob, TabulateJob
+from discreet.service.api.schemas import JobGiven, job_schema
 from discreet.service.api.views import plain
-from discreet.service.jobs.specs import read_spec
+from discreet.service.jobs.specs import SPECS, Combine, Spec, read_spec
 
 router = APIRouter(route_class=EarlyRoute, prefix="/v1/jobs", tags=["jobs"])
 JobId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-z-]{4,60}$"), Path()]
-Paper: TypeAlias = Literal[
-    "report.html",
-    "to-pass-on.html",
-    "map.html",
-    "holder.html",
-    "holder.parquet",
-]
+Paper: TypeAlias = Literal["report.html", "to-pass-on.html", "map.html", "holder.html", "holder.parquet"]
 _EVENT = {
     "type": "object",
     "description": "Each event; its data is the job, as JSON.",
@@ -39,40 +34,21 @@ _LOOK = 0.5
 _HEARTBEAT = 15.0
 
 
-@router.post("/publish", status_code=202, responses=WRITES, summary="Publish a table")
-def publish(given: PublishJob, caller: Manager) -> JobOut:
-    """Make a release of a table's rows in which privacy models hold. Nobody but stewards has it until it is shared."""
-    return _submitted("publish", given, caller)
+def _add_route(spec: type[Spec]) -> None:
+    """The route that submits jobs of a kind."""
+
+    def submit(given: JobGiven, caller: Manager) -> JobOut:
+        job = read_spec(spec.kind, given.model_dump(exclude={"key"}))
+        return JobOut.of(caller.desk.submit(caller.who, job, key=given.key))
+
+    submit.__annotations__["given"] = job_schema(spec)
+    about: dict[str, Any] = {"name": spec.kind, "summary": spec.summary, "description": inspect.getdoc(spec)}
+    router.add_api_route(f"/{spec.kind}", submit, methods=["POST"], status_code=202, responses=WRITES, **about)
 
 
-@router.post("/synthesize", status_code=202, responses=WRITES, summary="Make a table's synthetic twin")
-def synthesize(given: SynthesizeJob, caller: Manager) -> JobOut:
-    """It is charged to the table, and no analyst. Questions that a budget does not cover are then asked of it."""
-    return _submitted("synthesize", given, caller)
-
-
-@router.post("/tabulate", status_code=202, responses=WRITES, summary="Print tables")
-def tabulate(given: TabulateJob, caller: Manager) -> JobOut:
-    """Make tables of counts or sums from which nobody's figure can be told."""
-    return _submitted("tabulate", given, caller)
-
-
-@router.post("/hide", status_code=202, responses=WRITES, summary="Hide itemsets and rules from a miner")
-def hide(given: HideJob, caller: Manager) -> JobOut:
-    """A release of a table's transactions in which a miner finds none of the secrets. Nobody is anonymous by it."""
-    return _submitted("hide", given, caller)
-
-
-@router.post("/attack", status_code=202, responses=WRITES, summary="Attack a release")
-def attack(given: AttackJob, caller: Manager) -> JobOut:
-    """Find out what an intruder would learn from it. What is found is for stewards alone."""
-    return _submitted("attack", given, caller)
-
-
-@router.post("/compare", status_code=202, responses=WRITES, summary="Compare maskings of a table")
-def compare(given: CompareJob, caller: Manager) -> JobOut:
-    """Put them on a risk-utility map."""
-    return _submitted("compare", given, caller)
+for _one in SPECS.values():
+    if _one is not Combine:  # a steward takes part on the console, where the other parties are shown first
+        _add_route(_one)
 
 
 @router.get("", responses=READS, summary="Jobs")
@@ -136,10 +112,6 @@ def paper(job: JobId, name: Paper, caller: Holder) -> FileResponse:
         filename=None if page else f"{job}.{name}",
         headers=paper_headers(),
     )
-
-
-def _submitted(kind: str, given: Given, caller: Caller) -> JobOut:
-    return JobOut.of(caller.desk.submit(caller.who, read_spec(kind, given.model_dump())))
 
 
 async def _told(request: Request, caller: Caller, job: str, seconds: int) -> AsyncIterator[str]:

@@ -29,13 +29,13 @@ def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response)
     """Begin a session, which is kept as a cookie. Programs use a token instead."""
     signed = desk.access.sign_in(given.name, given.password)
     keep_session(response, signed, request.app.state.settings)
-    return Session.of(signed.person, signed)
+    return Session.begun(signed.person, signed)
 
 
 @router.get("/session", responses=READS, summary="Who is signed in")
 def session(caller: SignedInCaller) -> Session:
     """Whoever asks, and what to send with requests that change something."""
-    return Session.of(caller.who, caller.session)
+    return Session.begun(caller.who, caller.session)
 
 
 @router.delete("/session", status_code=204, responses=READS | answers(400), summary="Sign out")
@@ -62,4 +62,4 @@ def change_password(
     caller.desk.access.change_password(caller.who, given.old, given.new, tokens_end=given.tokens_end)
     signed = caller.desk.access.sign_in(caller.who.name, given.new)
     keep_session(response, signed, request.app.state.settings)
-    return Session.of(signed.person, signed)
+    return Session.begun(signed.person, signed)

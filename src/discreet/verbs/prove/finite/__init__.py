@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from discreet.verbs.prove.finite.couplings import Coupling, find_coupling
-from discreet.verbs.prove.finite.distance import exp_epsilon, privacy_curve, skewed_distance
+from discreet.verbs.prove.finite.couplings import (
+    Coupling,
+    Quadruple,
+    find_coupling,
+    find_failing_inputs,
+    judgement_holds,
+    read_quadruple,
+)
 from discreet.verbs.prove.finite.enumeration import outcomes
-from discreet.verbs.prove.finite.privacy import WorstNeighbours, is_private, worst_neighbours
-from discreet.verbs.prove.finite.quadruples import Quadruple, find_failing_inputs, judgement_holds, read_quadruple
+from discreet.verbs.prove.finite.privacy import (
+    WorstNeighbours,
+    exp_epsilon,
+    is_private,
+    privacy_curve,
+    skewed_distance,
+    worst_neighbours,
+)
 
 __all__ = [
     "Coupling",

@@ -1,28 +1,65 @@
-"""The exact output distribution of a finite program."""
+"""The inputs of a finite program, and its exact output distribution for each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from discreet.errors import BadInput
+from discreet.verbs.prove.distributions import DISTRIBUTIONS
 from discreet.verbs.prove.interpreter import Outputs
-from discreet.verbs.prove.refuter.arithmetic import RationalArithmetic
+from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable, Logarithm, RationalArithmetic
 from discreet.verbs.prove.refuter.chances import Wanted, chance
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.evaluator import Symbolic
-from discreet.verbs.prove.refuter.linear_forms import LinearForm, bound_of_draw
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
 from discreet.verbs.prove.refuter.paths import Path, Task, all_paths
-from discreet.verbs.prove.syntax import Program, Value
+from discreet.verbs.prove.refuter.symbolic import LinearForm, Symbolic, bound_of_draw
+from discreet.verbs.prove.syntax import BOOL, Input, ListOf, Program, Range, Scalar, Value
 
+MAX_INPUTS = 1 << 12
+"""Most inputs that are enumerated."""
 Distribution: TypeAlias = Mapping[Outputs, Fraction]
 """The probability of each outcome; they add up to 1."""
-
 _MAX_PATHS = 1 << 16
 _MAX_VALUES = 1 << 12
+
+
+def possible_inputs(
+    program: Program, length: int | None = None, public: Mapping[str, Symbolic] | None = None
+) -> Iterator[dict[str, Symbolic]]:
+    """Everything that can be given to ``program``: lists of ``length`` items where nothing else is declared, and
+    ``public`` values for what is not finite."""
+    given = public or {}
+    choices = [
+        (given[one.name],) if one.name in given else tuple(_possible_values(one, length)) for one in program.inputs
+    ]
+    count = prod(map(len, choices))
+    if count > MAX_INPUTS:
+        raise BadInput(f"{program.name} has {count} possible inputs; at most {MAX_INPUTS} are gone through.")
+    for chosen in product(*choices):
+        yield {one.name: value for one, value in zip(program.inputs, chosen, strict=True)}
+
+
+def _possible_values(one: Input, length: int | None) -> Iterator[Symbolic]:
+    if isinstance(one.type, ListOf):
+        count = one.type.length if one.type.length is not None else length
+        if count is None:
+            hint = "Give a length, or declare one: list of 3 …. What is found is true for that length alone."
+            raise BadInput(f"{one.name} may have any length.", hint=hint)
+        items = _possible_items(one, one.type.item)
+        if len(items) ** count > MAX_INPUTS:
+            raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MAX_INPUTS} are gone through.")
+        return iter(product(items, repeat=count))
+    return iter(_possible_items(one, one.type))
+
+
+def _possible_items(one: Input, type_: Scalar | Range) -> tuple[Symbolic, ...]:
+    if isinstance(type_, Range):
+        return tuple(range(type_.low, type_.high + 1))
+    if type_ == BOOL:
+        return (False, True)
+    raise BadInput(f"{one.name} may be any {type_}.", hint="Declare a range such as 0..3, or give a value.")
 
 
 def outcomes(
@@ -47,9 +84,11 @@ def outcomes(
                 outcome = outputs(wanted)
                 chances[outcome] = chances.get(outcome, Fraction(0)) + chance(world, path, wanted)
     except Intractable as outside:
+        always = [name for name, declared in DISTRIBUTIONS.items() if declared.chance]
+        sometimes = [name for name, declared in DISTRIBUTIONS.items() if not declared.continuous and name not in always]
         raise BadInput(
             f"The outcomes of {program.name} cannot be listed with exact chances. {outside}",
-            hint="Only coins, Uniform, and (with eps a logarithm) DLaplace and ExpMech have rational chances.",
+            hint=f"Only {', '.join(always)} and (with eps a logarithm) {', '.join(sometimes)} have rational chances.",
         ) from None
     return {outcome: chance_ for outcome, chance_ in chances.items() if chance_}
 
@@ -85,10 +124,7 @@ def _values(path: Path) -> Iterator[tuple[Wanted, ...]]:
     """What a path may show: every combination of the integers that the draws it shows may be."""
     draws = sorted({draw for shown in path.shown if isinstance(shown, LinearForm) for draw in shown.draws})
     ranges = [_range(path, draw) for draw in draws]
-    count = 1
-    for one in ranges:
-        count *= len(one)
-    if count > _MAX_VALUES:
+    if prod(map(len, ranges)) > _MAX_VALUES:
         raise Intractable("There are too many outcomes.")
     seen = set()
     for values in product(*ranges):

@@ -3,13 +3,13 @@
 A mechanism that adds Gaussian noise sigma to what differs by s is (epsilon, delta)-private exactly for
 delta = Phi(m/2 - epsilon/m) - e^epsilon Phi(-m/2 - epsilon/m), where m = s / sigma (Balle and Wang 2018, Theorem 8).
 
-The same holds for many draws, each moved by what follows from those before it (``draws.py``, in lockstep), if all noise
-that is moved is Gaussian and the squares t_j^2 = (s_j / sigma_j)^2 add up to at most m^2 along every path. Add one more
-draw at the end that fills up the sum to exactly m^2, and nobody loses anything by it. The logarithm of the ratio of
-both densities is then S + m^2/2 in the first run and S - m^2/2 in the second, where S is the sum of t_j g_j and the g_j
-are the standard normal draws. As t_j is known before g_j is drawn, E exp(iuS + u^2/2 sum t_j^2) = 1 by taking the
-expectations one after the other, last draw first. The sum is m^2, so E exp(iuS) = exp(-u^2 m^2 / 2): S is normal with
-variance m^2, as it is for one draw moved by m sigma, and delta depends on that ratio's distribution alone.
+The same holds for many draws, each moved by what follows from those before it (``distribution_rules.py``, in lockstep),
+if all noise that is moved is Gaussian and the squares t_j^2 = (s_j / sigma_j)^2 add up to at most m^2 along every path.
+Add one more draw at the end that fills up the sum to exactly m^2, and nobody loses anything by it. The logarithm of the
+ratio of both densities is then S + m^2/2 in the first run and S - m^2/2 in the second, where S is the sum of t_j g_j
+and the g_j are the standard normal draws. As t_j is known before g_j is drawn, E exp(iuS + u^2/2 sum t_j^2) = 1 by
+taking the expectations one after the other, last draw first. The sum is m^2, so E exp(iuS) = exp(-u^2 m^2 / 2): S is
+normal with variance m^2, as it is for one draw moved by m sigma, and delta depends on that ratio's distribution alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def gaussian_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     ratio = Fraction(isqrt(_ceil(2 * rho * _ONE * _ONE)) + 1, _ONE)
     near, far = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
     high, less = _normal(near)[1], _normal(far)[0]
-    if less > 0:  # then far is not below -_FAR, so that epsilon is below _FAR^2 / 2, however large the claim may be
+    if less > 0:  # then far >= -_TAIL_DEVIATIONS: epsilon is below _TAIL_DEVIATIONS^2 / 2, however large the claim
         high -= _exp(epsilon)[0] * less // _ONE
     return min(Fraction(1), max(Fraction(0), Fraction(high, _ONE)))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
+from math import prod
 from time import thread_time
 
 from discreet.errors import BadInput
@@ -20,8 +21,19 @@ from discreet.verbs.prove.interpreter import Outputs, assumptions_hold, run, val
 from discreet.verbs.prove.kernel.distribution_rules import rule_of
 from discreet.verbs.prove.kernel.exp_bounds import exp_below
 from discreet.verbs.prove.kernel.solver import Unsupported
-from discreet.verbs.prove.syntax import Expression, ListOf, Program, Range, Sample, Scalar, Type, Value
-from discreet.verbs.prove.traverse import expressions, names_in, statements
+from discreet.verbs.prove.syntax import (
+    Expression,
+    ListOf,
+    Program,
+    Range,
+    Sample,
+    Scalar,
+    Type,
+    Value,
+    expressions,
+    names_in,
+    statements,
+)
 
 _MAX_CASES = 20_000
 """Most pairs of inputs, items of a domain, or runs of one input."""
@@ -38,7 +50,7 @@ class ClaimFails(Unsupported):
 def compare_neighbours(program: Program, others: Mapping[str, Program], until: float | None = None) -> int:
     """Compare all pairs of neighbours and return their number; ``Unsupported`` if there are too many.
 
-    ``Likelier``, which is one of these, if the claim fails. ``until`` is of this thread's processor time; what takes
+    ``ClaimFails``, which is one of these, if the claim fails. ``until`` is of this thread's processor time; what takes
     longer is too much.
     """
     if any(name.name == "eps" for part in (program.adjacent.by, *program.assumes) for name in names_in(part)):
@@ -75,10 +87,7 @@ def _require_time(until: float | None) -> None:
 
 def _inputs(program: Program) -> Iterator[dict[str, Value]]:
     domains = [_domain(given.type) for given in program.inputs]
-    count = 1
-    for domain in domains:
-        count *= len(domain)
-    if count * count > _MAX_CASES:
+    if prod(map(len, domains)) ** 2 > _MAX_CASES:
         raise Unsupported("too many inputs to enumerate")
     for values in product(*domains):
         given = dict(zip((one.name for one in program.inputs), values, strict=True))

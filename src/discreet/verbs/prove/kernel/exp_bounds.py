@@ -17,8 +17,8 @@ _MAX_EXPONENT = Fraction(1 << 14)
 def exp_below(value: Fraction) -> Fraction:
     """A number not above e^value, for value >= 0: the first terms of the series at value / 2^k, squared k times.
 
-    What is above ``_LARGEST`` counts as that, since e^value grows with value. In whole multiples of 1/_GRID, every one
-    rounded down; no term is below 0, so the sum is not above the power.
+    What is above ``_MAX_EXPONENT`` counts as that, since e^value grows with value. In whole multiples of 1/_GRID, every
+    one rounded down; no term is below 0, so the sum is not above the power.
     """
     value = min(value, _MAX_EXPONENT)
     halvings = max(0, (value.numerator // value.denominator).bit_length())

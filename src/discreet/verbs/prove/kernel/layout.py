@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from discreet.verbs.prove import syntax
 from discreet.verbs.prove.kernel.distribution_rules import rule_of
 from discreet.verbs.prove.kernel.solver import Kind, Unsupported
-from discreet.verbs.prove.traverse import statements, subexpressions
+from discreet.verbs.prove.syntax import statements, subexpressions
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Products and quotients of constants (``eps / (4*N)``) are one unknown each; that
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -18,6 +19,10 @@ Look: TypeAlias = Callable[[str], Term]
 Read: TypeAlias = Callable[[str, Term], Term]
 SIZES = "size()"
 """Prefix of the constant that is a list's size."""
+_BINARY: dict[str, Callable[[Term, Term], Term]] = {
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul},
+    **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge},
+}
 
 
 class Terms:
@@ -149,26 +154,11 @@ class Terms:
             case "/", [over, under]:
                 return self.quotient(self.real(over), self.real(under), safe)
         left, right = self.same_sort(*values)
-        match operator:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "min":
-                return z3.If(left <= right, left, right)
-            case "max":
-                return z3.If(left >= right, left, right)
-            case "<":
-                return left < right
-            case "<=":
-                return left <= right
-            case ">":
-                return left > right
-            case ">=":
-                return left >= right
-        raise Unsupported(f"the operator {operator}")
+        if operator in ("min", "max"):
+            return z3.If(left <= right if operator == "min" else left >= right, left, right)
+        if operator not in _BINARY:
+            raise Unsupported(f"the operator {operator}")
+        return _BINARY[operator](left, right)
 
     def _xor(self, left: Term, right: Term, safe: list[Term]) -> Term:
         """The exclusive or of truth values or bits; larger integers are excluded by a condition."""

@@ -19,11 +19,11 @@ runs are few enough to be left out on the left side of what is to be shown.
 Faults (an index outside a list, a division by 0) must be impossible in both runs. Conditions with ``and`` and ``or``
 are taken to evaluate all their parts, so nothing depends on their order.
 
-Runs that may not end. ``Proof.rounds`` are the heads of loops. Where a loop is not shown to end, the checker demands
-that what was paid before each of its rounds is within the claim. Then the argument above holds for traces up to any
-round, with an arbitrary value for what is foreseen and was not reached: the conditions up to there were shown for all
-values. A run that has shown something ends, or gets to the head of such a loop again; so what it has shown so far is a
-sum over such traces, and what it shows without end a limit of these.
+Runs that may not end. ``ProofTexts.rounds`` are the heads of loops. Where a loop is not shown to end, the checker
+demands that what was paid before each of its rounds is within the claim. Then the argument above holds for traces up to
+any round, with an arbitrary value for what is foreseen and was not reached: the conditions up to there were shown for
+all values. A run that has shown something ends, or gets to the head of such a loop again; so what it has shown so far
+is a sum over such traces, and what it shows without end a limit of these.
 
 What must hold may use only what was assumed before it (``events`` are in order): an invariant is never its own
 reason.

@@ -89,11 +89,11 @@ class World(Terms):
         for place, given in enumerate(private):
             if not isinstance(given.type, ListOf):
                 first, second = self.first[given.name], self.second[given.name]
-                self._close(place, first, second, self.which == place)
+                self._close(first, second, self.which == place)
                 if self.kind == "l1" and not self.z3.is_bool(first):
                     self.axioms.append(self.absolute(self.real(second - first)) <= self._budgets[place])
 
-    def _close(self, place: int, first: Term, second: Term, here: Term) -> None:
+    def _close(self, first: Term, second: Term, here: Term) -> None:
         """Two values of neighbours; ``here`` says whether it is this one that may differ, if one may."""
         if self.kind == "one":
             self.axioms.append(self.z3.Or(here, first == second))
@@ -123,7 +123,7 @@ class World(Terms):
         assert isinstance(given.type, ListOf)  # noqa: S101
         place = self.program.private.index(given)
         self._bounds(given.type.item, first, second)
-        self._close(place, first, second, self.both(self.which == place, index == self.where))
+        self._close(first, second, self.both(self.which == place, index == self.where))
         if self.kind == "l1":
             self.spent(given.name, index)
             self.spent(given.name, index + 1)

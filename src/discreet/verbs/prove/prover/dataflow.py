@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet.verbs.prove import syntax
 from discreet.verbs.prove.distributions import DISTRIBUTIONS, Pairing
 from discreet.verbs.prove.kernel.layout import NumberedStep, ProgramLayout, assigned_variables, read_variables
-from discreet.verbs.prove.traverse import expressions, statements, subexpressions
+from discreet.verbs.prove.syntax import expressions, statements, subexpressions
 
 ZERO = syntax.Number(Fraction(0))
 
@@ -27,18 +27,6 @@ def negate(change: syntax.Expression) -> syntax.Expression:
 
 def operation(operator: str, *arguments: syntax.Expression) -> syntax.Expression:
     return syntax.Operation(operator, arguments)
-
-
-def prime(expression: syntax.Expression) -> syntax.Expression:
-    """An expression in the second run."""
-    match expression:
-        case syntax.Name(name):
-            return syntax.Name(name + "'")
-        case syntax.Item(of, index):
-            return syntax.Item(syntax.Name(of.name + "'"), prime(index))
-        case syntax.Operation(operator, arguments):
-            return syntax.Operation(operator, tuple(prime(argument) for argument in arguments))
-    return expression
 
 
 def difference(layout: ProgramLayout, expression: syntax.Expression) -> syntax.Expression:

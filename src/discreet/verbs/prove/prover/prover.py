@@ -19,11 +19,10 @@ from discreet.verbs.prove.kernel.enumeration import ClaimFails, compare_neighbou
 from discreet.verbs.prove.kernel.layout import ProgramLayout, number_program
 from discreet.verbs.prove.kernel.solver import Unsupported, load_z3
 from discreet.verbs.prove.prover.dataflow import ZERO, operation
-from discreet.verbs.prove.prover.induction import Induction
-from discreet.verbs.prove.prover.invariant_candidates import invariant_candidates
+from discreet.verbs.prove.prover.induction import Induction, invariant_candidates
 from discreet.verbs.prove.prover.search import FailedCase, ShiftSearch
 from discreet.verbs.prove.prover.shift_candidates import ShiftSlot, coin_couplings, shift_slots, ties
-from discreet.verbs.prove.traverse import mentions_eps, names_in
+from discreet.verbs.prove.syntax import mentions_eps, names_in
 from discreet.verbs.prove.typecheck import check_types
 from discreet.verbs.prove.unparse import digest, expression_text
 

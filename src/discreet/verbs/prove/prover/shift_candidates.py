@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -11,7 +11,6 @@ from discreet.verbs.prove import syntax
 from discreet.verbs.prove.distributions import DISTRIBUTIONS, Pairing
 from discreet.verbs.prove.kernel.exp_bounds import log_above
 from discreet.verbs.prove.kernel.layout import NumberedStep, ProgramLayout, assigned_variables, kind_of, read_variables
-from discreet.verbs.prove.kernel.solver import Kind
 from discreet.verbs.prove.prover.dataflow import (
     ZERO,
     DrawFlow,
@@ -23,7 +22,7 @@ from discreet.verbs.prove.prover.dataflow import (
     operation,
     shows_loop_variable,
 )
-from discreet.verbs.prove.traverse import expressions, statements, subexpressions
+from discreet.verbs.prove.syntax import expressions, statements, subexpressions
 from discreet.verbs.prove.unparse import expression_text
 
 
@@ -67,14 +66,10 @@ def shift_slots(layout: ProgramLayout, site: NumberedStep, level: tuple[int, ...
             for given in layout.program.inputs
             if f"{given.name}[]" in kinds
         }
-        weighed = {word: weight for word, weight in weighed.items() if _is_int(word, kinds)}
+        weighed = {word: weight for word, weight in weighed.items() if kind_of(word, kinds) == "int"}
     ordered = sorted(weighed.items(), key=lambda pair: pair[1])[:40]
     words, weights = tuple(word for word, _ in ordered), tuple(weight for _, weight in ordered)
     return [ShiftSlot(site.number, when, words, weights) for when in draw_cases(layout, follow)]
-
-
-def _is_int(word: syntax.Expression, kinds: Mapping[str, Kind]) -> bool:
-    return kind_of(word, kinds) == "int"
 
 
 def _shift_words(layout: ProgramLayout, follow: DrawFlow) -> dict[syntax.Expression, int]:
@@ -257,7 +252,8 @@ def coin_couplings(
     if chances is None or min(chances) <= 0 or max(chances) >= 1:
         return couplings
     if len(chances) > 1:
-        cost = syntax.Number(max(_log(p / q) for p, q in permutations(_sides(chances), 2)))
+        sides = sorted(chances | {1 - chance for chance in chances})
+        cost = syntax.Number(max(_log(p / q) for p, q in permutations(sides, 2)))
         couplings += [(syntax.Truth(False), syntax.Operation("if", (when, cost, ZERO))) for when in apart]
         return couplings
     [chance] = chances
@@ -268,10 +264,6 @@ def coin_couplings(
 
 def _log(ratio: Fraction) -> Fraction:
     return log_above(max(ratio, Fraction(1)))
-
-
-def _sides(chances: set[Fraction]) -> list[Fraction]:
-    return sorted(chances | {1 - chance for chance in chances})
 
 
 def _possible_chances(chance: syntax.Expression) -> set[Fraction] | None:

@@ -1,8 +1,11 @@
-"""Arithmetic of chances: exact rational numbers, or reals enclosed by rigorous bounds.
+"""Arithmetic of probabilities: exact rational numbers, or reals enclosed by rigorous bounds.
 
 An exponent is kept as a rational multiple of a unit. Rational chances have the unit ln r, so that e to an integer
 number of units is a power of r; enclosed ones have the unit 1, and e to anything is a ball of arb, which contains the
 true number whatever is computed with it.
+
+With eps the logarithm of a rational number, the chances of a program with integer noise are rational numbers: a
+counterexample without any rounding. All the program does with eps is arithmetic, which is exact here or refused.
 """
 
 from __future__ import annotations
@@ -13,13 +16,12 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from discreet.core.optional import extra
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
+from discreet.verbs.prove import distributions
 
+Exact: TypeAlias = "int | Fraction | Logarithm"
 Chance: TypeAlias = Any
 """A ``Fraction``, or a ball of arb; whichever, with the usual arithmetic."""
-
-BALL_BITS = 320
+_BALL_BITS = 320
 """Precision of balls, bits."""
 _MIN_EXPONENT_BITS = 4000
 """Bits behind the point of a fraction; smaller numbers are rounded outwards."""
@@ -29,22 +31,90 @@ _BOUND_BITS = 200
 """Significant bits of a bound."""
 
 
-class Arithmetic(Protocol):
-    """Arithmetic of chances."""
+class Intractable(Exception):
+    """Something that cannot be computed exactly here; the search tries the next event instead."""
+
+
+@dataclass(frozen=True)
+class Logarithm:
+    """``factor * ln(base) ** degree``, with a base above 1, a factor that is not 0 and a degree that is not 0.
+
+    ln of a rational number other than 1 is transcendental (Lindemann), so no such number is rational, and two of them
+    with different degrees are never equal.
+    """
+
+    base: Fraction
+    factor: Fraction = Fraction(1)
+    degree: int = 1
+
+    def __add__(self, other: Exact) -> Exact:
+        if other == 0:
+            return self
+        if not isinstance(other, Logarithm) or other.degree != self.degree or other.base != self.base:
+            raise Intractable("A sum of unlike powers of a logarithm.")
+        return power(self.base, self.factor + other.factor, self.degree)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Logarithm:
+        return Logarithm(self.base, -self.factor, self.degree)
+
+    def __sub__(self, other: Exact) -> Exact:
+        return self + -other
+
+    def __rsub__(self, other: Exact) -> Exact:
+        return -self + other
+
+    def __mul__(self, other: Exact) -> Exact:
+        if isinstance(other, Logarithm):
+            if other.base != self.base:
+                raise Intractable("A product of different logarithms.")
+            return power(self.base, self.factor * other.factor, self.degree + other.degree)
+        return power(self.base, self.factor * other, self.degree)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Exact) -> Exact:
+        if isinstance(other, Logarithm):
+            return self * power(other.base, 1 / other.factor, -other.degree)
+        return self * Fraction(1, 1) * (1 / Fraction(other))
+
+    def __rtruediv__(self, other: Exact) -> Exact:
+        return power(self.base, 1 / self.factor, -self.degree) * other
+
+    def __lt__(self, other: Exact) -> bool:
+        return _negative(self - other)
+
+    def __gt__(self, other: Exact) -> bool:
+        return _negative(other - self)
+
+    def __le__(self, other: Exact) -> bool:
+        return not self > other
+
+    def __ge__(self, other: Exact) -> bool:
+        return not self < other
+
+    def __str__(self) -> str:
+        factor = "" if self.factor == 1 else f"{self.factor} "
+        return f"{factor}ln({self.base})" + ("" if self.degree == 1 else f"^{self.degree}")
+
+
+def power(base: Fraction, factor: Fraction, degree: int) -> Exact:
+    """``factor * ln(base) ** degree`` in its simplest form."""
+    return factor if degree == 0 or factor == 0 else Logarithm(base, factor, degree)
+
+
+def _negative(number: Exact) -> bool:
+    return number.factor < 0 if isinstance(number, Logarithm) else number < 0
+
+
+class Arithmetic(distributions.Arithmetic, Protocol):
+    """Arithmetic of probabilities."""
 
     continuous: bool
 
-    def of(self, number: Fraction | int) -> Chance:
-        """A rational number as a chance."""
-        ...
-
-    def exp(self, units: Fraction) -> Chance:
-        """e to the power of so many units."""
-        ...
-
     def units(self, number: Exact) -> Fraction:
         """A number in units."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -99,6 +169,11 @@ def load_flint() -> Any:
     with extra("prove"):
         import flint as library
     return library
+
+
+def ball_precision() -> Any:
+    """A context in which balls have the precision of this module."""
+    return load_flint().ctx.workprec(_BALL_BITS)
 
 
 @lru_cache(maxsize=4096)

@@ -9,22 +9,22 @@ from typing import Literal
 
 from discreet.verbs.prove.number_text import Enclosure
 from discreet.verbs.prove.refuter.arithmetic import (
-    BALL_BITS,
     Arithmetic,
     BallArithmetic,
     Chance,
+    Exact,
+    Intractable,
+    Logarithm,
     RationalArithmetic,
     ball,
+    ball_precision,
     bounds,
-    load_flint,
     log,
 )
 from discreet.verbs.prove.refuter.chances import Between, Shape, Wanted, chance, chance_bound, shape
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import LinearForm
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
 from discreet.verbs.prove.refuter.neighbours import Inputs, evaluate
 from discreet.verbs.prove.refuter.paths import Path, Shown, Task, all_paths
+from discreet.verbs.prove.refuter.symbolic import LinearForm
 
 MAX_PATHS = 300
 _MAX_CHOICES = 12
@@ -77,8 +77,7 @@ def measure_event(
 
     ``Intractable`` if that cannot be computed, or takes more than ``most`` paths.
     """
-    library = load_flint()
-    with library.ctx.workprec(BALL_BITS):
+    with ball_precision():
         return _measure(task, other, events, most)
 
 
@@ -112,7 +111,7 @@ def _measure(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most
         versus = second if versus is None else versus + second
         if not delta:
             break
-    if total is None or not _certainly_above(total, _sum(_product(allowed, versus), delta)):
+    if total is None or not _certainly_above(total, sum(_alike(_product(allowed, versus), Fraction(delta)))):
         return None
     here, there, factor = (Enclosure(*bounds(one)) for one in (total, versus, allowed))
     if here.low <= factor.high * there.high + Fraction(delta):
@@ -199,23 +198,19 @@ def _lower_chance(
 
 def _certainly_above(first: Chance, second: Chance) -> bool:
     """Whether the first is certainly above the second."""
-    if isinstance(first, Fraction | int) and isinstance(second, Fraction | int):
-        return first > second
-    return bool(_as_ball(first) > _as_ball(second))
-
-
-def _sum(first: Chance, delta: int | Fraction) -> Chance:
-    return first + Fraction(delta) if isinstance(first, Fraction) else first + ball(Fraction(delta))
+    one, two = _alike(first, second)
+    return bool(one > two)
 
 
 def _product(first: Chance, second: Chance) -> Chance:
-    if isinstance(first, Fraction) and isinstance(second, Fraction):
-        return first * second
-    return _as_ball(first) * _as_ball(second)
+    one, two = _alike(first, second)
+    return one * two
 
 
-def _as_ball(chance_: Chance) -> Chance:
-    return ball(Fraction(chance_)) if isinstance(chance_, Fraction | int) else chance_
+def _alike(*chances: Chance) -> list[Chance]:
+    """Chances as fractions if all of them are, else as balls."""
+    exact = [isinstance(one, Fraction | int) for one in chances]
+    return [one if all(exact) or not known else ball(Fraction(one)) for one, known in zip(chances, exact, strict=True)]
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -229,7 +224,7 @@ def _event_text(wanted: Sequence[Wanted]) -> str:
 
 def _one_text(one: Wanted) -> str:
     if isinstance(one, Between):
-        low, high = ("" if end is None else number_text(end) for end in (one.low, one.high))
+        low, high = ("" if end is None else str(end) for end in (one.low, one.high))
         if not low and not high:
             return "any number"
         return f"at least {low}" if not high else f"at most {high}" if not low else f"{low} to {high}"
@@ -237,9 +232,4 @@ def _one_text(one: Wanted) -> str:
         return str(one).lower()
     if isinstance(one, str):
         return "" if one == "end" else one
-    return number_text(one)
-
-
-def number_text(number: Exact) -> str:
-    """A number, short."""
-    return str(number)
+    return str(one)

@@ -1,7 +1,7 @@
 """Candidate pairs of neighbouring inputs, the simplest first, and the test that they are neighbours.
 
 Which inputs are tried decides only whether a counterexample is found. That two inputs are neighbours at all is checked
-by ``adjacent``, whatever they come from.
+by ``are_neighbours``, whatever they come from.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.evaluator import Evaluator, ProgramFault, Symbolic
-from discreet.verbs.prove.refuter.linear_forms import LinearForm
-from discreet.verbs.prove.refuter.logarithms import Exact
+from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable
+from discreet.verbs.prove.refuter.symbolic import Evaluator, LinearForm, ProgramFault, Symbolic
 from discreet.verbs.prove.syntax import BOOL, INT, REAL, Expression, Input, ListOf, Program, Range, Scalar, Type
 
 Inputs: TypeAlias = Mapping[str, Symbolic]
@@ -126,15 +125,14 @@ def candidate_pairs(program: Program, epsilons: Sequence[Exact]) -> Iterator[Inp
     ranked = sorted(
         ((8 * e + 2 * s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes)))
     )
-    queue: list[tuple[int, int, Iterator[InputPair]]] = []
-    for place, (rank, e, s, z) in enumerate(ranked):
-        queue.append((rank, place, _pairs_of_length(program, {"eps": epsilons[e]}, settings[s][1], sizes[z])))
-    waiting = list(queue)
+    waiting = [
+        (rank, _pairs_of_length(program, {"eps": epsilons[e]}, settings[s][1], sizes[z])) for rank, e, s, z in ranked
+    ]
     active: list[Iterator[InputPair]] = []
     rank = 0
     while waiting or active:
         while waiting and waiting[0][0] <= rank:
-            active.append(waiting.pop(0)[2])
+            active.append(waiting.pop(0)[1])
         for one in list(active):
             pair = next(one, None)
             if pair is None:
@@ -261,10 +259,7 @@ def _any_vectors(slots: Sequence[_PrivateValue]) -> Iterator[tuple[_Vector, _Vec
     pools = [tuple(Fraction(v) if not isinstance(v, bool) else v for v in _small_values(slot.type)) for slot in slots]
     if not slots:
         return
-    count = 1
-    for pool in pools:
-        count *= len(pool)
-    if count <= 8:
+    if prod(map(len, pools)) <= 8:
         vectors = list(product(*pools))
         yield from ((one, two) for place, one in enumerate(vectors) for two in vectors[place + 1 :])
         return

@@ -9,15 +9,13 @@ linear in the draws is ``Intractable``; the semantics are those of interpreter.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.verbs.prove.distributions import DISTRIBUTIONS, Arguments, Distribution, Pairing
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.evaluator import Evaluator, ProgramFault, Symbolic
-from discreet.verbs.prove.refuter.linear_forms import Condition, LinearForm, NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
+from discreet.verbs.prove.refuter.arithmetic import Exact, Intractable, Logarithm
+from discreet.verbs.prove.refuter.symbolic import Condition, Evaluator, LinearForm, NoiseDraw, ProgramFault, Symbolic
 from discreet.verbs.prove.syntax import Assign, Call, Emit, If, Program, Return, Sample, Statement, While
 
 Shown: TypeAlias = "bool | Fraction | Logarithm | LinearForm | str"
@@ -55,14 +53,6 @@ class OtherOutput(Exception):
     """The path shows something else than what is wanted."""
 
 
-@dataclass
-class _Draws:
-    noises: list[NoiseDraw] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
-    weight: Fraction = Fraction(1)
-    picks: list[tuple[tuple[Exact, ...], int]] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Task:
     """A program with its inputs and parameters."""
@@ -74,7 +64,7 @@ class Task:
 
     def with_inputs(self, inputs: Mapping[str, Symbolic]) -> Task:
         """The same program on other inputs."""
-        return Task(self.program, inputs, self.parameters, self.others)
+        return replace(self, inputs=inputs)
 
 
 class _PathCut(Exception):
@@ -137,8 +127,9 @@ class _Follower:
     def __init__(self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None, free: int | None = None) -> None:
         self._task, self._chooser, self._wanted, self._free = task, choose, wanted, free
         self._independent, self._revealed = 0, set[int]()
-        self._drawn, self._shown, self._left = _Draws(), list[Shown](), MAX_STATEMENTS
-        self._ways: list[int] = []
+        self._noises, self._conditions, self._weight = list[NoiseDraw](), list[Condition](), Fraction(1)
+        self._picks: list[tuple[tuple[Exact, ...], int]] = []
+        self._shown, self._ways, self._left = list[Shown](), list[int](), MAX_STATEMENTS
         self._values = Evaluator(self._compare)
 
     @property
@@ -151,16 +142,15 @@ class _Follower:
         try:
             returned = self._program(self._task.program, self._task.inputs, self._show)
             if returned is not None:
-                self._show_mark("returned")
+                self._show_one("returned")
                 self._show(returned)
-            self._show_mark("end")
+            self._show_one("end")
         except ProgramFault:
-            self._show_mark("fault")
+            self._show_one("fault")
         except _PathCut:
             cut = True
-        draws = self._drawn
-        picks, shown, ways = tuple(draws.picks), tuple(self._shown), tuple(self._ways)
-        return Path(tuple(draws.noises), tuple(draws.conditions), draws.weight, picks, shown, ways, cut)
+        noises, conditions, picks = tuple(self._noises), tuple(self._conditions), tuple(self._picks)
+        return Path(noises, conditions, self._weight, picks, tuple(self._shown), tuple(self._ways), cut)
 
     def _program(
         self, program: Program, inputs: Mapping[str, Symbolic], show: Callable[[Symbolic], None]
@@ -221,16 +211,13 @@ class _Follower:
 
     def _show(self, value: Symbolic) -> None:
         if isinstance(value, tuple):
-            self._show_mark(f"list of {len(value)}")
+            self._show_one(f"list of {len(value)}")
             for item in value:
                 self._show(item)
         elif isinstance(value, bool | LinearForm | Logarithm):
             self._show_one(value)
         else:
             self._show_one(Fraction(value))
-
-    def _show_mark(self, mark: str) -> None:
-        self._show_one(mark)
 
     def _show_one(self, shown: Shown) -> None:
         if self._wanted is not None:
@@ -242,7 +229,7 @@ class _Follower:
         self._shown.append(shown)
 
     def _count(self, shown: LinearForm) -> None:
-        new = {draw for draw in shown.draws if not self._drawn.noises[draw].whole} - self._revealed
+        new = {draw for draw in shown.draws if not self._noises[draw].whole} - self._revealed
         self._revealed |= new
         self._independent += bool(new)
         if self._free is not None and self._independent > self._free:
@@ -252,20 +239,19 @@ class _Follower:
 
     def _compare(self, operator: str, difference: LinearForm) -> bool:
         """Whether ``difference`` is in this relation to 0; both ways are taken, one after the other."""
-        conditions = self._drawn.conditions
         if operator in ("==", "!="):
-            if not all(self._drawn.noises[draw].whole for draw in difference.draws):
+            if not all(self._noises[draw].whole for draw in difference.draws):
                 return operator == "!="  # continuous noise hits no single value: the chance is 0
             way = self._choose(3, difference)
             if way == 0:
-                conditions += [Condition(difference), Condition(difference.times(-1))]
+                self._conditions += [Condition(difference), Condition(difference.times(-1))]
             else:
-                conditions.append(Condition(difference.times(1 if way == 1 else -1), strict=True))
+                self._conditions.append(Condition(difference.times(1 if way == 1 else -1), strict=True))
             return (way == 0) == (operator == "==")
         above = difference if operator in (">", ">=") else difference.times(-1)
         strict = operator in (">", "<")
         true = self._choose(2, above) == 0
-        conditions.append(Condition(above, strict) if true else Condition(above.times(-1), not strict))
+        self._conditions.append(Condition(above, strict) if true else Condition(above.times(-1), not strict))
         return true
 
     def _draw(self, distribution: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
@@ -275,9 +261,9 @@ class _Follower:
         scale = _known_number(arguments[0])
         if not declared.exists((scale,)):
             raise ProgramFault
-        drawn = LinearForm(((len(self._drawn.noises), Fraction(1)),))
+        drawn = LinearForm(((len(self._noises), Fraction(1)),))
         noise = NoiseDraw(distribution, scale)
-        self._drawn.noises.append(noise)
+        self._noises.append(noise)
         if len(arguments) == 1:
             return drawn
         centre = arguments[1]
@@ -288,7 +274,7 @@ class _Follower:
     def _integer(self, value: Symbolic) -> bool:
         if isinstance(value, LinearForm):
             return value.constant.denominator == 1 and all(
-                self._drawn.noises[draw].whole and factor.denominator == 1 for draw, factor in value.terms
+                self._noises[draw].whole and factor.denominator == 1 for draw, factor in value.terms
             )
         return isinstance(value, int | Fraction) and Fraction(value).denominator == 1
 
@@ -303,9 +289,9 @@ class _Follower:
             raise Intractable("A draw of too many values.")
         way = self._choose(len(values), None) if len(values) > 1 else 0
         if declared.exponents is not None:
-            self._drawn.picks.append((declared.exponents(arguments), way))
+            self._picks.append((declared.exponents(arguments), way))
         if declared.chance is not None:
-            self._drawn.weight *= declared.chance(arguments, values[way])
+            self._weight *= declared.chance(arguments, values[way])
         return values[way]
 
 

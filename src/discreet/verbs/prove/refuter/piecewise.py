@@ -15,10 +15,8 @@ from itertools import pairwise
 from math import ceil, comb, factorial, floor
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.arithmetic import Arithmetic, Chance
-from discreet.verbs.prove.refuter.errors import Intractable
-from discreet.verbs.prove.refuter.linear_forms import Line, NoiseDraw
-from discreet.verbs.prove.refuter.logarithms import Logarithm
+from discreet.verbs.prove.refuter.arithmetic import Arithmetic, Chance, Intractable, Logarithm
+from discreet.verbs.prove.refuter.symbolic import Line, NoiseDraw
 
 Terms: TypeAlias = dict[tuple[Fraction, int], Chance]
 """The coefficients by rate a (in units of the world) and power k."""
@@ -107,10 +105,11 @@ class PiecewiseFunction:
             upper = min(uppers, key=lambda line: line[0] * x + line[1], default=None)
             total: Terms = {}
             for piece, primitive in primitives:
-                first = _max_end(lower, piece.low, x)
-                last = _min_end(upper, piece.high, x)
-                if first is not None and last is not None and self._empty(_line_at(first, x), _line_at(last, x)):
-                    continue
+                first, last = _inner_end(lower, piece.low, x, 1), _inner_end(upper, piece.high, x, -1)
+                if first is not None and last is not None:
+                    start, stop = _line_at(first, x), _line_at(last, x)
+                    if start > stop or (start == stop and not self.whole):
+                        continue
                 if not _vanish(primitive, first is None, last is None):
                     raise Intractable("An integral without end.")
                 if last is not None:
@@ -126,9 +125,6 @@ class PiecewiseFunction:
         """The integral, or sum, over everything."""
         constant = self.integral((), (), whole=True)
         return constant.at(Fraction(0))
-
-    def _empty(self, first: Fraction, last: Fraction) -> bool:
-        return first > last if self.whole else first >= last
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
@@ -237,12 +233,8 @@ def _merge_cells(pieces: Sequence[Piece], whole: bool) -> list[Piece]:
     merged: list[Piece] = []
     for piece in pieces:
         last = merged[-1] if merged else None
-        if (
-            last is not None
-            and last.high is not None
-            and piece.low == last.high + 1
-            and _same_terms(last.terms, piece.terms)
-        ):
+        adjoining = last is not None and last.high is not None and piece.low == last.high + 1
+        if last is not None and adjoining and _same_terms(last.terms, piece.terms):
             merged[-1] = Piece(last.low, piece.high, piece.terms)
         else:
             merged.append(piece)
@@ -262,16 +254,11 @@ def _line_at(line: Line, x: Fraction) -> Fraction:
     return line[0] * x + line[1]
 
 
-def _max_end(line: Line | None, end: End, x: Fraction) -> Line | None:
-    if end is None:
+def _inner_end(line: Line | None, end: End, x: Fraction, sign: int) -> Line | None:
+    """The larger of a line at ``x`` and an end (``sign`` 1), or the smaller (-1); none is infinity."""
+    if end is None or (line is not None and sign * (_line_at(line, x) - end) > 0):
         return line
-    return line if line is not None and _line_at(line, x) > end else (Fraction(0), end)
-
-
-def _min_end(line: Line | None, end: End, x: Fraction) -> Line | None:
-    if end is None:
-        return line
-    return line if line is not None and _line_at(line, x) < end else (Fraction(0), end)
+    return Fraction(0), end
 
 
 # -- terms ------------------------------------------------------------------------------------------------------------

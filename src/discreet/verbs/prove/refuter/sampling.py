@@ -19,10 +19,9 @@ from discreet.errors import BadInput
 from discreet.verbs.prove.distributions import DISTRIBUTIONS
 from discreet.verbs.prove.interpreter import Outputs, run
 from discreet.verbs.prove.number_text import Enclosure
-from discreet.verbs.prove.refuter.arithmetic import BALL_BITS, BallArithmetic, Chance, ball, bounds, load_flint
+from discreet.verbs.prove.refuter.arithmetic import BallArithmetic, Chance, Logarithm, ball, ball_precision, bounds
 from discreet.verbs.prove.refuter.chances import Between, Wanted, may_show
 from discreet.verbs.prove.refuter.counterexample import Counterexample, allowed_ratio
-from discreet.verbs.prove.refuter.logarithms import Logarithm
 from discreet.verbs.prove.refuter.neighbours import InputPair, evaluate
 from discreet.verbs.prove.syntax import Program, Sample, Value
 
@@ -49,11 +48,9 @@ def search_by_sampling(
             for side in (0, 1)
         )
         event = _best_event(first, second)
-        return (
-            None
-            if event is None
-            else confirm_by_sampling(program, pair, event, others, test=test, label="test", end=end)
-        )
+        if event is None:
+            return None
+        return confirm_by_sampling(program, pair, event, others, test=test, label="test", end=end)
     except BadInput:  # a run that does not end, or takes too long
         return None
 
@@ -81,7 +78,7 @@ def confirm_by_sampling(
         for side in (0, 1)
     ]
     wrong = _ERROR_PROBABILITY / (test * (test + 1))
-    with load_flint().ctx.workprec(BALL_BITS):
+    with ball_precision():
         low = clopper_pearson_lower(hits[0], _TEST_RUNS, wrong)
         high = 1 - clopper_pearson_lower(_TEST_RUNS - hits[1], _TEST_RUNS, wrong)
         allowed = Enclosure(*bounds(allowed_ratio(BallArithmetic(), claim)))
@@ -228,7 +225,7 @@ def _best_event(first: Sequence[tuple[Wanted, ...]], second: Sequence[tuple[Want
 
 
 def _numbers_free(shown: tuple[Wanted, ...]) -> tuple[Wanted, ...]:
-    """What is shown, with any number for a number."""
+    """An output with any number in place of each number."""
     return tuple(Between(None, None) if isinstance(one, Fraction) else one for one in shown)
 
 

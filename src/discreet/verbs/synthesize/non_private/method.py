@@ -41,9 +41,9 @@ from discreet.noise.masking import Draws, generator
 from discreet.releases.method import Bench, Made, Method, Progress
 from discreet.releases.pipeline import draft
 from discreet.verbs.attack.attack import attack
-from discreet.verbs.attack.distance_to_closest_record import ClosestRecord
 from discreet.verbs.attack.finding import Attack, Finding, Outcome
 from discreet.verbs.attack.inference import Inference
+from discreet.verbs.attack.membership import ClosestRecord
 from discreet.verbs.attack.report import Report, headline
 from discreet.verbs.attack.sample_uniques import MatchedUniques
 from discreet.verbs.attack.singling_out import By, SinglingOut

@@ -7,8 +7,8 @@ from tests.attack import released
 
 import discreet as dc
 from discreet.errors import Refused
+from discreet.verbs.attack.differencing import averaging, differencing
 from discreet.verbs.attack.finding import Outcome
-from discreet.verbs.attack.interface import averaging, differencing
 
 SECRET = ("ill", "yes")
 PEOPLE = 24

@@ -1,6 +1,6 @@
-"""A secret that is told once: a one-time password, or a token for programs.
+"""Dialogs: a confirmation before what cannot be undone, and a secret that is shown once.
 
-data-testid: once, once-text, once-copy, once-close.
+data-testid: sure-go, sure-no; once, once-text, once-copy, once-close.
 """
 
 from __future__ import annotations
@@ -10,7 +10,20 @@ from nicegui import ui
 from discreet.service.console import theme
 
 
-def told_once(title: str, secret: str, what_to_do: str) -> None:
+async def confirm(question: str, told: str) -> bool:
+    """Ask, and say what the consequences are; whether the answer is yes."""
+    with ui.dialog() as dialog, ui.card():
+        ui.label(question).classes("dc-strong")
+        theme.prose(told)
+        with theme.row():
+            ui.button("Yes", on_click=lambda: dialog.submit(True)).props("unelevated data-testid=sure-go")
+            ui.button("No", on_click=lambda: dialog.submit(False)).props("flat autofocus data-testid=sure-no")
+    answer = await dialog
+    dialog.delete()
+    return bool(answer)
+
+
+def show_once(title: str, secret: str, what_to_do: str) -> None:
     """Show a secret in a dialog that does not close by accident; then it is gone for good."""
     with ui.dialog().props("persistent") as dialog, ui.card().props("data-testid=once"):
         ui.label(title).classes("dc-strong")

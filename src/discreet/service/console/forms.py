@@ -1,0 +1,202 @@
+"""Forms made from the catalogue: a method, the privacy models that must hold, the rules of sensitive cells.
+
+data-testid: behind a page's own word -method (the list of methods), -text (the method as text) and -<parameter>;
+model-add, and for each model model-kind-0, model-<parameter>-0, model-remove-0; rule-<rule>, rule-<rule>-<parameter>.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from nicegui import ui
+
+from discreet.core.catalogue import Entry, Family
+from discreet.core.families import CELL_RULES, MODELS
+from discreet.core.parameter import Parameter
+from discreet.errors import BadInput
+from discreet.service.console import explain, theme
+
+
+def example_values(entry: Entry) -> dict[str, str | bool]:
+    """What an entry's example says of each parameter."""
+    said = entry.family.find(entry.example)[0].said(entry.family.find(entry.example)[1])
+    return {name: True if value is None else value for name, value in said.items()}
+
+
+def without_file(family: Family) -> dict[str, Entry]:
+    """The entries that need no file, such as one of the population, which the service does not take."""
+    return {
+        entry.name: entry
+        for entry in family.entries()
+        if not any(one.required and one.placeholder == "FILE" for one in entry.parameters)
+    }
+
+
+class EntryFields:
+    """A field for each parameter of an entry, filled with its example, and the text that they make.
+
+    ``testid`` names the fields, with ``{}`` for the parameter; ``columns`` are those that a parameter may name;
+    ``values`` replace those of the example.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        testid: str,
+        *,
+        columns: Sequence[str] = (),
+        values: Mapping[str, str] | None = None,
+        changed: Callable[[], None] | None = None,
+    ) -> None:
+        self._entry, self._testid, self._columns, self._changed = entry, testid, list(columns), changed
+        self._values = example_values(entry) | dict(values or {})
+        self.boxes = [self._draw(one) for one in entry.parameters if one.usage and one.placeholder != "FILE"]
+
+    def written(self, *, strict: bool = True) -> str:
+        """The entry as text; an error if a value is missing, unless ``strict`` is false."""
+        for one in self._entry.parameters if strict else ():
+            if one.required and not self._values.get(one.name):
+                raise BadInput(f"{self._entry.title}: {one.word} is missing.", hint="Fill it in, or take it out.")
+        return self._entry.spell(self._values)
+
+    def _draw(self, one: Parameter) -> ui.element:
+        value = self._values.get(one.name, "")
+        made: ui.checkbox | ui.select | ui.input
+        if one.is_flag:
+            made = ui.checkbox(one.word, value=value is True or one.default is True)
+        elif one.column and self._columns:
+            self._values[one.name] = value or self._columns[0]
+            made = theme.select(self._columns, one.word, value=self._values[one.name])
+        elif one.words:
+            made = theme.select(list(one.words), one.word, value=value or one.default or None)
+        else:
+            made = theme.text(one.word, value=str(value), placeholder=one.placeholder)
+
+        def change(said: object) -> None:
+            self._values[one.name] = said if isinstance(said, bool) else "" if said is None else str(said)
+            if self._changed is not None:
+                self._changed()
+
+        made.on_value_change(lambda event: change(event.value))
+        made.props(f"data-testid={self._testid.format(one.word)}").props["hint"] = one.sentence
+        made.tooltip(f"{one.sentence} {one.described.capitalize()}.")
+        return made
+
+
+class MethodForm:
+    """A choice of methods. The text is what counts: a change of a field writes it anew, and it may be edited."""
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        testid: str,
+        *,
+        text: str | None = None,
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        self._testid, self._start = testid, values
+        self._entries = {entry.title: entry for family in families for entry in family.entries()}
+        self.choice = theme.select(list(self._entries), "Method", f"{testid}-method", on_change=self._chosen)
+        self.choice.set_visibility(len(self._entries) > 1)
+        self._about = ui.label().classes("dc-prose dc-soft")
+        self._place = ui.element("div").classes("dc-row")
+        self.text = theme.text("As text", text or f"{testid}-text", width="dc-full dc-code")
+        self._chosen()
+
+    @property
+    def written(self) -> str:
+        """The method as it is written."""
+        return (self.text.value or "").strip()
+
+    def _chosen(self) -> None:
+        entry = self._entries[self.choice.value]
+        self._about.set_text(f"{entry.summary}{f' ({entry.paper})' if entry.paper else ''}")
+        self._place.clear()
+        with self._place:
+            self._fields = EntryFields(entry, f"{self._testid}-{{}}", values=self._start, changed=self._write)
+        self._write()
+
+    def _write(self) -> None:
+        self.text.set_value(self._fields.written(strict=False))
+
+
+class ModelRows:
+    """The privacy models that must hold, as rows that can be added and taken away."""
+
+    def __init__(self, sensitive: Sequence[str]) -> None:
+        self._sensitive = list(sensitive)
+        self._models = {
+            name: entry
+            for name, entry in without_file(MODELS).items()
+            if sensitive or not any(one.column for one in entry.parameters)
+        }
+        self._place = ui.element("div").classes("dc-stack")
+        self._rows: dict[int, EntryFields] = {}
+        self._count = 0
+        self._none = theme.empty("Nothing must hold. Only a masking method can be published so: it promises nothing.")
+        add = ui.button("Add a model", icon="add").props("flat dense data-testid=model-add").classes("dc-own")
+        add.on_click(lambda: self._add("l-diversity" if sensitive else "prosecutor risk"))
+        self._add("k-anonymity")
+
+    def written(self) -> tuple[str, ...]:
+        """All models as text; an error for whatever is not filled in."""
+        return tuple(row.written() for row in self._rows.values())
+
+    def _add(self, model: str) -> None:
+        number, self._count = self._count, self._count + 1
+        with self._place, ui.element("div").classes("dc-rule") as room:
+
+            def draw(name: str) -> None:
+                fields.clear()
+                with fields:
+                    testid = f"model-{{}}-{number}"
+                    self._rows[number] = EntryFields(self._models[name], testid, columns=self._sensitive)
+                about.clear()
+                with about:
+                    theme.promise(explain.MODELS.get(name, self._models[name].summary))
+
+            def remove() -> None:
+                del self._rows[number]
+                room.delete()
+                self._none.set_visibility(not self._rows)
+
+            with theme.row():
+                kind = theme.select(list(self._models), "Model", f"model-kind-{number}", value=model)
+                kind.on_value_change(lambda event: draw(event.value))
+                away = ui.button(icon="delete_outline", on_click=remove)
+                away.props(f'flat round dense aria-label="Remove this model" data-testid=model-remove-{number}')
+            fields, about = theme.row(), ui.element("div").classes("dc-stack")
+            draw(model)
+        self._none.set_visibility(False)
+
+
+class RuleBoxes:
+    """The rules of sensitive cells, as boxes to tick, each with its parameters."""
+
+    def __init__(self) -> None:
+        self._rules: list[tuple[ui.checkbox, EntryFields]] = []
+        for name, entry in without_file(CELL_RULES).items():
+            testid = f"rule-{re.sub('[^a-z]+', '-', name).strip('-')}"
+            with ui.element("div").classes("dc-rule"):
+                with theme.row():
+                    tick = ui.checkbox(_TITLES.get(name, name.capitalize()), value=not self._rules)
+                    tick.props(f"data-testid={testid}").classes("dc-grow")
+                    fields = EntryFields(entry, f"{testid}-{{}}")
+                    for box in fields.boxes:
+                        box.bind_visibility_from(tick, "value")
+                    self._rules.append((tick, fields))
+                theme.prose(explain.RULES.get(name, entry.summary), soft=True).classes("dc-small dc-below")
+
+    def written(self) -> tuple[str, ...]:
+        """The rules that are ticked, as text; an error for whatever is not filled in."""
+        return tuple(fields.written() for tick, fields in self._rules if tick.value)
+
+
+_TITLES = {
+    "p%": "One contributor can estimate another (p% rule)",
+    "prior-posterior": "One contributor can estimate another, knowing a little (prior-posterior rule)",
+    "(n,k)-dominance": "A few contributors have nearly all ((n,k)-dominance)",
+    "zero": "Zero cells",
+}
+"""What rules are called in the form, where their name alone says little."""
