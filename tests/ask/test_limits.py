@@ -212,3 +212,10 @@ def test_a_part_of_a_question_is_quoted_up_to_60_characters() -> None:
     for many in (59, 60):
         assert value.said(exp.column("x" * many)) == "x" * many
     assert value.said(exp.column("x" * 61)) == "x" * 59 + "…"
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1e-300), (0.0, 1e280), (-1e280, 0.0)])
+def test_numbers_beyond_what_can_be_computed_with_have_no_quantiles(bounds: tuple[float, float]) -> None:
+    tables = {"t": table(Card("t", (Column("x", Kind.REAL, bounds=bounds),)))}
+    with pytest.raises(BadQuery, match="no quantiles that can be asked"):
+        planned("SELECT MEDIAN(x) FROM t", tables)

@@ -20,11 +20,12 @@ from tests.ask.visits import columns
 
 from discreet.core import sql
 from discreet.core.card import Card, Column
+from discreet.core.directed_rounding import exp_lower, exp_upper, sqrt_lower, sqrt_upper
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError, NotDeclared
-from discreet.verbs.ask.scalar import scalar
+from discreet.verbs.ask.scalar import numbers, scalar
 from discreet.verbs.ask.value import Columns, Known, Value
 
 BOUNDS = {"d": (dt.date(1999, 1, 31), dt.date(2004, 3, 1))}
@@ -642,3 +643,12 @@ def audit(text: str, engine: Engine) -> bool:
 @given(text=_numbers)
 def test_no_row_makes_an_expression_fail_or_leave_its_bounds(loaded: Engine, text: str) -> None:
     audit(text, loaded)
+
+
+def test_bounds_of_curves_are_the_next_numbers_of_forty_bits_outside() -> None:
+    assert numbers._outwards(Fraction(3), 1) - 3 == 3 - numbers._outwards(Fraction(3), -1) == Fraction(1, 2**39)
+    for text, low, high in (
+        ("SQRT(y)", sqrt_lower(Fraction(0)), sqrt_upper(Fraction(1000))),
+        ("EXP(x)", exp_lower(Fraction("-2.5")), exp_upper(Fraction("3.5"))),
+    ):
+        assert read(text).within == (numbers._outwards(low, -1), numbers._outwards(high, 1))
