@@ -34,7 +34,7 @@ _BOUNDS = [(0.0, 1.0), (-7.25, 1e6), (1e9, 1000000000.0000001), (0.1, 0.3), (-1e
 
 
 @pytest.mark.parametrize("figure", ["SUM(x)", "AVG(x)"])
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(bounds=st.sampled_from(_BOUNDS), shares=st.lists(st.floats(0, 1), min_size=1, max_size=60), seed=st.integers())
 def test_a_sum_of_doubles_is_the_sum_of_their_steps_in_any_order(
     duckdb: DuckDB, figure: str, bounds: tuple[float, float], shares: list[float], seed: int

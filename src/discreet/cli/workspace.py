@@ -351,13 +351,12 @@ def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
 def _tell_open(curator: Curator) -> None:
     """Say what cannot be asked because a card does not declare it."""
     from discreet.core.card import Role
-    from discreet.core.kind import Kind
+    from discreet.core.kind import NUMBERS
 
-    numbers = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
     out = console()
     for name in curator.workspace.private:
         columns = [one for one in curator.workspace.card(name).columns if one.role is not Role.IDENTIFIER]
-        unbounded = [one.name for one in columns if one.kind in numbers and not (one.bounds or one.categories)]
+        unbounded = [one.name for one in columns if one.kind in NUMBERS and not (one.bounds or one.categories)]
         if unbounded:
             out.print(
                 f"Sums and averages of {', '.join(unbounded)} will be refused: the card of {name} has no bounds for "

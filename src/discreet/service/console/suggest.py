@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.core.card import Card, Column
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS
 from discreet.service.console.theme import Folded
 from discreet.service.views import TableView
 
@@ -18,7 +18,6 @@ FUNCTIONS = (
     "CORR",
 )  # fmt: skip
 """The aggregates that can be asked."""
-_NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 _FEW = 40
 _LISTED = 6
 _OPENED = 500
@@ -42,7 +41,7 @@ def examples(name: str, card: Card) -> list[tuple[str, str]]:
     if card.unit is not None:
         found = [(f"How many people in {name}", f"SELECT COUNT(DISTINCT {spelled(card.unit)}) AS people\nFROM {table}")]
     group = _first(one for one in card.columns if one.categories is not None and len(one.categories) <= _FEW)
-    amount = _first(one for one in card.columns if one.bounds is not None and one.kind in _NUMBERS)
+    amount = _first(one for one in card.columns if one.bounds is not None and one.kind in NUMBERS)
     if group:
         found.append((f"{name} by {group}", f"SELECT {group}, COUNT(*) AS n\nFROM {table}\nGROUP BY {group}"))
     if amount:

@@ -19,7 +19,7 @@ from discreet.core.card import Role as Part
 from discreet.core.families import TABLE_METHODS
 from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS
 from discreet.core.markup import Markup, tag
 from discreet.core.markup import table as markup_table
 from discreet.curator.people.person import Person, Role
@@ -33,7 +33,6 @@ from discreet.service.jobs.specs import Tabulate
 from discreet.service.operations.operations import Operations
 
 COUNT = ""
-_NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 _ABOUT = "Print counts or sums, so that nobody's figure can be told from the table."
 
 
@@ -74,7 +73,7 @@ def _coarser(column: Column, level: int) -> str:
 def summable(card: Card) -> list[Column]:
     """The columns that can be added up."""
     named = (Part.IDENTIFIER,)
-    return [one for one in card.columns if one.kind in _NUMBERS and one.role not in named and one.name != card.unit]
+    return [one for one in card.columns if one.kind in NUMBERS and one.role not in named and one.name != card.unit]
 
 
 class _Form:
