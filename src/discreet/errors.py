@@ -1,4 +1,4 @@
-"""Every error discreet raises on purpose.
+"""Exceptions that discreet raises deliberately.
 
     DiscreetError
     ├── BadInput            what was given cannot be used as it is
@@ -39,7 +39,7 @@ from typing import Protocol
 
 
 class Place(Protocol):
-    """Somewhere in a text; both count from 1."""
+    """Position in a text; line and column count from 1."""
 
     @property
     def line(self) -> int: ...
@@ -48,7 +48,7 @@ class Place(Protocol):
 
 
 class DiscreetError(Exception):
-    """The root of the tree."""
+    """Base class of all errors of discreet."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -60,12 +60,12 @@ class DiscreetError(Exception):
 
 
 class BadInput(DiscreetError):
-    """What was given cannot be used as it is."""
+    """Input that cannot be used as it is."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a data card: where (the keys that lead there), and what."""
+    """One problem of a data card: the keys that lead to it, and a description."""
 
     path: tuple[str, ...]
     what: str
@@ -78,7 +78,7 @@ class Problem:
 
 
 class CardError(BadInput):
-    """A data card has problems. All of them are in ``problems``, in the order of their lines."""
+    """Problems of a data card, all in ``problems``, in the order of their lines."""
 
     def __init__(self, source: str, problems: Sequence[Problem], *, hint: str = "") -> None:
         self.source = source
@@ -93,7 +93,7 @@ class HierarchyError(BadInput):
 
 
 class DataError(BadInput):
-    """A file or table is not what it, or its card, says."""
+    """A file or table does not match its format or its card."""
 
 
 class NotFound(BadInput):
@@ -101,11 +101,11 @@ class NotFound(BadInput):
 
 
 class BadQuery(BadInput):
-    """A question that cannot be asked. The message quotes the question, never the data."""
+    """A query that is not supported or not valid. The message quotes the query, never the data."""
 
 
 class BadProgram(BadInput):
-    """A program that cannot be read, or uses what cannot be reasoned about. ``line`` and ``column`` count from 1."""
+    """A program that cannot be parsed or analysed. ``line`` and ``column`` count from 1."""
 
     def __init__(self, what: str, at: Place, text: str = "", *, hint: str = "") -> None:
         self.line, self.column = at.line, at.column
@@ -114,19 +114,19 @@ class BadProgram(BadInput):
 
 
 class Refused(DiscreetError):
-    """Privacy says no. The message never reveals the data."""
+    """Refusal for the sake of privacy. The message never reveals the data."""
 
 
 class NotDeclared(Refused):
-    """Something must be declared that discreet will not read off the data."""
+    """A missing declaration that discreet will not read off the data."""
 
 
 class NoPromise(Refused):
-    """Nothing true can be promised: an unsound composition, or a group too large for the guarantee."""
+    """No true statement is possible: an unsound composition, or a group too large for the guarantee."""
 
 
 class BudgetExceeded(Refused):
-    """The budget does not cover this. ``asked`` and ``left`` are privacy losses; nothing was charged.
+    """The budget does not cover a question. ``asked`` and ``left`` are privacy losses; nothing was charged.
 
     ``account`` is the one that does not cover it.
     """
@@ -139,19 +139,19 @@ class BudgetExceeded(Refused):
 
 
 class AccessError(DiscreetError):
-    """Whoever asks may not. The message may be shown to anybody."""
+    """Access denied. The message may be shown to anyone."""
 
 
 class NotSignedIn(AccessError):
-    """Nobody is signed in, or the sign-in failed or is over."""
+    """No user is signed in, or the sign-in failed or expired."""
 
 
 class NotAllowed(AccessError):
-    """Signed in, and not allowed to do this."""
+    """The signed-in user lacks the right to do this."""
 
 
 class TooMany(AccessError):
-    """Too often in too short a time; ``wait`` is how many seconds to wait before trying again."""
+    """Rate limit exceeded; ``wait`` is the number of seconds to wait before trying again."""
 
     def __init__(self, message: str, *, wait: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -159,7 +159,7 @@ class TooMany(AccessError):
 
 
 class Aborted(DiscreetError):
-    """Parties that compute together ended without a result. ``culprits`` are those who were missing or broke the rules.
+    """A joint computation ended without a result. ``culprits`` are the parties that were missing or broke the rules.
 
     Nothing of anybody's value was revealed beyond what the protocol says.
     """
@@ -170,40 +170,40 @@ class Aborted(DiscreetError):
 
     @classmethod
     def missing(cls, parties: Sequence[str], kind: str) -> Aborted:
-        """The end of a session in which some did not send what they had to in time."""
+        """Error for a session in which parties did not send their messages in time."""
         return cls(f"Nothing came from {', '.join(parties)} in time ({kind}).", culprits=parties)
 
 
 class Damaged(DiscreetError):
-    """A saved release is not what was saved."""
+    """A saved release was changed after it was saved."""
 
 
 class LedgerError(DiscreetError):
-    """A ledger cannot be used, or could not write a charge down."""
+    """A ledger cannot be used, or could not record a charge."""
 
 
 class Taken(LedgerError):
-    """A key or an account stands for something else already."""
+    """A key or account name is already in use for something else."""
 
 
 class Unsound(LedgerError):
-    """A ledger or an audit log was edited, damaged, cut short or put back from an older copy. Nothing was charged."""
+    """A ledger or audit log was edited, damaged, truncated or restored from an older copy. Nothing was charged."""
 
 
 class EngineError(DiscreetError):
-    """An engine cannot be reached or could not do its work."""
+    """An engine cannot be reached, or failed."""
 
 
 class Unreachable(EngineError):
-    """Nobody answers at that address."""
+    """No server answers at an address."""
 
 
 class LoginFailed(EngineError):
-    """Somebody answers at that address and turns us away."""
+    """The server at an address rejected the login."""
 
 
 class MissingPart(DiscreetError):
-    """An optional part is not installed."""
+    """An optional dependency is not installed."""
 
     def __init__(self, part: str, extra: str) -> None:
         super().__init__(f"{part} is not installed.", hint=f"Run: pip install 'discreet[{extra}]'")

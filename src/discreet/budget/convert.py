@@ -98,7 +98,7 @@ def _positive(delta: Number) -> Fraction:
 
 
 def _float(value: Fraction) -> float:
-    """Near ``value``; only a choice hangs on it, so a number beyond floats may be cut off."""
+    """Float close to ``value``, for choices only, so numbers beyond the range of floats may be clamped."""
     return float(min(value, Fraction(10**150)))
 
 

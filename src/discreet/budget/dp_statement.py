@@ -1,4 +1,4 @@
-"""What every answer about bounded twins promises, and leans on."""
+"""Statement of every answer on bounded tables, and its assumptions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def promised(loss: Loss, *cards: Card) -> Statement:
 
 
 def kept_rows(*cards: Card) -> str:
-    """What the twins of these cards hold, as a step of a recipe."""
+    """Contribution bounds of the bounded tables with these cards, as a step of a recipe."""
     said = [
         "every row was kept as one unit"
         if card.unit is None

@@ -1,4 +1,4 @@
-"""`discreet ask`: a question in SQL, a distribution, marginals or bounds; its price, and its answer."""
+"""`discreet ask`: SQL queries, distributions, marginals and bounds, with their price and answer."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _in_file(path: Path) -> list[str]:
 
 
 def _print_quotes(asked: list[str], quotes: list[Quote], as_json: bool) -> None:
-    """Prices, for people or machines; several each below its question."""
+    """Print prices, for people or programs, each below its question if there are several."""
     if as_json:
         plain = [_plain_quote(quote) for quote in quotes]
         print_json(plain[0] if len(asked) == 1 else plain)
@@ -166,7 +166,7 @@ def _print(answer: Answer) -> None:
 def _method(
     asked: Mapping[str, str | None], *, bins: int, ways: int, epsilon: str | None, rho: str | None
 ) -> tuple[Method[pa.Table], str] | None:
-    """The method that is asked for instead of a question, and its table; ``None`` if there is none."""
+    """The method requested instead of a query, and its table; ``None`` if there is none."""
     said = [(what, text) for what, text in asked.items() if text is not None]
     if not said:
         return None
@@ -195,7 +195,7 @@ def _method(
 def answer_method(
     curator: Curator, method: Method[pa.Table], table: str, *, analyst: str, dry_run: bool, as_json: bool
 ) -> None:
-    """Print what the method makes of a table, charged to the analyst; or only its price."""
+    """Print the result of a method on a table, charged to the analyst; or only its price."""
     quote = curator.quote(method, table, analyst=analyst)
     if dry_run:
         _print_quotes([""], [quote], as_json)

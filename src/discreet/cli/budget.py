@@ -159,7 +159,7 @@ def verify(folder: Folder, as_json: Json = False) -> None:
 def advise(
     *,
     epsilon: Annotated[str | None, Option("--epsilon", "-e", help="The epsilon to explain.")] = None,
-    among: Annotated[int | None, Option(min=2, help="Choose one: an adversary picks somebody out of so many,")] = None,
+    among: Annotated[int | None, Option(min=2, help="Choose one: an adversary picks somebody out of N people,")] = None,
     risk: Annotated[str | None, Option(help="… and is right with at most this probability.")] = None,
     sensitivity: Annotated[str, Option(help="With --among: what one person can change the figure by.")] = "1",
     spread: Annotated[str, Option(help="With --among: by how much the figure differs between the candidates.")] = "1",

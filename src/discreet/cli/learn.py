@@ -1,4 +1,4 @@
-"""`discreet learn`: give away a model that many different sets of people would also have given."""
+"""`discreet learn`: release a model with integral privacy: many different sets of people would yield the same model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def learn(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Learn a model that at least k different sets of people would also have given (integral privacy).
+    """Learn a model that at least k different sets of people also yield (integral privacy).
 
     \b
     Examples:

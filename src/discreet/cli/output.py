@@ -1,4 +1,4 @@
-"""What commands print: tables and pictures for people, JSON for machines, a bar while something takes long."""
+"""Output of commands: tables and pictures for people, JSON for programs, progress bars."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Stopped(Exception):
-    """Somebody pressed Ctrl-C; ``left`` says what there is of what was begun, where that is known."""
+    """Interruption by Ctrl-C; ``left`` says which partial results remain, if known."""
 
     def __init__(self, left: str = "") -> None:
         super().__init__(f"Stopped. {left}".strip())
@@ -29,7 +29,7 @@ class Stopped(Exception):
 
 @contextmanager
 def stoppable(left: Callable[[], str]) -> Iterator[None]:
-    """Say what is ``left`` if Ctrl-C stops the block."""
+    """Report what is ``left`` if Ctrl-C interrupts the block."""
     try:
         yield
     except KeyboardInterrupt:
@@ -37,27 +37,27 @@ def stoppable(left: Callable[[], str]) -> Iterator[None]:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where people read. What is printed is text, never markup: names and values come from data."""
+    """Terminal output for people, as plain text, never markup: names and values come from data."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False)
 
 
 def bold(text: str) -> Text:
-    """``text``, to be seen first."""
+    """``text`` in bold."""
     from rich.text import Text
 
     return Text(text, style="bold")
 
 
 def plain_release(release: Release[Any], folder: Path | None) -> dict[str, Any]:
-    """What a release promises and how it was made, for machines."""
+    """Statement and recipe of a release, as plain data."""
     said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
     return {"release": None if folder is None else str(folder), **said}
 
 
 def print_release(release: Release[Any], folder: Path, holder: Path | None) -> None:
-    """What was released, what it promises, and where the report and the holder's copy are."""
+    """Print the title and statement of a release, and where the report and the holder's copy are."""
     out = console()
     out.print(bold(release.title), f"in {folder}")
     out.print(*release.lines, sep="\n")
@@ -65,7 +65,7 @@ def print_release(release: Release[Any], folder: Path, holder: Path | None) -> N
 
 
 def print_making(release: Release[Any], folder: Path, holder: Path | None = None) -> None:
-    """How a release was made, and where the report and the holder's copy are."""
+    """Print how a release was made, and where the report and the holder's copy are."""
     out = console()
     out.print(*release.recipe.steps, sep="\n")
     out.print(f"The report: {folder / 'report.html'}")
@@ -74,13 +74,13 @@ def print_making(release: Release[Any], folder: Path, holder: Path | None = None
 
 
 def print_json(data: Any) -> None:
-    """``data`` for machines, on standard output."""
+    """Print ``data`` as JSON on standard output."""
     typer.echo(json.dumps(data, ensure_ascii=False, indent=2, default=str))
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A bar that moves on standard error while the block runs; nothing at all if nobody watches."""
+    """Indeterminate progress bar on standard error while the block runs; none without a terminal."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
     with _progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()) as progress:
@@ -100,7 +100,7 @@ def grid(*headers: str, title: str | None = None) -> Table:
 
 
 def figures(table: pa.Table, *, marked: str = "") -> Table:
-    """An answer's columns, with ``x_error`` as an error bar behind ``x``; every name is ``marked``."""
+    """Table of an answer's columns, with ``x_error`` as the error bar of ``x``; ``marked`` is added to every name."""
     names = table.column_names
     bars = {name for name in names if name.endswith("_error") and name.removesuffix("_error") in names}
     shown = [name for name in names if name not in bars]
@@ -111,13 +111,13 @@ def figures(table: pa.Table, *, marked: str = "") -> Table:
 
 
 def percent(part: float, whole: float) -> str:
-    """A share as people write it."""
+    """A share in per cent."""
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
 @contextmanager
 def tracking(what: str) -> Iterator[Callable[[float, str], None]]:
-    """A progress bar on standard error; the block says which share is done, and what it is at."""
+    """Progress bar on standard error; the block reports the share done and the current step."""
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
     with _progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()) as progress:

@@ -79,7 +79,7 @@ def tabulate(
         bool, Option("--absolute", help="Where contributions are negative, rules look at absolute ones.")
     ] = False,
     secret: Annotated[
-        Path | None, Option(help="The file of the secret that cell keys and factors hang on; made if not there.")
+        Path | None, Option(help="File of the secret for cell keys and factors; made if missing.")
     ] = None,
     holder: Holder = None,
     xlsx: Annotated[Path | None, Option(help="Also write the table to this workbook.")] = None,

@@ -1,4 +1,4 @@
-"""`discreet workspace`: the folder in which a curator keeps tables, budgets and answers."""
+"""`discreet workspace`: the curator's folder of tables, budgets and answers."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def stand_in(
 
 
 def _foreseen(curator: Curator, method: Synthesize, table: str, as_json: bool) -> None:
-    """What a stand-in would promise and cost, and how noisy it would be; nothing is made."""
+    """Statement, cost and noise of a stand-in before it is made."""
     card = curator.workspace.card(table)
     promise, left, noise = method.promise(card), curator.ledger.account(table).left, method.noise(card)
     if as_json:
@@ -322,7 +322,7 @@ def _named(text: str) -> list[str]:
 
 
 def loss_of(text: str) -> Loss:
-    """A budget as people write it."""
+    """Parse a budget such as "epsilon=3, delta=1e-6"."""
     from discreet.core.loss import Approximate, Concentrated, Pure
 
     pairs = re.findall(r"(\w+)\s*=\s*([^,\s]+)", text)
@@ -339,7 +339,7 @@ def loss_of(text: str) -> Loss:
 
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
-    """Say where somebody's budget is above that of the table, which counts too."""
+    """Report where an analyst's budget exceeds the table's, which applies too."""
     from discreet.budget.entries import is_above
 
     for account, own in budgets.items():
@@ -349,7 +349,7 @@ def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
 
 
 def _tell_open(curator: Curator) -> None:
-    """Say what cannot be asked because a card does not declare it."""
+    """Report what cannot be asked because the card does not declare it."""
     from discreet.core.card import Role
     from discreet.core.kind import NUMBERS
 
@@ -365,7 +365,7 @@ def _tell_open(curator: Curator) -> None:
 
 
 def _pairs(given: list[str]) -> list[tuple[str, str]]:
-    """Names of tables and where they are."""
+    """Parse NAME=DATA options: table names and sources."""
     parts = [one.partition("=") for one in given]
     if any(not (name and source) for name, _, source in parts):
         raise BadInput("A table is given as NAME=DATA.", hint="Such as --table visits=visits.parquet")

@@ -17,7 +17,7 @@ Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
 """A value of a column, as a card writes it."""
 
 MOST_DECIMALS = 18
-"""Digits after the point of a decimal that is read from text."""
+"""Largest number of digits after the point of a decimal read from text."""
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
 _EXPONENT = "([eE][+-]?[0-9]+)?"
@@ -52,7 +52,7 @@ class KindTypes:
     postgres: tuple[str, ...] = ()
     """PostgreSQL's types that are read as it; all others are text."""
     text: str = ".*"
-    """Pattern of texts that are read as it, where a card says so."""
+    """Pattern of texts that are read as this kind, where a card declares it."""
     guess: str = ""
     """Pattern by which a column of texts without a card is taken for it: narrower, so that the code 00123 stays text.
     Empty: it is never guessed. Kinds are tried in their order above."""

@@ -87,7 +87,7 @@ class Release(Generic[T]):
 
     A table in it is bare: dictionaries are decoded and metadata dropped, because both may still hold
     values of rows that are not in the table; how near synthetic rows are stays (``core/release_extras.py``). A
-    release made with a seed carries no loss and no secrecy, since these hang on randomness nobody can
+    release made with a seed carries no loss and no secrecy, since these depend on randomness nobody can
     repeat; privacy models checked on the output may stay.
     """
 

@@ -419,7 +419,7 @@ def versions(engine: Engine | None = None) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A method, its parameters and what it ran on. Transparency is safe: privacy never hangs on a secret
+    """A method, its parameters and what it ran on. Transparency is safe: privacy never depends on a secret
     method, only on secret randomness; so a recipe with a ``seed`` gives that away, and says so."""
 
     method: str

@@ -14,9 +14,9 @@ from discreet.core.release import Release
 from discreet.core.statement import Statement
 
 ON_SYNTHETIC = "ask-synthetic"
-"""The method, in a recipe, of an answer that was made of a table's synthetic twin."""
+"""Method of an answer by a synthetic stand-in, in a recipe."""
 KEPT = ".synthetic"
-"""The folder, in a workspace, of the last answers that were."""
+"""Folder of a workspace for the latest answers by stand-ins."""
 MARK = "synthetic"
 """The column of such an answer that says so in every row, wherever its rows are taken."""
 BANNER = "SYNTHETIC"
@@ -46,11 +46,11 @@ class Answer:
     left_on: Mapping[str, Left]
     """What is left on each private table that the question is about."""
     free: bool
-    """Whether nothing was charged for it: it had been answered before, or is made of a synthetic twin."""
+    """Whether nothing was charged for it: it had been answered before, or is made of a synthetic stand-in."""
 
     @property
     def synthetic(self) -> bool:
-        """Whether it is about people who never existed: the budget did not cover it, and the table's synthetic twin
+        """Whether it is about people who never existed: the budget did not cover it, and the table's synthetic stand-in
         was asked instead."""
         return is_synthetic(self.release)
 
@@ -107,7 +107,7 @@ class Answer:
 
 
 def is_synthetic(release: Release[Any]) -> bool:
-    """Whether a release is an answer that was made of a synthetic twin."""
+    """Whether a release is an answer by a synthetic stand-in."""
     return release.recipe.method == ON_SYNTHETIC
 
 
@@ -116,7 +116,7 @@ def banner(release: Release[Any]) -> str:
     name = release.recipe.parameters["table"]
     return (
         f"{BANNER}: these figures are about people who never existed. The budget does not cover the question, so the "
-        f"synthetic twin of {name} answered it, which had been released for {release.statement.loss}."
+        f"synthetic stand-in of {name} answered it, which had been released for {release.statement.loss}."
     )
 
 

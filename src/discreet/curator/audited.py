@@ -1,6 +1,6 @@
-"""Audited questions of a workspace: one history for everybody, written down before anything is answered.
+"""Query auditing in a workspace: one history of questions for all analysts, written to the ledger before any answer.
 
-What becomes of the n-th question of a table is the ledger's line under the key of the table's twin and n. A key takes
+What becomes of the n-th question of a table is the ledger's line under the key of the bounded table and n. A key takes
 one line: of two who ask at the same moment one is the n-th, and the other finds the line taken, learns what it says,
 and is weighed again. So whatever was answered was weighed with all that was answered before, also by other processes,
 and by other people, who might put their answers together.
@@ -46,21 +46,21 @@ from discreet.verbs.ask.query_auditing.policy import Policy, promised
 from discreet.verbs.ask.query_auditing.question import AuditedQuestion, table_of
 
 METHOD = "ask-audited"
-"""The method, in a recipe, of an audited answer."""
+"""Method of an audited answer, in a recipe."""
 _KEY = "audited: "
 
 
 @dataclass(frozen=True)
 class Audited:
-    """That an account is audited."""
+    """Query-auditing policy of an account, and the bounded table it is for."""
 
     policy: Policy
     twin: str
-    """The one twin that is asked: the history is about its rows."""
+    """Identity of the bounded table that is asked: the history is about its rows."""
 
 
 def write_policy(ledger: SqlLedger, table: str, twin: str, policy: Policy) -> None:
-    """Write down that a table is audited; an error if it is under another policy, or elsewhere."""
+    """Put a table under query auditing; an error if another policy or workspace audits it already."""
     found = find_audited(ledger, table)
     if found is not None:
         require_twin(found, table, twin)
@@ -83,7 +83,7 @@ def write_policy(ledger: SqlLedger, table: str, twin: str, policy: Policy) -> No
 
 
 def find_audited(ledger: SqlLedger, table: str) -> Audited | None:
-    """How a table is audited, if it is."""
+    """Query-auditing policy of a table; None without one."""
     line = ledger.find_line(_KEY + table)
     if line is None:
         return None
@@ -98,7 +98,7 @@ def find_audited(ledger: SqlLedger, table: str) -> Audited | None:
 
 
 def require_twin(found: Audited, table: str, twin: str) -> None:
-    """An error if another twin under the same account is the audited one: its history is not about this one's rows."""
+    """An error if another bounded table of the account is audited: its history is about other rows."""
     if found.twin != twin:
         raise Refused(
             f"Another workspace with the same ledger audits {table}: there is one history, and it is about that one.",
@@ -107,7 +107,7 @@ def require_twin(found: Audited, table: str, twin: str) -> None:
 
 
 def require_noise(ledger: SqlLedger, tables: Iterable[str]) -> None:
-    """An error if one of these tables is audited."""
+    """An error if one of these tables is under query auditing, and so not answered with noise."""
     for table in tables:
         if ledger.find(_KEY + table) is not None:
             raise Refused(
@@ -130,38 +130,38 @@ def _other_policy(table: str) -> Refused:
 
 @dataclass(frozen=True)
 class AuditedAnswer:
-    """An exact answer."""
+    """An exact answer that query auditing allowed."""
 
     release: Release[pa.Table]
     identity: str
-    """What it is kept under."""
+    """Identity under which the answer is stored."""
     free: bool
-    """Whether it had been answered before."""
+    """Whether the question had been answered before."""
 
     @property
     def table(self) -> pa.Table:
-        """The figures, as they are in the table."""
+        """The figures, exactly as they are in the table."""
         return self.release.payload
 
     @property
     def statement(self) -> Statement:
-        """What is promised to everybody in the data, and what is not."""
+        """The privacy statement of the answer, with its limits."""
         return self.release.statement
 
 
 @dataclass
 class _History:
-    """What was asked of one table, as far as this process has read it."""
+    """History of the questions about one table, as far as this process has read it."""
 
     audit: Audit
     lines: int = 0
     became: dict[str, tuple[AuditedQuestion, Decision, Line]] = field(default_factory=dict)
-    """By question."""
+    """Decision and ledger line of each question, by its text."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Audits:
-    """The audited tables of a workspace. Threads may share it."""
+    """Tables of a workspace that are under query auditing. Threads may share it."""
 
     def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store) -> None:
         self._workspace = workspace
@@ -171,7 +171,7 @@ class Audits:
         self._lock = threading.Lock()
 
     def start(self, table: str, columns: Mapping[str, str], by: Sequence[str]) -> Policy:
-        """Audit a table from now on."""
+        """Put a table under query auditing from now on."""
         policy = Policy.of(columns, by, self._workspace.card(table))
         twin = self._workspace.open(table)
         Audit(twin, policy)  # which says what could not be answered, while that can be changed
@@ -180,7 +180,7 @@ class Audits:
         return policy
 
     def _require_whole(self, table: str, twin: Table) -> None:
-        """An error if rows did not count: whose do would hang on values."""
+        """An error if bounding left out rows: which ones are left out depends on their values."""
         left_out = self._workspace.tables[table].left_out
         if left_out < 0:
             try:
@@ -198,12 +198,12 @@ class Audits:
             )
 
     def policy(self, table: str) -> Policy | None:
-        """Under which policy a table is audited, if it is."""
+        """Query-auditing policy of a table; None without one."""
         found = find_audited(self._ledger, table)
         return None if found is None else found.policy
 
     def table_of(self, text: str) -> str:
-        """The table that a question is about, as the workspace spells it."""
+        """The table of a question, as the workspace spells it."""
         said = table_of(text)
         for name in self._workspace.private:
             if name.casefold() == said.casefold():
@@ -212,7 +212,7 @@ class Audits:
         raise NotFound(f"There is no table about people called {said!r}; there are {known}.")
 
     def ask(self, text: str, table: str, analyst: str) -> AuditedAnswer:
-        """What becomes of a question: an answer, or a refusal."""
+        """Decide on a question: an answer, or a refusal."""
         history = self._history(table)
         with history.lock:
             question = history.audit.question(text)
@@ -250,7 +250,7 @@ class Audits:
             return self._histories[table]
 
     def _catch_up(self, history: _History, table: str) -> None:
-        """Learn what became of questions since the last look at the ledger."""
+        """Read decisions on questions from the ledger since the last time."""
         while (line := self._ledger.find_line(self._key(table, history.lines + 1))) is not None:
             text, outcome, told, print_ = _read(line)
             question = history.audit.question(text)
@@ -291,7 +291,7 @@ class Audits:
 
 
 def _written(text: str, decision: Decision, print_: str) -> str:
-    """A line for people, and one for ``_read``: what was told, as texts that are exact, and of which sets."""
+    """A line for people, and one for ``_read``: the decision, the exact figures as texts, and their sets."""
     told = [[how, column, [written(one) for one in some]] for (how, column), some in decision.told.items()]
     said = json.dumps([decision.outcome.value, told, print_], separators=(",", ":"))
     return f"{_prefix(decision.outcome)}{text}\n{said}"

@@ -178,7 +178,7 @@ def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]
 
 
 def _add_rest(tar: tarfile.TarFile, workspace: Workspace) -> None:
-    """Add what is neither a database nor an answer: tables, what was published, papers of the holder."""
+    """Add what is neither a database nor an answer: tables, published releases, holder's copies."""
     for path in sorted(workspace.folder.iterdir()):
         if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE)):
             _add(tar, path, path.name)

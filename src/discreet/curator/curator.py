@@ -121,7 +121,7 @@ class Curator:
         return self._audits.policy(table)
 
     def make_synthetic(self, method: Method[Any], table: str) -> Given:
-        """Make the synthetic twin of a table, by a method that makes rows, for the loss that it promises.
+        """Make the synthetic stand-in of a table, by a method that makes rows, for the loss that it promises.
 
         It is the holder's to make, for everybody who may ask the table: so the table is charged, and no analyst. It
         takes the place of an earlier one where questions are asked of it, and the same again is free. If there was a
@@ -131,12 +131,12 @@ class Curator:
         return self._synthetics.make(method, table)
 
     def synthetic(self, table: str) -> Synthetic | None:
-        """The synthetic twin of a table, if it has one."""
+        """The synthetic stand-in of a table, if it has one."""
         self._require_private(table)
         return self._synthetics.find(table)
 
     def set_synthetic(self, table: str, release: str | None) -> None:
-        """Have another of the twins that were made of a table answer, or none. What was released stays released."""
+        """Choose which synthetic stand-in of a table answers, or none. What was released stays released."""
         self._require_private(table)
         if release is None:
             self._synthetics.withdraw(table)
@@ -151,7 +151,7 @@ class Curator:
     def verify(self) -> Verdict:
         """Go through the ledger line by line, and compare it with the receipts of all answers that were given.
 
-        The twins in the folder are compared with what was cut.
+        The bounded tables in the folder are compared with their recorded digests.
         """
         self.workspace.require_twins()
         return self.ledger.verify(self._store.receipts())
@@ -190,7 +190,7 @@ class Curator:
         ``key`` makes that an error if the retry asks something else. A question about several private tables costs each
         of them as much: a person may be in all of them.
 
-        If the budget does not cover it and the table has a synthetic twin (``make_synthetic``), that is asked
+        If the budget does not cover it and the table has a synthetic stand-in (``make_synthetic``), that is asked
         ``instead``, for nothing: the answer says so (``Answer.synthetic``).
         """
         with limited(self.workspace.limits):
@@ -216,7 +216,7 @@ class Curator:
         """Answer several questions for ``epsilon`` and ``delta``, or ``rho``, in all, shared equally.
 
         Each table is charged once, for those questions about it that were not answered before: for all of them or, if
-        that is refused, for none. Then all of those are asked of synthetic twins ``instead``, as in ``ask``.
+        that is refused, for none. Then all of those are asked of synthetic stand-ins ``instead``, as in ``ask``.
         """
         with limited(self.workspace.limits, times=len(questions)):
             asked = self._all_asked(questions, analyst, epsilon, delta, rho)
@@ -309,7 +309,7 @@ class Curator:
     ) -> Quote:
         """What ``ask`` would cost, and how far off its figures would be; no row is looked at, nothing is charged.
 
-        ``rows`` is how many rows you expect in a group: the error of an average hangs on it.
+        ``rows`` is how many rows you expect in a group: the error of an average depends on it.
         """
         return self.price_all([sql], epsilon=epsilon, delta=delta, rho=rho, analyst=analyst, rows=rows)[0]
 

@@ -1,4 +1,4 @@
-"""The shelf: a list of every release of a workspace, answers and published ones, and of who may have them.
+"""Release index: every release of a workspace, answers and published ones, and who may have each.
 
 The releases themselves are folders; the list is in the service's database, so that it can be searched. Nothing on it
 is about rows: what was released, of which tables, by whom, for which loss, and where it is.
@@ -29,9 +29,9 @@ from discreet.releases.store import ALSO_CHARGED
 
 ANSWER = "answer"
 SYNTHETIC = "synthetic"
-"""What the shelf calls a table's synthetic twin."""
+"""Kind of a table's synthetic stand-in in the release index."""
 HOLDER = "the holder"
-"""Who made what was charged to a table itself; no person can be called this."""
+"""Author of releases charged to a table itself; no user can have this name."""
 _ID = re.compile(r"[0-9a-f]{64}|[0-9a-z-]{8,40}")
 _ANSWER_ID = re.compile(r"[0-9a-f]{64}")
 _PAGE = 500
@@ -55,21 +55,21 @@ _OF_TABLES = "id IN (SELECT release FROM shelf_tables WHERE name IN"
 
 @dataclass(frozen=True)
 class Shelved:
-    """A release as the shelf lists it."""
+    """Entry of the release index."""
 
     id: str
-    """The identity of the question, or a name of its own."""
+    """Identity of the question, or an identifier of its own."""
     kind: str
-    """``answer``, ``published``, ``tabulated``, …: which verb made it."""
+    """Verb that made it: ``answer``, ``published``, ``tabulated``, …."""
     title: str
     tables: tuple[str, ...]
-    """The tables about people that it was made of."""
+    """Tables about people that it was made from."""
     by: str
     at: dt.datetime
     method: str
     loss: Loss | None
     private: bool
-    """Whether it may be called private."""
+    """Whether the release may be called private (``Release.private``)."""
     shared: bool
     """Whether the analysts of its tables may have it."""
     place: str
@@ -77,9 +77,9 @@ class Shelved:
 
     @classmethod
     def answer(cls, id: str, release: Release[Any], tables: tuple[str, ...], *, by: str) -> Self:
-        """An answer that was given to somebody; it was charged, so it has a receipt.
+        """Entry of an answer given to an analyst; it was charged, so it has a receipt.
 
-        That of an answer which is synthetic is its twin's, and older: it was made now, and for nothing.
+        A synthetic answer has the older receipt of its stand-in: the answer itself was made now, free of charge.
         """
         if release.receipt is None:
             raise BadInput("An answer has a receipt.")
@@ -100,12 +100,12 @@ class Shelved:
 
     @classmethod
     def synthetic(cls, id: str, release: Release[Any], table: str, *, by: str) -> Self:
-        """A table's synthetic twin, which the analysts of the table may have: it is asked for them."""
+        """Entry of a table's synthetic stand-in, which the table's analysts may have."""
         return replace(cls.answer(id, release, (table,), by=by), kind=SYNTHETIC, shared=True)
 
 
 class Shelf:
-    """The list of a workspace's releases."""
+    """Index of a workspace's releases."""
 
     def __init__(self, state: State, workspace: Workspace) -> None:
         self._state = state
@@ -113,12 +113,12 @@ class Shelf:
         state.ensure(*_TABLES)
 
     def put(self, one: Shelved) -> None:
-        """List a release. One that is listed stays as it is; whoever it was given to now has it too."""
+        """Add a release. An existing entry is not changed, but its author is added to those who may have it."""
         self._require_right(one)
         self._state.change(lambda session: _put(session, [one]))
 
     def find(self, id: str, *, adopt: bool = True) -> Shelved:
-        """A release by its id; one that was made by another way in is listed now.
+        """Entry of a release by its id; an answer given elsewhere (such as the command line) is added to the index.
 
         Without ``adopt`` it is not: an answer that is kept and not yet given must show to nobody who waits for it.
         """
@@ -139,7 +139,7 @@ class Shelf:
         before: dt.datetime | None = None,
         seen_by: str | None = None,
     ) -> list[Shelved]:
-        """Releases, newest first: those of one of these ``tables`` (or several), made ``before``.
+        """Entries, newest first, filtered by ``tables``, ``kind`` and time.
 
         ``seen_by`` leaves those that were given to this person or shared with everybody.
         """
@@ -159,22 +159,22 @@ class Shelf:
         return [_shelved(row) for row in rows]
 
     def has(self, id: str, name: str) -> bool:
-        """Whether a release was given to somebody: whoever asks what was answered before gets the same answer."""
+        """Whether a release was given to a user: an analyst who repeats a question gets the same answer."""
         return bool(self._state.rows("SELECT 1 FROM shelf_holders WHERE name = ? AND release = ?", (name, id)))
 
     def share(self, id: str, shared: bool) -> None:
-        """Let the analysts of a release's tables have it, or no longer."""
+        """Share a release with the analysts of its tables, or stop sharing it."""
         self.find(id)
         self._state.change(lambda session: session.run("UPDATE shelf SET shared = ? WHERE id = ?", [(int(shared), id)]))
 
     def folder(self, id: str) -> Path:
-        """Where a release is: always inside the workspace."""
+        """Folder of a release, always inside the workspace."""
         one = self.find(id)
         place = self._inside(one.place)
         if not place.is_dir():
             if one.place.startswith(KEPT):
                 raise NotFound(
-                    "A synthetic twin gave this answer, and it is no longer kept.", hint="Ask again: it is free."
+                    "A synthetic stand-in gave this answer, and it is no longer kept.", hint="Ask again: it is free."
                 )
             raise NotFound(
                 "This release is listed, and its folder is not in the workspace.", hint="Restore it from a copy."
@@ -182,20 +182,20 @@ class Shelf:
         return place
 
     def adopt(self) -> int:
-        """List the answers that were given by other ways in, such as the command line; how many there were."""
+        """Add answers given elsewhere, such as on the command line; the number added."""
         listed = {id for (id,) in self._state.rows("SELECT id FROM shelf")}
         names = [place.name for place in self._workspace.releases.iterdir() if _ANSWER_ID.fullmatch(place.name)]
         return self._list(sorted(set(names) - listed))
 
     def _list(self, names: Sequence[str]) -> int:
-        """List the answers in some folders; how many could be read."""
+        """Add the answers in some folders; the number that could be read."""
         found = [one for name in names for one in self._answers(name)]
         for start in range(0, len(found), _PAGE):
             self._state.change(partial(_put, some=found[start : start + _PAGE]))
         return len(found)
 
     def _answers(self, name: str) -> Iterator[Shelved]:
-        """The answer in a folder, as its papers say; nothing if they cannot be read, which ``verify`` tells."""
+        """Entry of the answer in a folder, from its documentation; none if unreadable, which ``verify`` reports."""
         with suppress(DiscreetError, OSError, UnicodeDecodeError):
             release = load_papers(self._workspace.releases / name)
             also = [Receipt.from_dict(one) for one in release.recipe.parameters.get(ALSO_CHARGED, ())]
@@ -241,5 +241,5 @@ def _shelved(row: tuple[Any, ...]) -> Shelved:
 
 
 def _stamp(at: dt.datetime) -> str:
-    """A time as a text that sorts as times do."""
+    """Time as text whose order is chronological."""
     return at.astimezone(dt.UTC).isoformat(timespec="microseconds")

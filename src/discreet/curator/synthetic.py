@@ -1,22 +1,22 @@
 """Synthetic stand-ins of tables, on which questions are answered when the budget is gone, and how far they are off.
 
-The twin is a release like any other: it went through the one door, was charged to its table, and is kept in the store.
-Which of a table's releases is its twin is noted in ``tables/visits/synthetic.json``, after it was kept: a crash before
+The stand-in is a release like any other: it went through the pipeline, was charged to its table, and is stored. Which
+of a table's releases is its stand-in is noted in ``tables/visits/synthetic.json``, after it was stored: a crash before
 that leaves a release that was paid for, and making the same again notes it for nothing. A newer note replaces an older
 one; what was released before stays where it is.
 
-Why answers on it are private: they are worked out of the twin alone, which everybody in the table was promised a loss
-for, and of public tables. Whatever is made of a release loses nobody any more than the release did (post-processing;
-Dwork and others 2006). So nothing is charged, and no noise is added. That a question is answered here tells that the
-budget does not cover it, which whoever asks may know.
+Why answers on it are private: they are computed from the stand-in alone, for which everybody in the table was promised
+a loss, and from public tables. Whatever is made of a release loses nobody any more than the release did
+(post-processing; Dwork and others 2006). So nothing is charged, and no noise is added. That a question is answered here
+tells that the budget does not cover it, which whoever asks may know.
 
-Nothing was paid for such an answer, and the same twin gives the same again. So it is not sealed as others are
-(``store.py``); it is kept beside them, for whoever wants it with its papers, and the oldest make room for newer ones:
-nobody fills the disk by asking for nothing.
+Nothing was paid for such an answer, and the same stand-in gives the same again. So it is not sealed as others are
+(``store.py``); it is kept beside them, for whoever wants it with its documentation, and the oldest make room for newer
+ones: nobody fills the disk by asking for nothing.
 
-Why an error bound holds. Of some columns the twin and the table have counts S(x) and T(x) for every combination x of
-codes. Whatever condition A on those columns is counted, T(A) - S(A) is the sum of T(x) - S(x) over the x in A: at most
-the sum of all that are above 0, and at least that of all below. Both sums were bounded when the twin was made,
+Why an error bound holds. For some columns, the stand-in and the table have counts S(x) and T(x) of every combination x
+of codes. Whatever condition A on those columns is counted, T(A) - S(A) is the sum of T(x) - S(x) over the x in A: at
+most the sum of all that are above 0, and at least that of all below. Both sums were bounded when the stand-in was made,
 privately and with 95 % confidence, and the larger bound is the *reach* of those columns. So
 
 * a count over those columns is off by at most the reach R, whatever is counted and however it is grouped;
@@ -74,7 +74,7 @@ from discreet.verbs.ask.rows import table_rows
 _FILE = "synthetic.json"
 _PAYLOAD = "payload.parquet"
 _MOST = 500
-"""How many answers of twins are kept."""
+"""Largest number of stored answers of stand-ins."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class Nearness:
     reach: Mapping[frozenset[str], float]
     """By columns: the most rows that a count over them is off by, with 95 % confidence."""
     rows: int
-    """How many rows the twin has."""
+    """Number of rows of the stand-in."""
 
     def errors(self, plan: Plan, twin: Table) -> dict[str, dict[str, int]]:
-        """For each figure of a plan on the twin that has a bound: how far each measure it is made of may be off."""
+        """Error bound of each measure of the figures in a plan on the stand-in, where there is one."""
         seen = _condition(plan, twin)
         if seen is None or not plan.declared:
             return {}
@@ -112,7 +112,7 @@ class Nearness:
         return rows if rows < self.rows else None
 
     def _off(self, plan: Plan, measure: str, rows: int, figure: Count | Total | Mean) -> int:
-        """How far a measure may be off, in its own steps, where counts are off by so many rows."""
+        """Error bound of a measure, in its own steps, where counts are off by at most this number of rows."""
         one = plan.measures[measure]
         if isinstance(figure, Count) or (isinstance(figure, Mean) and measure == figure.count):
             return rows
@@ -121,7 +121,7 @@ class Nearness:
 
 
 def measured_nearness(place: Path, twin: Table) -> Nearness:
-    """What was measured of a twin, whose rows are in the file ``place``, when it was made; nothing, if it was not."""
+    """Error bounds measured when a stand-in (with rows in the file ``place``) was made; empty if there are none."""
     from discreet.verbs.synthesize.distances import distances
 
     try:
@@ -133,7 +133,7 @@ def measured_nearness(place: Path, twin: Table) -> Nearness:
 
 
 def _condition(plan: Plan, twin: Table) -> frozenset[str] | None:
-    """The columns that decide which rows of the twin a question is about; ``None``: it is about rows made of them."""
+    """Columns that select the rows of a question; ``None`` if it is about rows derived from the stand-in's."""
     base, query = table_rows(twin).query, plan.rows.query
     seen: frozenset[str] = frozenset()
     while query != base:
@@ -153,7 +153,7 @@ def _columns(node: exp.Expr) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """The synthetic twin of a table."""
+    """The synthetic stand-in of a table."""
 
     name: str
     """The table's."""
@@ -171,7 +171,7 @@ class Synthetic:
 
 
 class Synthetics:
-    """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
+    """The synthetic stand-ins of a workspace's tables, each opened when it is first needed. Threads may share it."""
 
     def __init__(self, workspace: Workspace, store: Store, pipeline: Pipeline) -> None:
         self._workspace = workspace
@@ -181,7 +181,7 @@ class Synthetics:
         self._lock = threading.Lock()
 
     def make(self, method: Method[Any], table: str) -> Given:
-        """Make the twin of a table through the door, and note it; a method that makes none is refused before that."""
+        """Make the stand-in of a table through the pipeline; a method that makes no rows is refused first."""
         asked = request(method, self._workspace.open(table), table, self._workspace.tables[table].id)
         _card(asked.table.card, method.makes(asked.table.card), method.name)
         asked = replace(asked, title=f"The synthetic twin of {table}")
@@ -190,21 +190,21 @@ class Synthetics:
         return given
 
     def noted(self, table: str) -> str | None:
-        """What the synthetic twin of a table is kept under, if it has one."""
+        """Identity of the synthetic stand-in of a table, if it has one."""
         place = self._note(table)
         try:
             said = fields(json.loads(place.read_text(encoding="utf-8")), _FILE, release=str)
         except FileNotFoundError:
             return None
         except (ValueError, BadInput) as error:
-            raise Damaged(f"{place} does not say what it should: {error}", hint="Make the twin again.") from None
+            raise Damaged(f"{place} does not say what it should: {error}", hint="Make the stand-in again.") from None
         return str(said["release"])
 
     def note(self, table: str, identity: str) -> Synthetic:
-        """Let a release that is kept be the synthetic twin of a table; an error if it cannot be asked as one."""
+        """Use a stored release as the synthetic stand-in of a table; an error if it cannot answer questions."""
         found = self._open(table, identity)
         if found is None:
-            raise NotFound(f"There is no release {identity} to be the synthetic twin of {table}.")
+            raise NotFound(f"There is no release {identity} to be the synthetic stand-in of {table}.")
         place = self._note(table)
         draft = place.with_name(f".{_FILE}-{os.getpid()}-{threading.get_ident()}")
         draft.unlink(missing_ok=True)
@@ -213,13 +213,13 @@ class Synthetics:
         return found
 
     def withdraw(self, table: str) -> None:
-        """Let a table have no synthetic twin, so that nothing is answered on it any more."""
+        """Remove the synthetic stand-in of a table, so that it no longer answers."""
         place = self._note(table)
         place.unlink(missing_ok=True)
         flush_name(place)
 
     def find(self, table: str) -> Synthetic | None:
-        """The synthetic twin of a table, if it has one."""
+        """The synthetic stand-in of a table, if it has one."""
         identity = self.noted(table)
         if identity is None:
             return None
@@ -236,7 +236,7 @@ class Synthetics:
         return all(self.noted(table) is not None for one in asked for table in one.tables)
 
     def instead(self, asked: Request[Any], refusal: BudgetExceeded) -> Given:
-        """The answer of the twin to a question that a budget does not cover; else the refusal, and why."""
+        """The answer of the stand-in to a question that a budget does not cover; else the refusal, and why."""
         if not self.have([asked]):
             raise refusal
         try:
@@ -280,7 +280,7 @@ class Synthetics:
         papers = load_papers(place)
         made_of = papers.recipe.parameters.get("twins")
         if papers.statement.loss is None or made_of != {table: self._workspace.tables[table].id}:
-            raise Damaged(f"The release {identity} was not made of {table}.", hint="Make the twin again.")
+            raise Damaged(f"The release {identity} was not made of {table}.", hint="Make the stand-in again.")
         names = pq.read_schema(place / _PAYLOAD).names if (place / _PAYLOAD).is_file() else ()
         card = _card(self._workspace.card(table), names, papers.recipe.method)
         rows = self._workspace.open_rows(card, place / _PAYLOAD)
@@ -288,7 +288,7 @@ class Synthetics:
 
 
 def _card(card: Card, names: Sequence[str], method: str) -> Card:
-    """The card of the twin's rows: what was declared of the columns it has, whose row it is only if it says so."""
+    """Card of the stand-in's rows: the declarations of its columns, with the unit only if it has that column."""
     kept = [column for column in card.columns if column.name in names]
     if not names:
         raise BadInput(f"{method} makes no rows, so it makes no synthetic twin of {card.name}.")
@@ -298,8 +298,10 @@ def _card(card: Card, names: Sequence[str], method: str) -> Card:
 
 
 def _keep(release: Release[pa.Table], place: Path) -> None:
-    """Keep an answer of a twin, and no more of them than a few hundred. If it cannot be kept, it is given all the same:
-    it will be made again."""
+    """Store an answer of a stand-in, and delete the oldest beyond a few hundred.
+
+    An answer that cannot be stored is given all the same: it will be made again.
+    """
     with suppress(BadInput, OSError):  # there is no room, or somebody else keeps the same
         place.parent.mkdir(mode=FOLDER, exist_ok=True)
         if place.is_dir():
@@ -322,7 +324,7 @@ def _discard(place: Path) -> None:
 
 
 def _release(found: Synthetic, question: str, public: Mapping[str, str], payload: pa.Table) -> Release[pa.Table]:
-    """An answer with what it promises: what the twin did, and no more is lost by it."""
+    """An answer with the statement of the stand-in; by post-processing no more is lost."""
     name, promised = found.name, found.statement
     caveats = (
         f"This answer is synthetic: it was made of the synthetic twin of {name}, which had been released for "

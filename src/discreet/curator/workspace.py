@@ -3,12 +3,12 @@
     workspace.toml              the tables, where the ledger is, and what a question may take
     tables/visits/card.toml     the card a table was registered with, as far as questions need it
     tables/visits/source.toml   all of that card, for whoever publishes the table
-    tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
-    tables/visits/synthetic.json    which release is its synthetic twin, if it has one
+    tables/visits/twin.parquet  the bounded table (that of a database's table is in the database)
+    tables/visits/synthetic.json    which release is its synthetic stand-in, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
     ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/store.py``)
     releases/                   every answer that was given
-    .synthetic/                 the last answers that synthetic twins gave, which cost nothing and can be made again
+    .synthetic/                 the last answers that synthetic stand-ins gave, which cost nothing and can be made again
 
 Who may ask what is not in these files but in the ledger: an account ``visits/ann`` lets ann ask visits.
 ``workspace.toml`` is written once, and holds no password. Its holder may add what one question may take of the engine::
@@ -69,7 +69,7 @@ Public: TypeAlias = Any
 """A source, or a source and its card."""
 _FILE = "workspace.toml"
 _SMALL = 2**24
-"""How many bytes the twins' files may have to be held in memory, where a question costs half as much."""
+"""Largest size of all bounded tables' files to be held in memory, bytes; questions then take half the time."""
 IN_MEMORY = " in memory"
 """How the place of rows ends that came from no file and no database."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
@@ -83,13 +83,13 @@ class Registered:
     source: str
     """Where the rows came from, for people."""
     twin: str
-    """Where the bounded twin is: a file in the workspace, or the address of a table."""
+    """Place of the bounded table: a file in the workspace, or the address of a database table."""
     id: str
-    """This twin's, and no other's: answers are kept under it."""
+    """Unique identity of the bounded table; answers are stored under it."""
     card: str
     """The SHA-256 of the card it was cut by."""
     rows: str
-    """The SHA-256 of the twin's file; empty if it is in a database."""
+    """SHA-256 of the bounded table's file; empty if it is in a database."""
     public: bool = False
     """Whether it is about nobody: then asking it costs nothing, and it has no account."""
     left_out: int = -1
@@ -173,7 +173,7 @@ class Workspace:
         return table.store(engine.new_name(name)) if engine.embedded and self._small else table
 
     def open_rows(self, card: Card, path: Path) -> Table:
-        """Rows of a release in a file, where the twins' files are opened too, so that they can be joined."""
+        """Rows of a release in a file, on the engine of the bounded tables, so that they can be joined."""
         engine = self._engine(None)
         rows = exp.Table(this=_parquet(path, card.name))
         table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
@@ -225,19 +225,19 @@ class Workspace:
 
     @cached_property
     def _small(self) -> bool:
-        """Whether all twins here are so small that they are held in memory, and that threads would get in the way."""
+        """Whether all bounded tables are small enough to be held in memory, where threads do not help."""
         twins = [self.folder / one.twin for one in self.tables.values() if parse_address(one.twin) is None]
         return sum(path.stat().st_size for path in twins if path.is_file()) <= _SMALL
 
     def require_files(self) -> None:
-        """An error if a card or a twin is missing from the folder."""
+        """An error if a card or a bounded table is missing from the folder."""
         for name, one in self.tables.items():
             for file in (f"tables/{name}/card.toml", *([one.twin] if one.rows else [])):
                 if not (self.folder / file).is_file():
                     raise _missing(name, self.folder / file)
 
     def require_twins(self) -> None:
-        """An error if a twin in the folder is missing, or not the one that was cut."""
+        """An error if a bounded table in the folder is missing or was changed."""
         self.require_files()
         for name, one in self.tables.items():
             if one.rows and _file_digest(self.folder / one.twin) != one.rows:
@@ -304,7 +304,7 @@ def open_workspace(folder: Path) -> Workspace:
 
 
 def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> Registered:
-    """Cut the twin of a table, and keep it with its card."""
+    """Make the bounded table of a table, and store it with its card."""
     if isinstance(source, str):
         require_no_secret(source)
     table = read(source, _card(name, source, card))

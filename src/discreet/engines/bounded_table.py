@@ -6,7 +6,7 @@ declared bounds. Each step here works on one unit at a time and looks at no othe
 
 * a row without a unit, or with one that cannot be, or without a value that is required, is dropped by itself;
 * of a unit's rows those are kept that come first by a hash of the row, and by the row itself where hashes are
-  equal. Rows that tie in both are the same, so the choice hangs on the unit's rows alone: not on their order, and
+  equal. Rows that tie in both are the same, so the choice depends on the unit's rows alone: not on their order, and
   on nobody else's. ``Cut`` finds the same rows faster;
 * a value of a row that is kept is clamped, cut off or becomes NULL, by itself. What no answer could show or compute
   with (NaN, days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an
@@ -60,7 +60,7 @@ def bounded_card(card: Card) -> Card:
     if card.unit is not None and card.rows_per_unit is None:
         raise NotDeclared(
             f"The card of {card.name} does not say how many rows one {card.unit} may have.",
-            hint="Declare rows_per_unit; of a unit with more rows, only so many count.",
+            hint="Declare rows_per_unit; of a unit with more rows, only that many are kept.",
         )
     if card.unit is not None and card[card.unit].kind is Kind.TIMESTAMP:
         raise NotDeclared(f"The unit {card.unit} of {card.name} is a moment, which two people can share.")
@@ -250,7 +250,7 @@ _DENSE = "SET perfect_ht_threshold = 20"  # units that are numbered up to a mill
 
 @dataclass(frozen=True)
 class Cut:
-    """So many rows of every unit, of these columns."""
+    """At most this number of rows of every unit, with these columns."""
 
     rows: exp.Select
     names: list[str]

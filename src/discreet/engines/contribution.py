@@ -113,7 +113,7 @@ class OwnedRows:
     sources: frozenset[str]
     """The private tables the rows come from; none: they are public."""
     cut: int | None = None
-    """The most groups by ``cut_by`` that rows of a unit are in, if they were cut to so many."""
+    """Largest number of groups by ``cut_by`` per unit, if rows were bounded to it."""
     cut_by: tuple[exp.Expr, ...] = ()
 
     @property

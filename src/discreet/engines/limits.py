@@ -58,7 +58,7 @@ _running: ContextVar[_Running | None] = ContextVar("discreet_limits", default=No
 
 @contextmanager
 def limited(limits: Limits, *, times: float = 1, whole: bool = True) -> Iterator[None]:
-    """Run something within limits; of ``times`` questions the whole may take so many times as long.
+    """Run a block within limits; ``times`` multiplies the time limit of the whole block.
 
     Without ``whole`` each query has its own time. Inside another block the limits of that one hold.
     """

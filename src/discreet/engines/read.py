@@ -37,7 +37,7 @@ _WIDER = {(Kind.INTEGER, Kind.REAL), (Kind.INTEGER, Kind.DECIMAL), (Kind.DECIMAL
 
 @dataclass(frozen=True)
 class Source:
-    """Something opened and not yet described by a card."""
+    """An opened source that no card describes yet."""
 
     name: str
     engine: Engine
@@ -82,14 +82,14 @@ def read(
 
 
 def written_source(source: object) -> str:
-    """A source as it is written down: a full path, or an address without its password; empty for rows in memory."""
+    """A source as recorded in files: a full path, or an address without password; empty for rows in memory."""
     if not isinstance(source, str | Path):
         return ""
     return shown(str(source)) if parse_address(str(source)) else os.path.normpath(Path(source).absolute())
 
 
 def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft:
-    """Look at ``source`` and draft its card: kinds, suggested roles and hierarchies, each with its reason.
+    """Draft a card for ``source``: kinds, suggested roles and hierarchies, each with its reason.
 
     Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are read
     off the data and the card is marked as not private.
@@ -111,7 +111,7 @@ def open_source(
     name: str | None = None,
     engine: DuckDB | Spark | None = None,
 ) -> Source:
-    """Open ``source`` without a card. ``kinds`` says what a text file's columns are to be read as."""
+    """Open ``source`` without a card; ``kinds`` are the kinds to read a text file's columns as."""
     if isinstance(source, str | Path):
         address = parse_address(str(source))
         if address is None:
@@ -138,7 +138,7 @@ def open_source(
 
 
 def database(address: Address) -> Engine:
-    """The engine of a database."""
+    """Engine for a database address."""
     if address.scheme.startswith("postgres"):
         from discreet.engines.postgres import Postgres
 
@@ -163,14 +163,14 @@ def _open_memory(source: Any, name: str, engine: DuckDB) -> Source:
 
 
 def _everything(place: str) -> exp.Select:
-    """All of a table, given as ``table`` or ``schema.table``."""
+    """SELECT of a whole table, named ``table`` or ``schema.table``."""
     parts = [exp.to_identifier(part, quoted=True) for part in place.split(".")]
     keys = ("this", "db", "catalog")[: len(parts)]
     return exp.select("*").from_(exp.Table(**dict(zip(keys, reversed(parts), strict=False))))
 
 
 def _declared(card: Card, opened: Source) -> Table:
-    """The card's columns of what was opened, each of the kind the card says; all mismatches at once."""
+    """The card's columns of an opened source, with their declared kinds; reports all mismatches at once."""
     schema = opened.engine.schema(opened.relation)
     there = {field.name: kind_of(field.type) for field in schema}
     missing = [column.name for column in card.columns if column.name not in there]
@@ -199,7 +199,7 @@ def _declared(card: Card, opened: Source) -> Table:
 
 
 def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]], dialect: str) -> exp.Select:
-    """The named columns, each in its own kind: numbers widened, and what only reads like text made text.
+    """SELECT of the named columns, converted to their declared kinds.
 
     Reals that are equal are the same bits: there is one zero and one NaN. Texts that are equal are the same characters.
     A class of equal rows is then called the same whoever is in it; otherwise its name would be the one of some row.
@@ -231,16 +231,16 @@ _SCHEMES = ("postgresql", "postgres", "sc", "spark")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a database is, and which of its tables is meant (``""``: none is named)."""
+    """Address of a database, with the table named after ``#`` (``""`` if none)."""
 
     scheme: str
     database: str
-    """All of the address before ``#``; it may hold a password, so it is never shown."""
+    """The address before ``#``; it may contain a password, so it is never shown."""
     place: str
 
 
 def parse_address(source: str) -> Address | None:
-    """The address in ``source``; ``None`` if it is the name of a file."""
+    """Parse ``source`` as an address; ``None`` if it is a file name."""
     scheme, found, _ = source.partition("://")
     if not found:
         if re.match(rf"({'|'.join(_SCHEMES)}):", source):
@@ -260,7 +260,7 @@ def parse_address(source: str) -> Address | None:
 
 
 def shown(source: str) -> str:
-    """``source`` as it may be printed: a file's name as it is, an address without user, password and parameters."""
+    """``source`` as it may be printed: file names unchanged, addresses without user, password and parameters."""
     try:
         address = parse_address(source)
         if address is None:

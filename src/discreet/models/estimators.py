@@ -1,4 +1,4 @@
-"""How many people of a population are unique, estimated from a sample's class sizes.
+"""Population uniques: estimates from the equivalence-class sizes of a sample.
 
 A histogram says of each class size how many classes of the sample have it. As in Dankar, El Emam, Neisa and Roffey
 (2012), "Estimating the re-identification risk of clinical data sets".
@@ -13,20 +13,23 @@ from functools import lru_cache
 from itertools import pairwise
 
 Histogram = Mapping[int, int]
-"""How many classes there are of each size."""
+"""Number of equivalence classes of each size."""
 
 _SMALL_SAMPLE = 0.1
+"""Sampling fraction up to which Pitman's estimator is preferred."""
 _ROUNDS = 60
+"""Number of bisection steps."""
 _DEVIATIONS = 4
+"""Largest deviation of a class count from its fit, standard deviations."""
 _DISAGREE = 2
-"""Estimates that differ by a larger factor than this disagree."""
+"""Ratio of two estimates above which they disagree."""
 
 
 def zayatz(sizes: Histogram, people: int) -> float:
-    """Zayatz (1991): a unique row is a unique person with a probability by Bayes's rule.
+    """Zayatz's estimator (1991), by the probability that a sample unique is a population unique (Bayes's rule).
 
     The share of classes of each size in the population is taken to be as in the sample; how many rows of a class of the
-    population are in the sample follows a hypergeometric law.
+    population are in the sample follows a hypergeometric distribution.
     """
     unique, rows = sizes.get(1, 0), _rows(sizes)
     if not unique:
@@ -36,7 +39,7 @@ def zayatz(sizes: Histogram, people: int) -> float:
 
 
 def pitman(sizes: Histogram, people: int) -> float:
-    """Pitman's sampling formula, fitted by maximum likelihood (Hoshino 2001).
+    """Estimate by Pitman's sampling formula, fitted by maximum likelihood (Hoshino 2001).
 
     The expected number of uniques is N (θ + α)…(θ + α + N - 2) / (θ + 1)…(θ + N - 1), of which Hoshino gives the limit
     Γ(θ + 1) / Γ(θ + α) N^α; the exact value never exceeds N.
@@ -50,10 +53,10 @@ def pitman(sizes: Histogram, people: int) -> float:
 
 
 def pitman_fits(sizes: Histogram) -> bool:
-    """Whether Pitman's law, fitted to a sample, expects about as many classes of one to five rows as there are.
+    """Whether Pitman's distribution, fitted to a sample, reproduces its numbers of classes of one to five rows.
 
     About: within four standard deviations of a Poisson variable. Where it is not so, the population is of another kind,
-    such as a tenth of unique people among large classes, and what the law says of it is worth nothing.
+    such as a tenth of unique people among large classes, and the fitted distribution says nothing about it.
     """
     rows, classes = _rows(sizes), sum(sizes.values())
     if not sizes.get(1) or classes == rows:
@@ -64,11 +67,11 @@ def pitman_fits(sizes: Histogram) -> bool:
 
 
 def slide_negative_binomial(sizes: Histogram, people: int) -> float:
-    """The sizes of the population's classes, less one, follow a negative binomial law (Chen and Keller-McNulty 1998).
+    """Slide negative binomial (SNB) estimate: class sizes less one are NB (Chen and Keller-McNulty 1998).
 
-    The number K of classes is estimated by Shlosser's method as modified by Haas and Stokes (1998); the law's two
-    parameters by equating the expected numbers of unique rows and of pairs in the sample with those there are. NaN, if
-    no parameters do.
+    The number K of classes is estimated by Shlosser's method as modified by Haas and Stokes (1998); the distribution's
+    two parameters by equating the expected numbers of unique rows and of pairs in the sample with those there are. NaN,
+    if no parameters do.
     """
     unique, pairs, drawn = sizes.get(1, 0), sizes.get(2, 0), _rows(sizes) / people
     if not unique or drawn >= 1:
@@ -78,7 +81,7 @@ def slide_negative_binomial(sizes: Histogram, people: int) -> float:
     classes = _classes_of_population(sizes, drawn)
 
     def over(b: float) -> float:
-        """How many more unique rows than there are the law expects, when it is right about pairs."""
+        """Expected minus observed number of sample uniques, with the parameter that fits the pairs."""
         a, x = _shape(b, drawn, pairs / unique), (1 - drawn) * (1 - b)
         return classes * drawn * math.pow(b / (1 - x), a) * (a * x / (1 - x) + 1) - unique
 
@@ -91,10 +94,10 @@ def slide_negative_binomial(sizes: Histogram, people: int) -> float:
 
 
 def dankar(sizes: Histogram, people: int) -> float:
-    """The rule of Dankar and others (2012): Pitman for samples of up to a tenth, else the smaller of Zayatz and SNB.
+    """Decision rule of Dankar and others (2012): Pitman for samples of up to 10 %, else the smaller of Zayatz and SNB.
 
-    It jumps at a tenth, where the one estimate gives way to the others: by a factor of two or three, where the laws
-    behind them do not fit.
+    It jumps at a tenth, where the one estimate gives way to the others: by a factor of two or three, where the
+    distributions behind them do not fit.
     """
     if _rows(sizes) <= _SMALL_SAMPLE * people:
         return pitman(sizes, people)
@@ -113,22 +116,22 @@ ESTIMATORS: dict[str, Callable[[Histogram, int], float]] = {
 
 @dataclass(frozen=True)
 class Estimates:
-    """What every estimator says of one sample: shares of the people who are unique."""
+    """Estimated shares of population uniques, by every estimator, from one sample."""
 
     shares: Mapping[str, float]
-    """By estimator; one that finds no parameters is left out."""
+    """Estimated share by estimator; one that finds no parameters is left out."""
     alone: float
-    """The share of rows that are alone.
+    """Share of sample uniques among the rows.
 
     On average no smaller share of the people is unique, whatever the population is like: whoever is unique in it is
     unique in every sample that they are in.
     """
     unfit: tuple[str, ...]
-    """Estimators whose law does not fit the sample."""
+    """Estimators whose distribution does not fit the sample."""
 
     @property
     def largest(self) -> float:
-        """The largest estimate; where a law does not fit, the share of rows that are alone."""
+        """The largest estimate; at least the share of sample uniques where a distribution does not fit."""
         return max(*self.shares.values(), self.alone if self.unfit else 0.0)
 
     @property
@@ -138,7 +141,7 @@ class Estimates:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What speaks against the estimates, as full sentences."""
+        """Reasons to doubt the estimates, as full sentences."""
         low, high = self.range
         said = []
         if self.unfit:
@@ -149,7 +152,7 @@ class Estimates:
 
 
 def estimates(sizes: Histogram, people: int) -> Estimates:
-    """What every estimator says of a sample of ``people``."""
+    """Estimates by every estimator, for a population of ``people``."""
     said = {name: min(estimate(sizes, people) / people, 1.0) for name, estimate in ESTIMATORS.items()}
     rows = _rows(sizes)
     unfit = [name for name, share in said.items() if math.isnan(share)]
@@ -175,7 +178,7 @@ def _rows(sizes: Histogram) -> int:
 
 
 def _one_drawn(size: int, rows: int, people: int) -> float:
-    """The probability that of a class of the population exactly one is among ``rows`` of ``people``."""
+    """Probability that exactly one member of a population class is among ``rows`` drawn of ``people``."""
     chance = size * rows / people
     for other in range(size - 1):
         chance *= max(people - rows - other, 0) / (people - 1 - other)
@@ -190,7 +193,7 @@ def _frozen(sizes: Histogram) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=64)
 def _pitman_law(sizes: tuple[tuple[int, int], ...]) -> tuple[float, float]:
-    """The most likely α and θ of Pitman's formula; some rows share a class, and some do not."""
+    """Maximum-likelihood α and θ of Pitman's formula; some rows share a class, and some do not."""
     rows, classes = sum(size * many for size, many in sizes), sum(many for _, many in sizes)
 
     def slope(alpha: float) -> float:
@@ -204,7 +207,7 @@ def _pitman_law(sizes: tuple[tuple[int, int], ...]) -> tuple[float, float]:
 
 
 def _expected(size: int, people: int, alpha: float, theta: float) -> float:
-    """How many classes of a size Pitman's formula expects among ``people``."""
+    """Expected number of classes of a size among ``people``, by Pitman's formula."""
     ways = math.lgamma(people + 1) - math.lgamma(size + 1) - math.lgamma(people - size + 1)
     within = math.lgamma(size - alpha) - math.lgamma(1 - alpha)
     grown = math.lgamma(theta + alpha + people - size) - math.lgamma(theta + people)
@@ -218,7 +221,7 @@ def _harmonic(alpha: float, theta: float, count: int) -> float:
 
 
 def _theta(alpha: float, rows: int, classes: int) -> float:
-    """The most likely θ for an α: where the two sums of Pitman's formula grow alike."""
+    """Maximum-likelihood θ for an α: where the two sums of Pitman's formula have the same derivative."""
 
     def slope(theta: float) -> float:
         return _harmonic(alpha, theta, classes) - _harmonic(1, theta, rows)
@@ -230,7 +233,7 @@ def _theta(alpha: float, rows: int, classes: int) -> float:
 
 
 def _falling_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that is positive at ``low`` and negative at ``high`` is 0; the nearer end, if it is not."""
+    """Root of a function that is positive at ``low`` and negative at ``high``; the nearer end if there is none."""
     for _ in range(_ROUNDS):
         middle = (low + high) / 2
         if not low < middle < high:
@@ -243,7 +246,7 @@ def _falling_root(function: Callable[[float], float], low: float, high: float) -
 
 
 def _classes_of_population(sizes: Histogram, drawn: float) -> float:
-    """How many classes the population has, by Haas and Stokes's modification (1998) of Shlosser's estimator."""
+    """Number of classes in the population, by Haas and Stokes's modification (1998) of Shlosser's estimator."""
     left, twice = 1 - drawn, 1 - drawn * drawn
     unseen = sum(many * left**size for size, many in sizes.items())
     alone = sum(many * size * drawn * left ** (size - 1) for size, many in sizes.items())
@@ -253,7 +256,7 @@ def _classes_of_population(sizes: Histogram, drawn: float) -> float:
 
 
 def _shape(b: float, drawn: float, ratio: float) -> float:
-    """The first parameter of the negative binomial law, given the second and the ratio of pairs to uniques."""
+    """First parameter of the negative binomial distribution, given the second and the ratio of pairs to uniques."""
     x = (1 - drawn) * (1 - b)
     bound = ratio * 2 * (1 - x) / (drawn * (1 - b))
     half = 2 - x - bound * x

@@ -16,7 +16,7 @@ from discreet.models.model import Predicate
     MODELS, "k-anonymity", example="k=5", spelled="k={k}", paper="Samarati and Sweeney 1998; Samarati 2001", rank=0
 )
 class KAnonymity(Predicate):
-    """Every class has at least k rows (Samarati and Sweeney 1998; Samarati 2001).
+    """Every equivalence class has at least k rows (Samarati and Sweeney 1998; Samarati 2001).
 
     Why this is private: who knows no more of a person than the quasi-identifiers cannot tell which of at least k rows
     is hers. It says nothing of what those rows have in common.
@@ -51,7 +51,7 @@ class KAnonymity(Predicate):
     paper="Sweeney 2002",
 )
 class KMap(Predicate):
-    """Every class of the table has at least k people in the population that the table was drawn from (Sweeney 2002).
+    """Every equivalence class has at least k people in the population the table was drawn from (Sweeney 2002).
 
     Why this is private: who does not know that a person is in the table finds at least k people who could be behind a
     row. Weaker than k-anonymity against those who know.

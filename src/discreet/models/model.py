@@ -24,7 +24,7 @@ from discreet.models.exact_compare import Floats, plain
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model holds, the figure it hangs on, and the class that is worst."""
+    """Whether a model holds, the figure that decides it, and the worst equivalence class."""
 
     claim: Claim
     holds: bool

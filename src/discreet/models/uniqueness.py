@@ -32,9 +32,9 @@ class PopulationUniqueness(Together):
     """At most a share of the population of ``people`` is unique, as estimated from the rows, a random sample of it.
 
     ``estimator``: pitman (Hoshino 2001), zayatz (1991), snb (slide negative binomial: Chen and Keller-McNulty 1998;
-    where no such law fits, Zayatz's), dankar, the rule of Dankar and others (2012) that chooses among them, and jumps
-    where the sample is a tenth; or largest, the largest of all. Where the rows do not fit a law behind them, largest is
-    the share of rows that are alone, which is no smaller on average whatever the population is like.
+    where no such distribution fits, Zayatz's), dankar, the rule of Dankar and others (2012) that chooses among them,
+    and jumps where the sample is a tenth; or largest, the largest of all. Where the rows do not fit the distribution,
+    largest is the share of rows that are alone, which is no smaller on average whatever the population is like.
 
     It is an estimate: right on average under its assumptions, no bound, and no promise to any one person. Where it is
     too high, some unique rows are named for suppression. Not monotone: merging classes makes pairs of unique rows, and

@@ -14,7 +14,7 @@ from discreet.errors import MissingPart
 from discreet.noise.entropy import Entropy
 
 _FEW = 1 << 12
-"""So many bytes are quicker asked of the kernel."""
+"""Size below which asking the kernel is faster, bytes."""
 
 
 class Expanded(Entropy):

@@ -70,10 +70,10 @@ class DiscreteGaussian(Additive):
     def tail(self, t: int) -> Fraction:
         """P(|noise| > t), rounded up.
 
-        Why this is right: for a narrow law the table of proven bounds says it. For a wide one the sum beyond t is
-        below the integral from t on, and the sum over all integers is above the integral over the line
-        (Poisson summation), so the continuous Gaussian's tail beyond t is a bound; ``math.erfc`` gives it to
-        some fifteen digits, of which six are trusted, and far out e**-(t² / 2σ²) bounds it.
+        Why this is right: for a narrow distribution the table of proven bounds says it. For a wide one the sum beyond t
+        is below the integral from t on, and the sum over all integers is above the integral over the line (Poisson
+        summation), so the continuous Gaussian's tail beyond t is a bound; ``math.erfc`` gives it to some fifteen
+        digits, of which six are trusted, and far out e**-(t² / 2σ²) bounds it.
         """
         squares = t * t / (2 * self.sigma_squared)
         if squares > 600:
@@ -110,7 +110,7 @@ class DiscreteGaussian(Additive):
 
 @lru_cache(maxsize=16)
 def _narrow(sigma_squared: Fraction) -> tuple[list[Fraction], Fraction]:
-    """The law on 0, 1, 2, … alone: P(X <= k) from below, for every k ``tail`` asks for, and P(X = 0) from above."""
+    """Distribution on 0, 1, 2, …: P(X <= k) from below, for every k ``tail`` asks for, and P(X = 0) from above."""
     bits = 1024
     low, high = Law(Fraction(0), 1 / (2 * sigma_squared)).cumulative(bits)
     return [Fraction(bound, 2**bits) for bound in low], Fraction(high[0], 2**bits)

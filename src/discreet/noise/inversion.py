@@ -27,7 +27,7 @@ class Law:
     def cumulative(self, bits: int) -> tuple[list[int], list[int]]:
         """Bounds low[k] <= P(X <= k) * 2**bits <= high[k], until what lies beyond is below 2**-bits.
 
-        The last k of a law that ends is left out: its P(X <= k) is 1.
+        The last k of a finite distribution is left out: its P(X <= k) is 1.
 
         Why this is right: every weight is the one before times a ratio, and every ratio the one before times
         a constant; all are held between two integers and rounded outwards. Ratios do not grow, so the weights
@@ -54,10 +54,10 @@ class Law:
 
 
 class Table:
-    """Draws from a law by inversion: X is the first k with U < P(X <= k), for a uniform real number U.
+    """Draws from a distribution by inversion: X is the first k with U < P(X <= k), for a uniform real number U.
 
     Why this is right: of U only the first 16 bits are drawn. They leave U in an interval; where no bound of the
-    law can lie in that interval, X is known whatever the other bits are. Where one can, 48 bits more are
+    table can lie in that interval, X is known whatever the other bits are. Where one can, 48 bits more are
     drawn, and after those 64 at a time, against bounds computed as finely. So X is exactly what the whole of U
     would have given, and a bound that is not tight costs time, never exactness.
     """
@@ -106,7 +106,7 @@ class Table:
 
 @lru_cache(maxsize=64)
 def table(law: Law) -> Table:
-    """The table of a law, kept for the next draw."""
+    """Table of a distribution, cached for the next draw."""
     return Table(law)
 
 

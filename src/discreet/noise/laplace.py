@@ -98,7 +98,7 @@ def geometrics(scale: Fraction, count: int, entropy: Entropy = SYSTEM) -> Intege
     """``count`` draws by tables, one for every eight bits of the result.
 
     Why this is right: written in base 256, x / scale is a sum over the digits, so e**-(x / scale) is a product of one
-    factor a digit: the digits are independent, and each has a small law of its own.
+    factor a digit: the digits are independent, and each has a small distribution of its own.
     """
     *digits, top = _digits(scale)
     shift = _DIGIT * len(digits)

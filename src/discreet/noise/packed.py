@@ -1,4 +1,4 @@
-"""Coins by the word: 64 of them at once, each heads with a chance that is a multiple of 2**-64, exactly.
+"""Bernoulli bits in words of 64, with an exact probability that is a multiple of 2**-64.
 
 Why this is right. A uniform number below one is written bit by bit, and compared with the chance p from its first
 binary digit on. As long as they agree nothing is settled; where p has a 1 and the number a 0 it is below p (heads),
@@ -19,12 +19,13 @@ from discreet.noise.entropy import Entropy, Words
 from discreet.noise.expand import BULK
 
 DIGITS = 64
+"""Bits in a word, and binary digits of a probability."""
 _CHUNK = 1 << 13
-"""Words that are made at once: few enough for what they take to stay near the processor."""
+"""Words drawn at a time: few enough for the processor's cache."""
 
 
 def packed_flips(chance: Fraction, words: int, entropy: Entropy = BULK) -> Words:
-    """``words`` words of 64 coins each, every one heads (1) with ``chance``, which is a multiple of 2**-64 below 1."""
+    """``words`` words of 64 bits, each bit 1 with probability ``chance``, a multiple of 2**-64 below 1."""
     scaled = chance * 2**DIGITS
     if scaled.denominator != 1 or not 0 <= scaled < 2**DIGITS:
         raise BadInput(f"A coin's chance is a multiple of 2**-64 from 0 up to 1, got {chance}.")
@@ -39,7 +40,7 @@ def packed_flips(chance: Fraction, words: int, entropy: Entropy = BULK) -> Words
 
 @njit(cache=True)
 def _fill(made: Words, done: int, digits: np.uint64, random: Words) -> int:
-    """Fill ``made`` from ``done`` on, as far as the random words last; how far that was."""
+    """Fill ``made`` from index ``done`` until the random words run out; the index reached."""
     at = 0
     while done < made.size and at + DIGITS <= random.size:
         open_, heads, rest = ~np.uint64(0), np.uint64(0), digits

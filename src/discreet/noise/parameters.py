@@ -1,4 +1,4 @@
-"""What mechanisms are given: checked once, in one way."""
+"""Validation of the parameters of mechanisms."""
 
 from __future__ import annotations
 

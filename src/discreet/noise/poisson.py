@@ -30,7 +30,7 @@ def poisson(rate: int, entropy: Entropy = SYSTEM) -> int:
     n / (n + w + 1) above and (n - w) / n below, since every further factor is at most q. So j is proposed from four
     pieces, each in proportion to its bound: uniform below w, geometric of ratio q from w on, on each side. The
     weights of the pieces are rational: w, and 1 / (1 - q). What is proposed is kept with the ratio of the two, which
-    is a product of rationals: so many coins, all heads.
+    is a product of rationals: that many coins, all heads.
     """
     if not 1 <= rate <= LARGEST_RATE:
         raise BadInput(

@@ -1,7 +1,7 @@
-"""Parts of a geometric draw: negative binomial draws of shape 1 / parts, of which so many add up to a geometric.
+"""Parts of a geometric draw: negative binomial draws of shape 1 / parts, which add up to a geometric draw.
 
 With q = e**-(1 / scale) and r = 1 / parts the generating function of a part is ((1 - q) / (1 - qz))**r, that root of
-the geometric law's; so ``parts`` independent draws add up to a geometric draw of that scale, exactly.
+the geometric distribution's; so ``parts`` independent draws add up to a geometric draw of that scale, exactly.
 
 Its logarithm is the sum over k = 1, 2, … of r (q**k / k) (z**k - 1). So a part is the sum of the points of a Poisson
 process on 1, 2, … with the rate r q**k / k at k. Such a process is drawn exactly, from another one with rates that
@@ -14,7 +14,7 @@ are nowhere less and that add up to a rational, by keeping each point with the r
   scale, and so i times, q**k is e**-i times another such power, and the chance that of i coins that fall heads with
   2 / e, and of a last one.
 
-So a draw takes about the binary logarithm of the scale of steps, over ``parts``, however wide the law is.
+So a draw takes about the binary logarithm of the scale of steps, over ``parts``, however wide the distribution is.
 """
 
 from __future__ import annotations

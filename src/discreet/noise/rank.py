@@ -1,4 +1,4 @@
-"""The truncated rank mechanism: a declared value, less likely by a constant factor for each rank it is off."""
+"""Truncated rank mechanism: a declared value, less likely by a constant factor per rank of distance from the truth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Rank(Generic[T]):
-    """Gives a value with probability in proportion to ``factor``**-(how many ranks it is from the truth).
+    """Rank mechanism: the probability of a value is proportional to ``factor``**-(its rank distance from the truth).
 
     Why this is private: let Z(i) be the sum of the weights when the truth has rank i. If it moves from rank i
     to rank j, no weight changes by more than factor**|i - j|, and the weight of rank i does; so no probability
@@ -39,19 +39,19 @@ class Rank(Generic[T]):
             raise BadInput(f"The factor must be above 1, got {factor}.", hint="2 halves the probability a rank.")
 
     def law(self, truth: T) -> dict[T, Fraction]:
-        """The probability of every value."""
+        """Output distribution: the probability of every value."""
         weights = self._weights(self._rank(truth))
         total = sum(weights)
         return {value: Fraction(weight, total) for value, weight in zip(self.values, weights, strict=True)}
 
     def answer(self, truth: T, entropy: Entropy = SYSTEM) -> T:
-        """A value drawn for ``truth``."""
+        """Draw a value for ``truth``."""
         weights = self._weights(self._rank(truth))
         drawn = entropy.below(sum(weights))
         return self.values[bisect_right(list(accumulate(weights)), drawn)]
 
     def loss(self, steps: int = 1) -> Pure:
-        """What is lost when one unit moves the truth by at most ``steps`` ranks."""
+        """Privacy loss when one unit moves the truth by at most ``steps`` ranks."""
         sums = [sum(self._weights(rank)) for rank in range(len(self.values))]
         reach = min(whole(steps, "steps"), len(sums) - 1)
         ratios = (
@@ -62,7 +62,7 @@ class Rank(Generic[T]):
         return Pure(round_up(ln_upper(max(ratios, default=Fraction(1)))))
 
     def error(self, beta: Number) -> int:
-        """The smallest t such that, whatever the truth, P(the answer is more than t ranks off) <= beta."""
+        """Error bound: the smallest t such that P(the answer is more than t ranks off) <= beta for any truth."""
         allowed = probability(beta, "beta")
         worst = 0
         for rank, truth in enumerate(self.values):

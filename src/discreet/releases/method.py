@@ -1,4 +1,4 @@
-"""Interface of everything that makes a release: a method promises, then runs, then checks what was written.
+"""Interface of release methods: a method promises, then runs, then checks the written result.
 
 ``pipeline.py`` is the one order of things for all methods, whatever verb they belong to.
 """
@@ -21,60 +21,60 @@ from discreet.noise.entropy import SYSTEM, Entropy
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
-"""Called now and then with the share of the work that is done and a word on what is being done."""
+"""Callback with the share of the work that is done, 0 to 1, and the current step in a few words."""
 
 
 def silent(done: float, what: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What a method works with."""
+    """Working environment of a method: entropy, progress callback and scratch folder."""
 
     entropy: Entropy = SYSTEM
     progress: Progress = silent
     scratch: Path | None = None
-    """A folder for files that become part of the release, so that rows need not be held; None: make it in memory."""
+    """Folder for files that become part of the release, so that rows need not fit in memory; None: in memory."""
     folder: Path | None = None
-    """Where those files will be once the release has its name."""
+    """Final folder of those files, once the release has its name."""
 
 
 @dataclass(frozen=True)
 class Made(Generic[T]):
-    """What a method made: the payload, and all that is said of it in the recipe and the statement."""
+    """Result of a method: the payload, and its contributions to the recipe and the statement."""
 
     payload: T
     """An Arrow table, ``Rows`` in the scratch folder, a `Table` that the pipeline is to write, or plain data."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """For the recipe, beside the method's own."""
+    """Parameters for the recipe, besides the method's own."""
     steps: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
-    """Claims that can only be put into words once the result is there, each checked by ``recheck``."""
+    """Claims that can only be worded once the result is known, each checked by ``recheck``."""
     assumes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
-    """What the statement says beside what was promised."""
+    """Caveats of the statement, besides the promised ones."""
     pictures: tuple[Picture, ...] = ()
     layout: Markup = field(default_factory=Markup)
-    """The payload as HTML, if there is a better way to show it than as rows."""
+    """The payload as HTML, where rows are not the best way to show it."""
     seed: int | None = None
     from_data: tuple[str, ...] = ()
     holder: HolderCopy | None = None
-    """What stays with the holder of the data."""
+    """Holder's copy, which stays with the data steward."""
     title: str = ""
     notices: tuple[str, ...] = ()
-    """What the holder should know before handing it over."""
+    """Notices to the data steward before the release is passed on."""
     context: Any = None
-    """What ``recheck`` needs to know of how it was made; it goes no further."""
+    """Details of how it was made, for ``recheck`` only."""
 
 
 class Method(Protocol[T]):
-    """Anything that makes a release. Whoever derives from this gets what has an answer here."""
+    """Base class of methods that make a release, with defaults for what is optional."""
 
     name: ClassVar[str]
-    """What the method is called in a recipe."""
+    """Name of the method in a recipe."""
     verb: ClassVar[str] = ""
-    """The verb, where the method's name does not tell, for the register."""
+    """Verb of the method for the register, where its name does not start with it."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -85,22 +85,22 @@ class Method(Protocol[T]):
         """
 
     def promise(self, card: Card) -> Statement:
-        """What the result will promise for a table with this card; an error if it cannot be made.
+        """The statement of the result for a table with this card; an error if it cannot be made.
 
         Whatever can be wrong with the parameters shows here: what fails later has been paid for.
         """
 
     def make(self, table: Table, bench: Bench) -> Made[T]:
-        """The result with all that is said of it."""
+        """The result, with its contributions to the recipe and the statement."""
         payload = self.run(table, bench.entropy)
         return Made(payload, steps=self.steps(table.card), pictures=self.pictures(payload))
 
     def run(self, table: Table, entropy: Entropy) -> T:
-        """The payload alone. A method defines this or ``make``."""
+        """The payload only. A method defines this or ``make``."""
         return self.make(table, Bench(entropy)).payload
 
     def recheck(self, made: Made[T], written: Any, promised: Statement) -> Made[T]:
-        """Check every claim on what was written, after it was read back; an error if one does not hold.
+        """Check every claim on the written result, as read back; an error if one does not hold.
 
         What comes back is ``made`` with what the check itself has to say.
         """
@@ -110,29 +110,29 @@ class Method(Protocol[T]):
         return made
 
     def holds(self, claim: Claim, payload: T) -> bool:
-        """Whether a privacy model that was promised holds for the result. What nobody can check does not."""
+        """Whether a promised privacy model holds for the result; False if it cannot be checked."""
         return False
 
     def makes(self, card: Card) -> tuple[str, ...]:
-        """The columns of the rows that it makes, if it makes rows that stand for the table's; else none."""
+        """Columns of the rows that stand in for the table's (synthetic data); empty if it makes none."""
         return ()
 
     def expected_errors(self, card: Card) -> Mapping[str, float | None]:
-        """How far each figure will be off, with 95 % confidence, as far as that is known before any row is seen."""
+        """Expected error of each figure, with 95 % confidence, where it is known before any row is read."""
         return {}
 
     def pictures(self, payload: T) -> tuple[Picture, ...]:
-        """The result as drawings. They are made of nothing but the result."""
+        """Pictures of the result, made from the result alone."""
         return ()
 
     def steps(self, card: Card) -> tuple[str, ...]:
-        """What is done, in words, for the recipe."""
+        """Steps of the method in words, for the recipe."""
         return ()
 
 
 @dataclass(frozen=True)
 class Answering(Method[Any]):
-    """An answer worked out elsewhere: exact and audited, from synthetic rows, by several parties, from reports.
+    """A release whose answer was computed elsewhere: query auditing, synthetic data, several parties, or reports.
 
     It has no table of its own to look at; what it promises was settled where it was worked out.
     """
@@ -148,13 +148,13 @@ class Answering(Method[Any]):
         return self.details
 
     def promise(self, card: object) -> Statement:
-        """What was settled."""
+        """The statement given with the answer."""
         return self.statement
 
     def make(self, table: object, bench: Bench) -> Made[Any]:
-        """The answer."""
+        """The answer itself."""
         return self.result
 
     def holds(self, claim: Claim, payload: Any) -> bool:
-        """Claims were checked where the answer was worked out."""
+        """True: claims were checked where the answer was computed."""
         return True

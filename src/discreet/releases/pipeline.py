@@ -62,16 +62,16 @@ class Request(Generic[M]):
 
     method: M
     table: Table
-    """The bounded twin that the method is run on."""
+    """Bounded table that the method runs on."""
     tables: tuple[str, ...]
     """The private tables that are looked at, in order: all of them are charged."""
     twins: Mapping[str, str]
-    """The identities of the twins of all tables that are looked at, public ones too."""
+    """Identities of the bounded tables of all tables read, including public ones."""
     text: str
     """What the ledger says it was spent on."""
     statement: Statement
     identity: str
-    """The same for the same request of the same twins at the same loss, and for no other."""
+    """Identity of the request: equal only for equal requests on the same bounded tables at the same loss."""
     title: str = ""
     """Of the release; by default it says what was asked about."""
 
@@ -101,7 +101,7 @@ class Given:
 
 
 def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
-    """A method to be run on the twin of the table called ``name``."""
+    """Request to run a method on the bounded table of ``name``."""
     statement = method.promise(table.card)
     loss = None if statement.loss is None else statement.loss.to_dict()
     said = [method.name, dict(method.parameters), name, twin, loss]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FOLDER = "combine"
 _INPUTS = (".txt", ".csv", ".parquet")
 _MOST_SHOWN = 6
-"""Among so many parties all coalitions are listed."""
+"""Largest number of parties for which all coalitions are listed."""
 
 
 @dataclass(frozen=True)

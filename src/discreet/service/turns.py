@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def released_after(seconds: float) -> float:
-    """The first moment of release, in seconds from the beginning, for an answer that was there after so many."""
+    """The first moment of release, in seconds from the beginning, for an answer ready after ``seconds``."""
     if seconds <= FIRST_STEP:
         return FIRST_STEP
     step = math.ceil(math.log(seconds / FIRST_STEP, RATIO) - 1e-9)

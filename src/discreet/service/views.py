@@ -1,4 +1,4 @@
-"""What the desk shows: tables, budgets and lines of the ledger, as somebody may see them."""
+"""What the operations return to users: tables, budgets and ledger lines, as far as each user may see them."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from discreet.releases.store import SEAL
 
 @dataclass(frozen=True)
 class Spend:
-    """What a question may cost: an epsilon (and a delta, where groups are not declared), or a rho."""
+    """Loss of a question: an epsilon (and a delta, where groups are not declared), or a rho."""
 
     epsilon: Number | None = None
     delta: Number = 0
     rho: Number | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """As ``Curator.ask`` takes it."""
+        """Keyword arguments for ``Curator.ask``."""
         return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
 
 
 @dataclass(frozen=True)
 class TableView:
-    """A table as somebody may see it: what its card declares, and what they may spend on it."""
+    """A table as a user may see it: its card's declarations and the user's remaining budget."""
 
     name: str
     card: Card
     public: bool
     left: Left | None
-    """``None``: whoever looks may not ask it."""
+    """Remaining budget; ``None`` if the user may not ask questions about it."""
     synthetic: str | None = None
-    """The release that is its synthetic stand-in, if it has one."""
+    """Release of its synthetic stand-in, if it has one."""
     audited: bool = False
-    """Whether it is answered exactly or not at all, and never with noise."""
+    """Whether it is under query auditing: exact answers or denials, never noise."""
 
 
 @dataclass(frozen=True)
 class BudgetView:
-    """An account of the ledger: a table's, or an analyst's own below it."""
+    """An account of the ledger: a table's, or an analyst's on it."""
 
     account: str
     table: str
@@ -59,28 +59,28 @@ class BudgetView:
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """A line of the ledger, for people. ``kind`` is opened, limited or charged."""
+    """A ledger line for display; ``kind`` is opened, limited or charged."""
 
     number: int
     at: dt.datetime
     account: str
     kind: str
     loss: Loss | None
-    """What was charged, or the new limit."""
+    """Loss that was charged, or the new limit."""
     what: str
-    """The questions, or the reason."""
+    """The questions, or the reason for a limit."""
 
 
 @dataclass(frozen=True)
 class Books(Verdict):
-    """What was found in the ledger and in the audit log: how many lines of each are sound, and what is wrong."""
+    """Integrity check of the ledger and the audit log: number of sound lines of each, and the first problem."""
 
     logged: int = 0
-    """How many lines of the audit log are sound; the other numbers are the ledger's."""
+    """Number of sound lines of the audit log; the inherited numbers are the ledger's."""
 
     @classmethod
     def of(cls, ledger: Verdict, log: Verdict) -> Self:
-        """Both together; the ledger's problem comes first."""
+        """Combine both checks; the ledger's problem comes first."""
         problem = ledger.problem
         if ledger.sound and not log.sound:
             problem = f"the audit log is not sound, at its line {log.line}: {log.problem}"
@@ -95,7 +95,7 @@ class Books(Verdict):
 
 
 def shown(line: Line, accounts: set[str]) -> bool:
-    """Whether a line is for somebody who may see these accounts; seals cost nothing, and are left out."""
+    """Whether a ledger line is for a user who may see these accounts; seals have no cost and are left out."""
     entry = line.entry
     if not isinstance(entry, Charged | Limited | Opened) or entry.account not in accounts:
         return False
@@ -103,7 +103,7 @@ def shown(line: Line, accounts: set[str]) -> bool:
 
 
 def told(line: Line) -> LedgerLine:
-    """A line in the words of people."""
+    """A ledger line as a view."""
     match line.entry:
         case Charged(account=account, loss=loss, purpose=purpose):
             return LedgerLine(line.number, line.at, account, "charged", loss, purpose.rpartition("\n")[0])

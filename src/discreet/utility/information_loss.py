@@ -207,10 +207,10 @@ def _loss(off: Array | float, variance: Array | float) -> float:
 
 
 _PARTS = {1: 10, 2: 5, 3: 3}
-"""Numbers are cut into so many parts, each holding as many of the original rows: fewer for more columns together, so
+"""Number of quantile bins of numbers, by the number of columns taken together: fewer for more columns, so
 that what differs is not mere chance."""
 _MOST_SETS = 500
-"""So many sets of columns are looked at, at most."""
+"""Largest number of sets of columns compared."""
 
 
 def one_way(pair: Pair) -> Figure:

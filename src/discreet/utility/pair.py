@@ -1,4 +1,4 @@
-"""An original table and what was released of it, side by side on one footing, and what a measure of utility is.
+"""An original table and its release as comparable columns, and the interface of utility measures.
 
 Numbers are numbers, all else is codes that are equal where the values are.
 """
@@ -24,7 +24,7 @@ Cells: TypeAlias = "pa.ChunkedArray[Any]"
 
 
 def on_one_footing(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
-    """Whether they are numbers, and both columns; ``None`` if they hold values of different kinds."""
+    """Whether two columns are numeric, and both as float64 or shared codes; ``None`` if their kinds differ."""
     a, b = _plain(mine), _plain(theirs)
     if pa.types.is_float64(a.type) and pa.types.is_float64(b.type):
         return True, _numbers(a), _numbers(b)
@@ -36,24 +36,24 @@ def on_one_footing(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | No
 
 
 def means(x: Array) -> Array:
-    """The means of the columns; that of a constant is the constant itself, however many rows there are."""
+    """Column means; the mean of a constant column is exactly that constant."""
     return np.asarray(x[0] + (x - x[0]).mean(axis=0))
 
 
 def centred(x: Array) -> Array:
-    """The columns less their means; a constant is exactly 0, which rounding would not leave of most."""
+    """Columns less their means; a constant column becomes exactly 0, despite rounding."""
     moved = x - x[0]
     return np.asarray(moved - moved.mean(axis=0))
 
 
 def spread(values: Array, ddof: int = 0) -> float:
-    """The standard deviation of the numbers that are there: exactly 0 if they are all the same, or too few."""
+    """Standard deviation of the values that are not missing; exactly 0 if all are equal, or too few."""
     there = values[~np.isnan(values)]
     return float(np.sqrt((centred(there) ** 2).sum() / (len(there) - ddof))) if len(there) > ddof else 0.0
 
 
 def require_links(links: Array, originals: int, rows: int) -> None:
-    """An error unless ``links`` says of each released row which of the original it is, or -1."""
+    """An error unless ``links`` gives each released row its row number in the original, or -1."""
     if links.shape != (rows,) or links.dtype.kind not in "iu":
         raise DataError(f"Links are one whole number a released row: expected {rows:,}, got {links.shape}.")
     if len(links) and (links.max() >= originals or links.min() < -1):
@@ -61,7 +61,7 @@ def require_links(links: Array, originals: int, rows: int) -> None:
 
 
 def _plain(column: Cells) -> Cells:
-    """Numbers, dates and times as float64, truth values as they are, all else as text."""
+    """Numbers, dates and times as float64, booleans as they are, everything else as text."""
     kind = column.type
     if isinstance(kind, pa.DictionaryType):
         return _plain(column.cast(kind.value_type))
@@ -80,24 +80,27 @@ def _numbers(column: Any) -> Array:
 
 @dataclass(frozen=True)
 class Pair:
-    """The columns that both sides have as the same kind of value: numbers, dates and times as float64, all else as
-    codes that both share. NULL is NaN. Rows of the two sides are in orders of their own."""
+    """Comparable columns of an original table and its release.
+
+    Numbers, dates and times are float64; all other values are codes shared by both sides. NULL is NaN. The rows of
+    the two sides are not in the same order.
+    """
 
     columns: tuple[str, ...]
     numeric: tuple[bool, ...]
-    """Of each column, whether differences mean something; codes are only equal or not."""
+    """Whether each column is numeric; codes can only be equal or different."""
     original: Array
     released: Array
     links: Array | None = None
-    """Of each released row the place of its original row, if whoever measures knows; -1: it has none."""
+    """Row number in the original of each released row, if known; -1: none."""
     left_out: tuple[str, ...] = ()
     """Columns of the original that the release lacks, or shows as another kind of value ("30 to 39")."""
     target: str | None = None
-    """The column that models are to predict."""
+    """Target column of predictive models."""
 
     @cached_property
     def numbers(self) -> tuple[Array, Array]:
-        """Both sides of the numeric columns, rows with a NULL or an infinite number in any of them left out."""
+        """Numeric columns of both sides, without rows that have a NULL or an infinite number."""
         which = np.array(self.numeric, dtype=bool)
         if not which.any():
             raise DataError("No column that both sides have holds numbers.")
@@ -109,12 +112,12 @@ class Pair:
 
     @cached_property
     def number_names(self) -> tuple[str, ...]:
-        """The names of the numeric columns."""
+        """Names of the numeric columns."""
         return tuple(name for name, number in zip(self.columns, self.numeric, strict=True) if number)
 
     @cached_property
     def linked(self) -> tuple[Array, Array]:
-        """All columns of the rows that are somebody's, the same person in the same place of both sides."""
+        """All columns of the linked rows, original and released side by side in the same order."""
         if self.links is None:
             raise DataError("Which released row is whose is not known.", hint="Give the links that publish kept.")
         real = self.links >= 0
@@ -128,7 +131,7 @@ def pair(
     columns: Sequence[str] = (),
     target: str | None = None,
 ) -> Pair:
-    """``table`` beside ``release`` (or bare rows): ``columns``, by default all that both have and are not identifiers.
+    """Compare ``table`` with ``release`` (or bare rows) on ``columns``; by default all shared ones but identifiers.
 
     A release in its holder's hands has its links with it; bare rows and a release that was read again need ``links``.
     """
@@ -165,7 +168,7 @@ def pair(
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured, and what it is made of."""
+    """Value of a measure, with the details it is computed from."""
 
     value: float
     details: Mapping[str, float] = field(default_factory=dict)
@@ -173,23 +176,23 @@ class Figure:
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure. It tells its own direction, so that nobody has to guess whether much is good."""
+    """A utility measure, with its direction: whether large is good."""
 
     name: str
     meaning: str
-    """A sentence for whoever is no statistician."""
+    """Meaning in one sentence, for readers who are not statisticians."""
     measure: Callable[[Pair], Figure]
-    """A ``DataError`` where it cannot be measured, which is not the same as a bad figure."""
+    """Computes the figure; a ``DataError`` where it cannot be measured, which is not a bad figure."""
     best: float = 0.0
-    """What a copy of the original gets."""
+    """Value for an exact copy of the original."""
     worst: float | None = 1.0
-    """What cannot be fallen below; ``None``: it can always be worse."""
+    """Worst possible value; ``None`` if there is no limit."""
     record_wise: bool = False
-    """Whether it must know which released row is whose."""
+    """Whether it needs the link between released and original rows."""
 
     @property
     def direction(self) -> str:
-        """Which way is good."""
+        """Direction of improvement, in words."""
         less = self.worst is None or self.best < self.worst
         ends = f"{self.best:g} is best" + ("" if self.worst is None else f", {self.worst:g} worst")
         return f"{'less' if less else 'more'} is better ({ends})"

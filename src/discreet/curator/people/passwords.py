@@ -19,7 +19,7 @@ _LEAST = 10
 _MOST = 1000
 _READABLE = "abcdefghjkmnpqrstuvwxyz23456789"
 _AT_ONCE = threading.BoundedSemaphore(4)
-"""A hash takes 64 MiB while it is worked out, so only so many at a time."""
+"""Largest number of hashes computed at a time, 64 MiB each."""
 
 
 def one_time() -> str:

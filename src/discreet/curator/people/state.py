@@ -1,4 +1,4 @@
-"""The service's own database: people, sessions, tokens, the audit log, the list of releases, jobs.
+"""Service database: people, sessions, tokens, audit log, release index and jobs.
 
 It is kept with the ledger's care, and beside it: ``service.db`` in the workspace, or a schema ``discreet_service_…`` of
 the PostgreSQL database that has the ledger, which all processes that serve this workspace share. A ledger may have
@@ -34,6 +34,7 @@ T = TypeVar("T")
 FORMAT: Format[Session] = Format("service database", error=LedgerError)
 FILE = "service.db"
 _PAGE = "SELECT number, who, content, digest FROM audit WHERE number > ? ORDER BY number LIMIT 5000"
+"""Query for the next lines of the audit log."""
 _REMEDY = (
     "Put the newest copy of the service's database back, or restore a backup into a new folder (discreet workspace "
     "restore). docs/serve.md, “Backup”, says what to do without one."
@@ -55,10 +56,10 @@ SERVICE = Contents(
 
 
 class State:
-    """The database of a workspace's service. Threads may share it; a process that forked must open it again."""
+    """Database of a workspace's service. Threads may share it; after a fork it must be opened again."""
 
     def __init__(self, store: Store) -> None:
-        """A database whose audit log is checked first: ``Unsound`` if it is not what was written."""
+        """Open a database and check its audit log; ``Unsound`` if the log was changed."""
         self._store = store
         self._heads: WeakKeyDictionary[Session, tuple[int, str]] = WeakKeyDictionary()
         try:
@@ -70,22 +71,22 @@ class State:
 
     @classmethod
     def open(cls, workspace: Workspace) -> Self:
-        """That of a workspace, made on first use."""
+        """Open a workspace's database; it is created on first use."""
         if workspace.ledger_place == str(workspace.folder / workspace.ledger):
             return cls(_file(workspace.folder / FILE))
         return cls(_schema(workspace.ledger_place, schema_of(workspace), workspace.folder / FILE))
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a single query gives; cheaper than a transaction."""
+        """Rows of a single query; cheaper than a transaction."""
         return self._store.rows(sql, parameters)
 
     def reading(self) -> AbstractContextManager[Session]:
-        """A transaction that sees one state throughout. Whoever is in one does not begin another."""
+        """Read transaction with one consistent snapshot. It must not be nested."""
         return self._store.reading()
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """A transaction that nobody else writes beside, durable when the block ends."""
+        """Exclusive write transaction, durable when the block ends."""
         with self._store.writing() as session:
             yield session
         if head := self._heads.get(session):
@@ -94,7 +95,7 @@ class State:
                 self._store.witness.write(*head)
 
     def last_line(self, session: Session) -> tuple[int, str]:
-        """Number and digest of the last line of the audit log, for whoever adds the next in this transaction.
+        """Number and digest of the last line of the audit log, for appending the next in this transaction.
 
         An error if the log does not go on from the last line that was seen.
         """
@@ -107,11 +108,11 @@ class State:
         return max(rows)
 
     def set_last_line(self, session: Session, number: int, digest: str) -> None:
-        """Say which line of the audit log was added in this transaction."""
+        """Record which line of the audit log was appended in this transaction."""
         self._heads[session] = (number, digest)
 
     def change(self, change: Callable[[Session], T]) -> T:
-        """Do ``change`` in a transaction shared with whoever waits at the same time; durable when this returns.
+        """Run ``change`` in a transaction shared with concurrent callers; durable when this returns.
 
         It may be tried twice, so it must do nothing but read and write the session. If it raises an error on purpose,
         nothing of it is written.
@@ -120,18 +121,18 @@ class State:
         return done
 
     def ensure(self, *statements: str) -> None:
-        """Make tables and indexes that are not there yet (``CREATE TABLE IF NOT EXISTS …``)."""
+        """Create missing tables and indexes (``CREATE TABLE IF NOT EXISTS …``)."""
         with self.writing() as session:
             for statement in statements:
                 session.run(statement, [()])
 
     def close(self) -> None:
-        """Finish what is waiting, and let go."""
+        """Finish pending changes, and close the database."""
         if self._group.close():
             self._store.close()
 
     def _sound_log(self) -> tuple[int, str]:
-        """Number and digest of the last line of the audit log, all of which is checked."""
+        """Check the whole audit log; number and digest of its last line."""
         witness = self._store.witness
         head = witness.head() if witness else None  # before the log is read: others may add lines at any time
         with self.reading() as session:
@@ -156,7 +157,7 @@ class State:
 
 
 def schema_of(workspace: Workspace) -> str:
-    """The schema of a workspace in its ledger's database: told apart by its twins, which no other workspace has."""
+    """Schema of a workspace in its ledger's database, derived from the identities of its bounded tables."""
     twins = "\n".join(sorted(one.id for one in workspace.tables.values()))
     return f"discreet_service_{hashlib.sha256(twins.encode()).hexdigest()[:16]}"
 

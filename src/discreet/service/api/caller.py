@@ -1,4 +1,4 @@
-"""Who is calling, and whether they may: by a token in the header ``Authorization``, or by the session cookie.
+"""Authentication and authorisation of API requests, by a token (header ``Authorization``) or the session cookie.
 
 Every route says who may call it (``Needs``), and that is decided before anything that was sent is read: whoever may not
 do something learns nothing about how it is asked for. The desk decides again, and for the console too.
@@ -51,27 +51,27 @@ cookie = APIKeyCookie(
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who is signed in, at the desk."""
+    """The signed-in user behind a request, with their rights."""
 
     desk: Operations
     who: Person
     session: SignedIn | None
-    """``None``: they came with a token."""
+    """The session; ``None`` if the user sent a token."""
     turns: Turns
     scopes: tuple[Scope, ...] = tuple(Scope)
-    """What they may do of all that they might: those who came with a session everything."""
+    """Scopes of the token; all scopes with a session."""
 
     async def work(self, work: Callable[[], T]) -> T:
-        """Do something that takes a while, in their turn."""
+        """Run a slow task when it is the user's turn."""
         return await self.turns.work(self.who.name, work)
 
     async def answer(self, work: Callable[[], T], release: Callable[[T], None]) -> T:
-        """Do something that looks at rows, in their turn; it is released at one of a few moments."""
+        """Run a task that reads rows, in the user's turn; its answer is delayed to one of a few fixed moments."""
         return await self.turns.answer(self.who.name, work, release)
 
 
 def find(request: Request, token: str | None, kept: str | None, *, used: bool = True) -> Caller:
-    """Whoever sent a request; an error if that is nobody, or if they did not mean to.
+    """Authenticate a request; an error if it has no valid token or session, or fails the CSRF check.
 
     Without ``used`` a session grows as old as if nothing had been sent.
     """
@@ -101,25 +101,25 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
 
 
 def require_session(caller: Caller) -> None:
-    """An error if somebody came with a token: whoever has found one must not get another way in by it."""
+    """An error for a token: a leaked token must not be enough to get other credentials."""
     if caller.session is None:
         raise NotAllowed("This cannot be done with a token.", hint="Sign in: in the console, or with POST /v1/session.")
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Who may call a route: people in some roles (default: all); who comes with a token, only if it has the scope."""
+    """Rights that a route requires: a role (default: any) and, with a token, a scope."""
 
     scope: Scope | None = None
-    """``None``: every token will do."""
+    """Scope that a token must have; ``None``: any token."""
     roles: tuple[Role, ...] = ()
     token: bool = True
-    """Whether a token will do at all."""
+    """Whether a token is accepted."""
     one_time: bool = False
-    """Whether somebody may who has to change a one-time password."""
+    """Whether users who must change a one-time password are accepted."""
 
     def find(self, request: Request) -> Caller:
-        """Whoever sent a request; an error if they may not have sent it."""
+        """Authenticate and authorise a request."""
         caller = again(request, used=True)
         if not (caller.who.must_change and self.one_time):
             require_role(caller.who, *self.roles)
@@ -136,16 +136,16 @@ class Needs:
         token: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
         session: Annotated[str | None, Security(cookie)],
     ) -> Caller:
-        """Whoever sent a request, as ``EarlyRoute`` found them; the other parameters are for the OpenAPI document."""
+        """The caller that ``EarlyRoute`` found; the other parameters are for the OpenAPI document."""
         caller: Caller = request.state.caller
         return caller
 
 
 class EarlyRoute(APIRoute):
-    """A route that finds out whether somebody may before it reads what they sent."""
+    """A route that authorises a request before reading its body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """What answers a request."""
+        """Handler that authorises the request first."""
         answer = super().get_route_handler()
         needs = next((one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)), None)
         if needs is None:
@@ -168,13 +168,13 @@ Holder: TypeAlias = Annotated[Caller, Depends(Needs(Scope.READ, (Role.STEWARD,))
 
 
 def require_turn(request: Request) -> None:
-    """An error if passwords are tried too often from one address."""
+    """Rate limit of password attempts from one address."""
     address = request.client.host if request.client else ""
     request.app.state.sign_in_limits.take(neighbourhood(address))
 
 
 def stranger(request: Request) -> Operations:
-    """The desk, for somebody who tries a password."""
+    """The operations, for a user who is about to sign in."""
     require_turn(request)
     desk: Operations = request.app.state.desk
     return desk
@@ -184,7 +184,7 @@ Stranger: TypeAlias = Annotated[Operations, Depends(stranger)]
 
 
 def keep_session(response: Response, signed: SignedIn, settings: Settings) -> None:
-    """Give a browser its session: no script can read it, and no other site can send it."""
+    """Set the session cookie: unreadable for scripts, and not sent by other sites."""
     response.set_cookie(
         COOKIE,
         signed.token,
@@ -197,12 +197,12 @@ def keep_session(response: Response, signed: SignedIn, settings: Settings) -> No
 
 
 def drop_session(response: Response, settings: Settings) -> None:
-    """Take it away."""
+    """Delete the session cookie."""
     response.delete_cookie(COOKIE, path="/", secure=settings.encrypted, httponly=True, samesite="strict")
 
 
 def again(request: Request, *, used: bool = False) -> Caller:
-    """Whoever sent a request, which may be still going on, if they are still signed in."""
+    """Authenticate a request that may still be running, to see whether its user is still signed in."""
     kept = request.cookies.get(COOKIE)
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return find(request, token if scheme.lower() == "bearer" and token else None, kept, used=used)

@@ -58,7 +58,7 @@ class Verdict(View):
 
 
 class ReleaseOut(View):
-    """A release, as the shelf lists it."""
+    """A release, as listed in the release index."""
 
     id: str
     kind: str = Field(examples=["answer"])
@@ -83,7 +83,7 @@ class Statement(View):
 
     @classmethod
     def of(cls, release: Release[Any]) -> Self:
-        """A release's papers."""
+        """Statement, recipe and receipt of a release."""
         return cls(
             title=release.title,
             promise=release.promise,

@@ -1,4 +1,4 @@
-"""What requests get back. Losses are exact, as ``Loss.to_dict`` writes them; times are ISO 8601, in UTC.
+"""Response bodies of the API. Losses are exact, as ``Loss.to_dict`` writes them; times are ISO 8601, in UTC.
 
 In rows, dates and times are ISO 8601, decimals are text, and a real number that is none (NaN, infinite) is null.
 """
@@ -29,13 +29,13 @@ RoleName = Literal["steward", "analyst", "auditor"]
 
 
 class View(BaseModel):
-    """What a request gets back."""
+    """Base class of response bodies."""
 
     model_config = ConfigDict(from_attributes=True)
 
     @classmethod
     def of(cls, found: Any) -> Self:
-        """The attributes of ``found`` that have the names of the fields, as plain data."""
+        """The attributes of ``found`` that are named like the fields, as plain data."""
         return cls.model_validate({name: plain(getattr(found, name)) for name in cls.model_fields})
 
 
@@ -49,14 +49,14 @@ class Catalogue(View):
 
 
 class Health(View):
-    """The service is there."""
+    """Health of the service."""
 
     status: Literal["ok"] = "ok"
     version: str
 
 
 class Session(View):
-    """Whoever is signed in."""
+    """The signed-in user."""
 
     name: str = Field(examples=["ann"])
     role: RoleName
@@ -66,7 +66,7 @@ class Session(View):
 
     @classmethod
     def begun(cls, who: Person, session: SignedIn | None) -> Self:
-        """Somebody, and their session if they have one."""
+        """A user, and their session if they have one."""
         return cls(
             name=who.name,
             role=who.role.value,
@@ -77,7 +77,7 @@ class Session(View):
 
 
 class LeftView(View):
-    """What may still be spent on a table: by whoever asks, and by all together."""
+    """Remaining budget on a table: the caller's, and the table's."""
 
     analyst: LossShape
     table: LossShape
@@ -130,7 +130,7 @@ class Table(View):
 
 
 class Price(View):
-    """What an answer would cost."""
+    """Price of an answer."""
 
     loss: LossShape
     errors: dict[str, float | None] = Field(
@@ -190,7 +190,7 @@ class Answer(View):
 
     @classmethod
     def of(cls, given: Answered) -> Self:
-        """An answer to a question, or what a method made of a table."""
+        """View of an answer to a question, or of a method's release."""
         payload = given.release.payload
         said = {
             "id": given.identity,
@@ -206,7 +206,7 @@ class Answer(View):
 
 
 class ExactAnswer(View):
-    """An audited answer: exact, and for nothing. It is kept under its ``id`` as a release of its own."""
+    """An exact answer allowed by query auditing, free of charge, stored under its ``id`` as a release."""
 
     id: str
     title: str
@@ -216,34 +216,34 @@ class ExactAnswer(View):
 
     @classmethod
     def of(cls, given: AuditedAnswer) -> Self:
-        """An audited answer."""
+        """View of an audited answer."""
         release = given.release
         grid = Grid.of(given.table)
         return cls(id=given.identity, title=release.title, free=given.free, promise=release.promise, answer=grid)
 
 
 class Prices(View):
-    """What each question would cost."""
+    """Price of each question."""
 
     prices: list[Price]
 
 
 class Answers(View):
-    """What each question got: answers or, if it was a dry run, prices."""
+    """Answers to the questions, or their prices in a dry run."""
 
     answers: list[Answer]
     prices: list[Price]
 
 
 class Epsilon(View):
-    """The smallest epsilon that will do."""
+    """The smallest sufficient epsilon."""
 
     epsilon: str = Field(description="Exact, as text.", examples=["137/1000"])
     about: float = Field(examples=[0.137])
 
 
 def plain(value: object) -> Any:
-    """A value as JSON can say it."""
+    """A value as JSON can represent it."""
     match value:
         case Enum():
             return value.value

@@ -1,4 +1,4 @@
-"""An answer on a page: a grid with its error bars, a chart where there is something to compare, what is promised.
+"""An answer on a page: a table with error bars, a chart of comparable figures, and the privacy statement.
 
 One that a synthetic stand-in gave says so above the grid, and beside every figure.
 
@@ -23,15 +23,17 @@ from discreet.service.console import explain, theme
 
 ERROR = "_error"
 _SHOWN = 200
+"""Largest number of rows shown."""
 _BARS = 40
+"""Largest number of bars in a chart."""
 _BADGE = " ", tag("span", "synthetic", class_="dc-badge dc-warn")
-"""Beside every figure of an answer that a synthetic stand-in gave."""
+"""Badge of every figure of an answer by a synthetic stand-in."""
 _UNKNOWN = " ", tag("span", "± unknown", class_="dc-soft")
-"""Beside one of them of which nobody knows how far it is off."""
+"""Mark of a figure whose error is not known."""
 
 
 def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
-    """A release whose payload is a table of figures, with ways to take it along; ``linked`` to a page of its own."""
+    """Show a release that is a table of figures, with downloads; ``linked`` to a page of its own."""
     table = figures_of(release)
     synthetic = is_synthetic(release)
     if synthetic:
@@ -44,7 +46,7 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
         )
         whole = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{identity}/download" download')
         with whole.props("data-testid=answer-download"):
-            ui.label("Download with its papers")
+            ui.label("Download with documentation")
         if linked:
             ui.link("Open its page", f"/release/{identity}")
     said = theme.promise(theme.statement(release.promise))
@@ -56,13 +58,13 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
 
 
 def figures(table: pa.Table) -> dict[str, str]:
-    """The columns that have an error bar, each with the column that it is in."""
+    """The columns with an error bar, each with the column that holds it."""
     names = table.column_names
     return {name: f"{name}{ERROR}" for name in names if f"{name}{ERROR}" in names}
 
 
 def preview(table: pa.Table, most: int) -> None:
-    """The first rows of a table that was published."""
+    """First rows of a published table."""
     kinds = table.schema.types
     rows = table.slice(0, most).to_pylist()
     shown = [["–" if value is None else str(value) for value in row.values()] for row in rows]
@@ -97,7 +99,7 @@ def _kind(is_number: bool) -> str | None:
 
 
 def _reach(rows: list[dict[str, Any]], name: str, bar: str) -> float:
-    """How far the largest figure of a column goes, error bar and all."""
+    """Largest figure of a column, including its error bar."""
     return max((abs(row[name]) + (row[bar] or 0.0) for row in rows if row[name] is not None), default=0.0)
 
 
@@ -121,7 +123,7 @@ def _cell(
 
 
 def _chart(table: pa.Table, mark: str) -> None:
-    """Bars with error bars, if there is one label and a figure in each of a few rows."""
+    """Bar chart with error bars, for one label column and one figure in each of a few rows."""
     barred = figures(table)
     labels = [name for name in table.column_names if name not in barred and name not in barred.values()]
     if not barred or len(labels) != 1 or not 2 <= table.num_rows <= _BARS:

@@ -1,4 +1,4 @@
-"""Dialogs: a confirmation before what cannot be undone, and a secret that is shown once.
+"""Dialogs: confirmation of irreversible actions, and secrets that are shown once.
 
 data-testid: sure-go, sure-no; once, once-text, once-copy, once-close.
 """
@@ -11,7 +11,7 @@ from discreet.service.console import theme
 
 
 async def confirm(question: str, told: str) -> bool:
-    """Ask, and say what the consequences are; whether the answer is yes."""
+    """Ask for confirmation, stating the consequences; whether the user agreed."""
     with ui.dialog() as dialog, ui.card():
         ui.label(question).classes("dc-strong")
         theme.prose(told)
@@ -24,7 +24,7 @@ async def confirm(question: str, told: str) -> bool:
 
 
 def show_once(title: str, secret: str, what_to_do: str) -> None:
-    """Show a secret in a dialog that does not close by accident; then it is gone for good."""
+    """Show a secret once, in a dialog that does not close by accident."""
     with ui.dialog().props("persistent") as dialog, ui.card().props("data-testid=once"):
         ui.label(title).classes("dc-strong")
         with theme.row().classes("dc-secret"):

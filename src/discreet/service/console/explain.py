@@ -1,4 +1,4 @@
-"""What each parameter promises, for people who are not statisticians: the texts behind "What does this promise?".
+"""Explanations of parameters for users who are not statisticians: the texts behind "What does this promise?".
 
 Figures are worked out by ``curator/advice.py``. Blank lines divide paragraphs.
 """
@@ -105,13 +105,13 @@ MODELS = {
     "population uniqueness": "An estimate of how many people would be unique among all those the rows were drawn from. "
     "It is a guess from the sizes of classes, and promises nothing to any one person.",
 }
-"""Privacy models by their names in the catalogue, whose summaries explain the others."""
+"""Explanations of privacy models by name in the catalogue; the catalogue's summaries explain the others."""
 RULES = {"minimum frequency": THRESHOLD, "p%": P_PERCENT, "prior-posterior": PQ, "(n,k)-dominance": DOMINANCE}
-"""The same for rules of sensitive cells."""
+"""Explanations of sensitivity rules for cells, by name in the catalogue."""
 
 
 def epsilon(value: Number) -> str:
-    """What an epsilon means, in figures; without them if it is no epsilon."""
+    """Meaning of an epsilon, in figures; a general text if it is not a valid epsilon."""
     try:
         even = next(one for one in beliefs(value) if one.prior == 0.5)
         rare = next(one for one in beliefs(value) if one.prior == 0.01)

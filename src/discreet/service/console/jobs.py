@@ -1,4 +1,4 @@
-"""Jobs on a page: a box that follows one until it is over, and a list of those there were.
+"""Jobs on a page: a progress box for one job, and a list of earlier jobs.
 
 data-testid: <kind>-table; job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>, job-link-<id>.
 """
@@ -22,14 +22,16 @@ from discreet.service.jobs.specs import Attack, Combine, Hide, Spec, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 Result = Mapping[str, Any]
-"""What a job found, as plain data."""
+"""Result of a job, as plain data."""
 _TONES = {WAITING: "plain", RUNNING: "plain", DONE: "good", FAILED: "bad", LOST: "bad", CANCELLED: "warn"}
-_EVERY = 0.4
+_POLL_SECONDS = 0.4
+"""Polling interval, seconds."""
 _LISTED = 8
+"""Number of earlier jobs listed."""
 
 
 class JobBox:
-    """Submits a job and shows its progress. When it is done ``then`` is called, or ``draw`` with what it found."""
+    """Submits a job and shows its progress; when it is done, calls ``then``, or ``draw`` with its result."""
 
     def __init__(
         self, seat: Seat, title: str, then: Then | None = None, *, draw: Callable[[Result, Job], None] | None = None
@@ -47,7 +49,7 @@ class JobBox:
         """The room for what came of it, below; empty while there is a new one."""
 
     async def start(self, chosen: Callable[[], Spec]) -> None:
-        """Submit what was chosen, and follow it; errors are shown.
+        """Submit the chosen job and follow it; errors are shown.
 
         A form submits once until it is changed or opened again, or until its job has failed: the second click of a
         double click finds the job of the first under its key, however late it comes.
@@ -70,7 +72,7 @@ class JobBox:
             self._submitting = False
 
     async def show(self, job: Job) -> None:
-        """Show what came of a job that is done."""
+        """Show the result of a job that is done."""
         if self._then is not None:
             await self._then(job)
             return
@@ -81,13 +83,13 @@ class JobBox:
                 self._draw(found, job)
 
     def earlier(self, title: str, jobs: Sequence[Job], about: Callable[[Job], str]) -> None:
-        """A card of earlier jobs, if there are any; each can be opened here."""
+        """A card of earlier jobs, if there are any; each can be opened."""
         if jobs:
             with theme.card(title):
                 listed(jobs, self.follow, about)
 
     async def follow(self, job: Job) -> None:
-        """Show a job, until it is over."""
+        """Show the progress of a job until it ends."""
         self.made.clear()
         self._place.clear()
         self._place.set_visibility(True)
@@ -97,7 +99,7 @@ class JobBox:
 
 
 class _Following:
-    """One job, looked at again and again."""
+    """Progress of one job, polled until it ends."""
 
     def __init__(self, seat: Seat, job: Job, box: ui.element, then: Then) -> None:
         self._seat, self._job, self._box, self._then = seat, job, box, then
@@ -110,7 +112,7 @@ class _Following:
         self._error = ui.element("div").classes("dc-stack")
         self._told = ""
         self._show(job)
-        self._timer = ui.timer(_EVERY, self._look)
+        self._timer = ui.timer(_POLL_SECONDS, self._look)
 
     async def _look(self) -> None:
         try:
@@ -149,7 +151,7 @@ class _Following:
 async def by_table(
     seat: Seat, label: str, kind: str, drawn: Callable[[str, Card, list[Job]], Awaitable[JobBox]], *also: str
 ) -> None:
-    """Let somebody choose a table about people; the rest of the page is drawn for it and its jobs of some kinds.
+    """Let the user choose a table about people, and draw the page for it and for its jobs of some kinds.
 
     A job that the address names is shown in the box that comes back.
     """
@@ -196,7 +198,7 @@ def release_buttons(release: str, testid: str, *, job: str = "") -> None:
 
 
 def place(job: Job) -> str:
-    """Where a job is looked at again."""
+    """Address of the page that shows a job."""
     if job.kind == Attack.kind:
         return f"/attack?release={job.spec['release']}&job={job.id}"
     if job.kind == Combine.kind:
@@ -205,7 +207,7 @@ def place(job: Job) -> str:
 
 
 def line(job: Job, who: Person) -> None:
-    """A job in a line: how it went and, if it did not go well, why; for stewards a link to it."""
+    """One line about a job: its state, its error if it failed, and a link for stewards."""
     with theme.row():
         theme.badge(job.state, _TONES[job.state])
         title = f"{job.kind} {job.table}"
@@ -217,7 +219,7 @@ def line(job: Job, who: Person) -> None:
 
 
 def asked_for(seat: Seat, jobs: Sequence[Job]) -> Job | None:
-    """The job that the address names, if it is one of these."""
+    """The job named in the address, if it is among these."""
     return next((job for job in jobs if job.id == seat.given.get("job")), None)
 
 
@@ -227,7 +229,7 @@ async def recent(seat: Seat, *kinds: str) -> list[Job]:
 
 
 def listed(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:
-    """Earlier jobs, each with a button that opens what came of it."""
+    """List of earlier jobs, each with a button that opens its result."""
     for job in jobs:
         with theme.row().classes("dc-line"):
             theme.badge(job.state, _TONES[job.state])

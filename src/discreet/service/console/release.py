@@ -52,7 +52,7 @@ PAGE = Page("/release/{id}", "Release", "description", EVERYBODY, None, _build)
 
 
 def _found(who: Person, desk: Operations, id: str) -> tuple[Shelved, Release[Any]]:
-    """A release: whole, and for auditors its papers alone."""
+    """A release: complete, or for auditors its documentation alone."""
     one = desk.shelved(who, id)
     return one, desk.statement(who, id) if who.role is Role.AUDITOR else desk.release(who, id)
 

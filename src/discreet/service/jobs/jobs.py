@@ -30,7 +30,7 @@ from discreet.service.jobs.work import Task
 
 __all__ = ["Job", "Jobs"]
 _KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN}
-"""Which jobs make a release, and what the shelf calls it."""
+"""Jobs that make a release, with its kind in the release index."""
 _LONGEST_TITLE = 120
 
 
@@ -77,7 +77,7 @@ class Jobs:
         self._runner.start()
 
     def stop(self, grace: float) -> None:
-        """Finish what runs if that takes no longer than so many seconds; else it waits for the next start."""
+        """Finish running jobs within this number of seconds; others wait for the next start."""
         self._runner.stop(grace)
 
     def paper(self, id: str, name: str) -> Path:
@@ -150,7 +150,7 @@ class Jobs:
 
 
 def _title(text: str) -> str:
-    """A title as the shelf takes it: names of columns, of which it may be made, may hold anything."""
+    """A title that the release index accepts: column names in it may contain any character."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_LONGEST_TITLE].strip()
 
 

@@ -1,11 +1,11 @@
-"""Where what a job makes lies, while it is made and afterwards.
+"""Folders for what a job makes, while it runs and afterwards.
 
     published/<id>/             the release it made, if it made one
     published/<id>.<paper>      what the holder keeps beside that, for nobody else's eyes
     papers/<id>/                what there is besides for the holder alone, and ``result.json``
     papers/.<id>.<run>/         the same while a run of the job makes it
     papers/points/              measured points of risk–utility maps, which no comparison measures again
-    papers/<table>.secret       what changes of the same people in several tables hang on
+    papers/<table>.secret       secret that keeps perturbations consistent between tables
 
 A run makes everything in a folder of its own. When all is there it is given its final names: whoever is interrupted
 while doing so, or somebody after them, does the rest.
@@ -28,7 +28,7 @@ _RESULT = "result.json"
 BESIDE = dict.fromkeys(("publish", "tabulate", "hide"), ("holder.html", "holder.parquet"))
 """What lies beside a release, by the kind of the job."""
 WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",)}
-"""The papers of a job that lie with what it found."""
+"""Documents of a job that are stored with its result."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Places:
         return self.published / id
 
     def put_away(self, id: str, number: int) -> None:
-        """Give everything that a run made its final name: the papers first, so that no release is without them."""
+        """Give all results of a run their final names: the holder's documents first, so that no release lacks them."""
         run = self.run(id, number)
         for paper in () if self.release(id).exists() else run.folder.glob("release.*"):
             with suppress(FileNotFoundError):  # somebody else is at it, too

@@ -34,7 +34,7 @@ from discreet.service.jobs.work import Task, work
 
 LOG = logging.getLogger("discreet.service.jobs")
 PATIENCE = 30.0
-"""Who works on a job and has said nothing for so many seconds is taken for gone."""
+"""Time without a sign of life after which a worker is considered lost, seconds."""
 _BEAT = 2.0
 _LOOK = 0.25
 _IDLE = 1.0
@@ -84,7 +84,7 @@ class Runner:
             atexit.register(self.stop, 0.0)
 
     def stop(self, grace: float) -> None:
-        """Take nothing new, give what runs so many seconds, and then give it back to the queue."""
+        """Take no new jobs, give running ones this number of seconds, then return them to the queue."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:

@@ -25,7 +25,7 @@ from discreet.verbs.publish.mask.masker import Masker
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
 _LISTED = 100
-"""So many of what was lost are kept as data; the holder's page has more."""
+"""Largest number of lost itemsets or rules in the result; the holder's page has more."""
 _BESIDE_ANSWERS = "The table is audited: this and its exact answers together may tell what neither tells alone."
 
 

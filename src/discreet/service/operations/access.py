@@ -20,7 +20,7 @@ from discreet.service.operations.permissions import HOST, READERS, Permissions, 
 
 
 class AccessOperations:
-    """Who may sign in, with which passwords and tokens, and what they did."""
+    """User accounts, passwords, tokens, and the audit log."""
 
     def __init__(self, curator: Curator, people: People, audit: Audit, may: Permissions) -> None:
         self._curator, self.people, self._audit, self._may = curator, people, audit, may
@@ -28,7 +28,7 @@ class AccessOperations:
     # Coming in
 
     def sign_in(self, name: str, password: str) -> SignedIn:
-        """Begin a session; tried or done, it is written down."""
+        """Start a session; attempts and successes are logged."""
         with self._may.noted(name if self.people.knows(name) else "?", "sign in"):  # else it may be a password
             return self.people.sign_in(name, password)
 
@@ -38,19 +38,19 @@ class AccessOperations:
             self.people.sign_out(token)
 
     def change_password(self, who: Person, old: str, new: str, *, tokens_end: bool = False) -> None:
-        """Give oneself another password: all that somebody with a one-time password may do. Tokens end if wished."""
+        """Change one's own password (with a one-time password, the only thing allowed); tokens end on request."""
         with self._may.noted(who.name, "change password", **({"tokens": "ended"} if tokens_end else {})):
             self.people.change_password(who.name, old, new, tokens_end=tokens_end)
 
     # People
 
     def persons(self, who: Person) -> list[Person]:
-        """Everybody who may sign in."""
+        """All user accounts."""
         self._may.require(who, *READERS)
         return list(self.people.all())
 
     def locked_out(self, who: Person) -> dict[str, dt.datetime]:
-        """Who tried too often to sign in, and until when they have to wait; a new password lifts it."""
+        """Users with too many failed sign-ins, and until when each must wait; a new password lifts it."""
         self._may.require(who, *READERS)
         return self.people.locked_out()
 
@@ -63,7 +63,7 @@ class AccessOperations:
         budget: Budget | Loss | None = None,
         tables: Sequence[str] | None = None,
     ) -> str:
-        """Let somebody sign in, and with a budget ask about tables (default: all); their one-time password."""
+        """Create an account, with a budget on tables (default: all) if given; returns its one-time password."""
         with self._may.noted(who.name, "add person", person=name, role=role.value):
             self._may.require_steward(who)
             if budget is not None and role is Role.AUDITOR:
@@ -76,7 +76,7 @@ class AccessOperations:
             return self.people.add(name, role)
 
     def give_budget(self, who: Person, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
-        """Let somebody ask about further tables."""
+        """Give an analyst a budget on further tables."""
         with self._may.noted(
             who.name, "give budget", person=name, limit=str(budget), tables=listed(tables or ("all",))
         ):
@@ -86,13 +86,13 @@ class AccessOperations:
             self._curator.add_analyst(name, budget, tables)
 
     def reset_password(self, who: Person, name: str) -> str:
-        """Another one-time password for somebody, whose sessions end."""
+        """Set a new one-time password for a user, whose sessions end."""
         with self._may.noted(who.name, "reset password", person=name):
             self._may.require_steward(who)
             return self.people.reset(name)
 
     def disable(self, who: Person, name: str, disabled: bool) -> Person:
-        """Keep somebody out, or let them in again. What they spent stays spent."""
+        """Disable or enable an account. What it spent stays spent."""
         with self._may.noted(who.name, "disable" if disabled else "enable", person=name):
             self._may.require_steward(who)
             if disabled:
@@ -102,7 +102,7 @@ class AccessOperations:
             return self.people.find(name)
 
     def tokens(self, who: Person) -> list[ApiToken]:
-        """One's own tokens; for a steward and an auditor everybody's."""
+        """One's own tokens; everyone's for a steward or auditor."""
         self._may.require(who)
         return list(self.people.tokens(None if who.role in READERS else who.name))
 
@@ -115,7 +115,7 @@ class AccessOperations:
         *,
         name: str | None = None,
     ) -> ApiToken:
-        """A token for programs, with the rights of whoever makes it as far as its scopes go; its text is told once.
+        """Create a token for programs, with the caller's rights within its scopes; its text is shown once.
 
         Nobody makes one in another's ``name`` but whoever has the folder.
         """
@@ -128,7 +128,7 @@ class AccessOperations:
             return token
 
     def revoke(self, who: Person, token: str) -> None:
-        """End a token: one's own, or as a steward anybody's."""
+        """Revoke a token: one's own, or as a steward anyone's."""
         with self._may.noted(who.name, "revoke token", token=token):
             self._may.require(who)
             visible = [one for one in self.tokens(who) if one.id == token]
@@ -141,6 +141,6 @@ class AccessOperations:
     def audit(
         self, who: Person, *, after: int = 0, most: int = 200, newest_first: bool = True, by: str | None = None
     ) -> list[AuditLine]:
-        """Who did what, and when."""
+        """Entries of the audit log."""
         self._may.require(who, *READERS)
         return self._audit.lines(after=after, most=most, newest_first=newest_first, who=by)

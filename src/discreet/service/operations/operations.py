@@ -82,7 +82,7 @@ class Operations:
         self._jobs.start()
 
     def close(self, grace: float = 0.0) -> None:
-        """Finish, giving a running job so many seconds, and let go of everything."""
+        """Shut down, giving running jobs this number of seconds, and close everything."""
         self._jobs.stop(grace)
         self._state.close()
         self._curator.close()
@@ -228,7 +228,7 @@ class Operations:
         return [one for one in found if self._may_see(who, one)]
 
     def shelved(self, who: Person, release: str) -> Shelved:
-        """What the shelf says of a release."""
+        """Entry of a release in the release index."""
         self._may.require(who)
         try:
             found = self._shelf.find(release, adopt=who.role is Role.STEWARD)

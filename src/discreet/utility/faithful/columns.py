@@ -34,9 +34,9 @@ Columns: TypeAlias = tuple[int, ...]
 """Columns that are counted together, by their places."""
 
 PARTS = 10
-"""Numbers, dates and times are cut into so many parts, each with as many of the original rows."""
+"""Number of quantile bins of numbers, dates and times, with equal shares of the original rows."""
 _CATEGORIES = 30
-"""So many of the commonest values of the original stand for themselves; the rest are all else."""
+"""Number of the most frequent values that have a category of their own; the rest are pooled."""
 _LARGEST = 1.7976931348623157e308
 _LABEL = 24
 

@@ -1,4 +1,4 @@
-"""How faithful synthetic rows are to the original ones, by every figure there is.
+"""Fidelity of synthetic rows to the original: marginals, correlations, distinguishability, model performance.
 
 What is measured row by row (telling rows apart, models trained on synthetic rows) is measured on samples of both sides.
 """
@@ -43,13 +43,15 @@ from discreet.utility.measure import target_of
 from discreet.utility.pair import Array, Pair, pair
 
 Progress: TypeAlias = Callable[[float, str], None]
+"""Callback with the share done, 0 to 1, and the current step."""
 Counted: TypeAlias = Mapping[Columns, Array]
+"""Counts of each set of columns."""
 
 _MOST = 300
-"""So many sets of three columns are looked at, at most."""
+"""Largest number of three-column sets compared."""
 _SHOWN = 10
 _COPY = "copy"
-"""The column that says which copy a row belongs to, where a release has several (``plain/copies.py``)."""
+"""Column with the number of the copy, where a release has several (``non_private/copies.py``)."""
 _WAYS = {
     1: ("1-way error", "The share of rows in the wrong place, column by column (total variation), on average."),
     2: ("2-way error", "The same, of two columns together."),
@@ -75,8 +77,10 @@ def fidelity(
     control: Table | None = None,
     progress: Progress | None = None,
 ) -> Fidelity:
-    """How faithful ``synthetic`` is to ``original``: counts of one, two and three columns, correlations, whether rows
-    can be told apart, and what models are worth that were trained on it.
+    """Fidelity of ``synthetic`` to ``original``.
+
+    Measured are marginals of one, two and three columns, correlations, how well models distinguish the rows, and the
+    performance of models trained on synthetic rows.
 
     ``synthetic`` is a release, the folder of one, or rows. Of several copies the first is looked at: all together would
     be one large table, which is more even than any of them.
@@ -130,7 +134,7 @@ def fidelity(
 
 
 def _table(synthetic: Release[Any] | Table | pa.Table) -> Table:
-    """The synthetic rows as a table; those in a folder stay there."""
+    """Synthetic rows as a table; those in a folder are not loaded."""
     if isinstance(synthetic, Table):
         return synthetic
     rows = synthetic.payload if isinstance(synthetic, Release) else synthetic
@@ -143,7 +147,7 @@ def _table(synthetic: Release[Any] | Table | pa.Table) -> Table:
 
 
 def _common(original: Table, other: Table, columns: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns both have as values of the same kind, and the others of the original."""
+    """Columns that both have with the same kind, and the original's other columns."""
     card = original.card
     own = [column.name for column in card.columns if column.role is not Role.IDENTIFIER and column.name != card.unit]
     for name in columns:
@@ -157,7 +161,7 @@ def _common(original: Table, other: Table, columns: Sequence[str]) -> tuple[tupl
 
 
 def _target(original: Table, names: Sequence[str], asked: str | None) -> str | None:
-    """The column to predict, if there is one among those that are compared."""
+    """The target column of models, if it is among those compared."""
     if asked is not None and asked not in names:
         raise NotFound(f"{asked!r} is not among the columns that both sides have: {', '.join(names)}.")
     found = asked or target_of(original)
@@ -169,7 +173,7 @@ def _alike(mine: Column, theirs: Column) -> bool:
 
 
 def _sets(width: int) -> list[Columns]:
-    """All single columns and pairs, and threes: all, or evenly spaced ones."""
+    """All single columns and pairs, and all or evenly spaced triples."""
     step = -(-comb(width, 3) // _MOST) or 1
     threes = islice(combinations(range(width), 3), 0, None, step)
     return [*((place,) for place in range(width)), *combinations(range(width), 2), *threes]
@@ -197,7 +201,7 @@ def _marginals(names: Sequence[str], mine: Counted, far: Mapping[Columns, float]
 
 
 def _score(pairs: Measured) -> Measured:
-    """The k-marginal score for k = 2, as NIST counts it: 1000 less the mean error of pairs in thousandths."""
+    """NIST's k-marginal score for k = 2: 1000 less the mean error of pairs in thousandths."""
     meaning = (
         "1000 times what is right: 1 less the mean error of all pairs of columns. NIST's score for k = 2, by parts of "
         "our own (tenths of the original, the 30 commonest values), so compare it with scores made the same way."
@@ -213,7 +217,7 @@ def _score(pairs: Measured) -> Measured:
 
 def _correlations(names: Sequence[str], mine: Array, theirs: Array, rows: int) -> Measured:
     meaning = (
-        "How far the strength with which two columns hang together has moved, on average: correlations of numbers, "
+        "Mean change of the association between two columns: correlations of numbers, "
         "Cramér's V of categories, the correlation ratio of both. What a sample gets is approximate."
     )
     above = np.triu_indices(len(names), 1)
@@ -238,7 +242,7 @@ def _correlations(names: Sequence[str], mine: Array, theirs: Array, rows: int) -
 def _by_rows(
     original: Table, other: Table, names: tuple[str, ...], *, target: str | None, control: Table | None, say: Progress
 ) -> tuple[Told | None, list[Measured]]:
-    """What models tell of single rows; what cannot be measured says why."""
+    """Row-level measures by models; a measure that fails says why."""
     say(0.7, "telling rows apart")
     try:
         two, held = paired(original, other, names, target, control)
@@ -287,15 +291,16 @@ def _spread(column: Coded, mine: Array, theirs: Array, far: float) -> Spread:
 
 
 MOST = 10_000
-"""So many rows of each side are looked at, at most, evenly spaced."""
+"""Largest number of rows of each side that models see, evenly spaced."""
 _LEARNT = 5_000
+"""Largest number of rows to train and to test on."""
 _FEWEST = 40
+"""Minimum number of rows on each side for a model."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """How well rows can be told apart: the figure, what another sample and independent columns would get, and how
-    likely synthetic each row of the two sides seems."""
+    """Propensity score, its value for another sample and for independent columns, and the propensity of each row."""
 
     figure: float
     sample: float
@@ -306,7 +311,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Taught:
-    """The AUC that models lose by being trained on synthetic rows, what guessing loses, and all scores."""
+    """Loss of AUC by training models on synthetic rows, with the loss by guessing and all scores."""
 
     figure: float
     guessing: float
@@ -314,7 +319,7 @@ class Taught:
 
 
 def sampled(table: Table, names: tuple[str, ...], most: int = MOST) -> pa.Table:
-    """Evenly spaced rows of ``table``, at most ``most``: they stream by, and are never all in memory."""
+    """At most ``most`` evenly spaced rows of ``table``, streamed."""
     step = -(-max(table.count(), 1) // most)
     query = table.query(*map(sql.column, names))
     seen, kept = 0, []
@@ -328,7 +333,7 @@ def sampled(table: Table, names: tuple[str, ...], most: int = MOST) -> pa.Table:
 def paired(
     original: Table, synthetic: Table, names: tuple[str, ...], target: str | None, control: Table | None
 ) -> tuple[Pair, Array | None]:
-    """Samples of both sides on one footing, and the people of ``control`` on the same."""
+    """Samples of both sides as comparable columns, and those of ``control``."""
     card = original.card.without_unit(original.card[name] for name in names)
     mine = sampled(original, names)
     people = mine.num_rows
@@ -340,7 +345,7 @@ def paired(
 
 
 def told_apart(two: Pair) -> Told:
-    """Can a model tell synthetic from original rows? (Woo, Reiter, Oganian and Karr 2009)
+    """Propensity score: how well a model distinguishes synthetic rows (Woo, Reiter, Oganian and Karr 2009).
 
     Of rows drawn from the original with replacement it would think, by chance, what Snoke, Raab, Nowok, Dibben and
     Slavković (2018) compute: a share of (columns used) × (share of original rows) / rows of the most there can be.
@@ -357,7 +362,7 @@ def told_apart(two: Pair) -> Told:
 
 
 def told_by_trees(two: Pair) -> tuple[float, float]:
-    """How well a forest tells rows apart that it was not trained on, and how well if columns were independent.
+    """How well a random forest distinguishes held-out rows, and how well if columns were independent.
 
     A logistic model sees numbers two by two and categories one by one. Trees see any columns together. The figure is
     2 AUC − 1, or 0 if that is less: the share of pairs told apart beyond guessing.
@@ -382,13 +387,13 @@ def _by_trees(a: Array, b: Array) -> float:
 
 
 def _one_by_one(two: Pair) -> Array:
-    """Rows with columns of the original that have nothing to do with each other."""
+    """Rows of the original with every column permuted independently."""
     rng = generator(1)
     return np.column_stack([rng.permutation(column) for column in two.original.T])
 
 
 def taught(two: Pair, held_out: Array | None) -> Taught:
-    """Train on synthetic rows, test on people: those of ``held_out``, or every other one of the original.
+    """Train on synthetic rows, test on real people: ``held_out``, or every other one of the original.
 
     It is compared with training on original rows, of all or of the other half.
     """

@@ -86,7 +86,7 @@ class Fidelity:
     pair_errors: Array = field(compare=False)
     """Of each two columns the distance; NaN on the diagonal."""
     associations: tuple[Array, Array] = field(compare=False)
-    """How strongly columns hang together in the original, and in the synthetic rows."""
+    """Associations between columns in the original, and in the synthetic rows."""
     propensities: tuple[Array, Array] | None = field(default=None, compare=False)
     """How likely synthetic rows of the original seem, and synthetic ones."""
 
@@ -210,7 +210,7 @@ def _pair_picture(names: Sequence[str], errors: Array) -> Picture:
 
 
 def _association_picture(names: Sequence[str], original: Array, synthetic: Array) -> Picture:
-    """How far the strength with which columns hang together has moved."""
+    """Change of the associations between columns."""
     both = np.isnan(original) & np.isnan(synthetic)
     moved = np.abs(np.nan_to_num(original) - np.nan_to_num(synthetic))
     caption = "How far correlations, of whatever kind, are from the original ones. Dark is bad."

@@ -1,4 +1,4 @@
-"""Aggregates: what has to be measured for each, in whole steps, and which figure follows from the noisy measures.
+"""SQL aggregates: the integer sums measured for each, and the figure computed from the noisy sums.
 
 How fine the steps of a sum are, where its bounds lie and what a row adds is about accuracy. That a row adds no more
 than it is charged for is enforced by ``engines/contribution.py``, whatever is worked out here.
@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 _FINEST = 1000
 """Largest denominator of a quantile."""
 _LARGEST_SPREAD = Fraction(2) ** 400
-"""Largest square that a spread is made of; its inverse is the smallest."""
+"""Largest squared distance in a variance or covariance; its inverse is the smallest."""
 _SPREADS: dict[type[exp.Expr], tuple[bool, bool]] = {  # of a sample, and its root
     exp.Variance: (True, False),
     exp.VariancePop: (False, False),
@@ -52,7 +52,7 @@ _PAIRS: dict[type[exp.Expr], tuple[bool, bool]] = {  # of a sample, and divided 
 }
 _FINE = 30  # a unit's rows are 2**30 steps, or few less
 _LARGEST_SUMMAND = Fraction(2) ** 900
-"""Largest number that can be added; its inverse is the smallest."""
+"""Largest absolute value that can be summed; its inverse is the smallest."""
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -77,7 +77,7 @@ def filter_condition(only: exp.Expr, columns: Columns) -> Value:
 
 
 def summand_bounds(node: exp.Expr, argument: exp.Expr, value: Value) -> Interval:
-    """The bounds of the numbers that the aggregate ``node`` adds, which must be declared."""
+    """Declared bounds of the values that an aggregate sums; an error without them."""
     if not value.number:
         raise BadQuery(f"{node.sql()}: {value.kind.value} cannot be added.")
     if value.within is None:
@@ -89,14 +89,14 @@ def summand_bounds(node: exp.Expr, argument: exp.Expr, value: Value) -> Interval
 
 
 def name_once(named: dict[str, _T], wanted: _T, letter: str) -> str:
-    """The name of something that is computed, the same for the same: ``m0``, ``m1`` and so on."""
+    """Name of a computed quantity, one per distinct quantity: ``m0``, ``m1`` and so on."""
     found = next((name for name, one in named.items() if one == wanted), f"{letter}{len(named)}")
     named.setdefault(found, wanted)
     return found
 
 
 class Aggregates:
-    """Collects what a question's aggregates need; the same thing is measured once, however often it is asked for."""
+    """Collects the measures that a question's aggregates need; equal measures are taken once."""
 
     def __init__(self, rows: Rows, *, grouped: bool) -> None:
         self._rows = rows
@@ -106,7 +106,7 @@ class Aggregates:
         self.figures: dict[str, Figure] = {}
 
     def figure(self, node: exp.Expr) -> str:
-        """The name of the figure that answers an aggregate."""
+        """Name of the figure that answers an aggregate."""
         return name_once(self.figures, self._made(node), "f")
 
     def _made(self, node: exp.Expr) -> Figure:
@@ -149,7 +149,7 @@ class Aggregates:
         return self._counted(self._present(value, only))
 
     def _present(self, value: Value | None, only: exp.Expr | None) -> exp.Expr | None:
-        """What rows that count have a value of; ``None``: all rows count."""
+        """Expression that is not NULL in the rows to be counted; ``None``: all rows are counted."""
         if value is None or value.required or isinstance(value.sql, exp.Literal):
             return None if only is None else sql.one_if(self._condition(only))
         return self._conditional(value, only).sql
@@ -186,7 +186,7 @@ class Aggregates:
         return Mean(measured, added.step, count, centre, within, distance, added.rounded)
 
     def _product(self, one: Mean, other: Mean) -> Total:
-        """The sum of the products of two distances from their centres, less the middle of where a product can lie."""
+        """Sum of the products of two centred values, less the middle of the product's range."""
         within = multiply(one.reach, other.reach)
         if not 1 / _LARGEST_SPREAD <= largest(within) <= _LARGEST_SPREAD:
             raise BadQuery("Numbers that may be so large, or are so small, have no spread that can be asked.")
@@ -196,7 +196,7 @@ class Aggregates:
         return Total(self._measured(measure), measure.step, centre)
 
     def _association(self, node: exp.Expr, only: exp.Expr | None) -> Association:
-        """Rows in which one of the two is missing count for neither."""
+        """Covariance or correlation of two columns; rows in which either is missing are left out."""
         pair = [self._argument(node, one) for one in (node.this, node.expression)]
         needed: list[exp.Expr] = [value.sql.copy().is_(exp.null()).not_() for value, _ in pair if not value.required]
         needed += [] if only is None else [self._condition(only)]
@@ -220,7 +220,7 @@ def _inner(node: exp.Expr) -> exp.Expr:
 
 
 def _share(node: exp.Expr) -> Fraction | None:
-    """Which quantile an aggregate is. MIN and MAX are the first and the last hundredth: nobody's own value is told."""
+    """Quantile of an aggregate. MIN and MAX are the 1st and 99th percentile, so no one's own value is released."""
     fixed: dict[type[exp.Expr], Fraction] = {
         exp.Median: Fraction(1, 2),
         exp.Min: Fraction(1, 100),
@@ -248,20 +248,20 @@ def _share(node: exp.Expr) -> Fraction | None:
 
 @dataclass(frozen=True)
 class Steps:
-    """What a row adds to a sum of ``value - centre``."""
+    """Contribution of a row to a sum of ``value - centre``, in integer steps."""
 
     sql: exp.Expr
-    """A whole number of steps; of a column of doubles, the double itself less what ``centre`` cannot say exactly."""
+    """Integer number of steps; for a column of doubles, the double less what ``centre`` cannot represent exactly."""
     bound: int
-    """The most steps a row adds, above or below zero, if all that is known of it is so."""
+    """Largest absolute contribution of a row, in steps."""
     step: Fraction
     rounded: bool
     grid: Fraction | None = None
-    """Of a column of doubles: what is still to be taken off it. Engines add doubles faster than whole numbers."""
+    """For a column of doubles: centre still to be subtracted. Engines sum doubles faster than integers."""
 
 
 def total(rows: OwnedRows, value: Value, within: Interval, centre: Fraction = Fraction(0)) -> Measure:
-    """The sum of ``value - centre`` in whole steps."""
+    """Sum of ``value - centre`` in integer steps."""
     steps = steps_of(value, within, rows.most, centre)
     if steps.grid is None:
         measure = summed(rows, steps.sql, steps.bound)
@@ -272,7 +272,7 @@ def total(rows: OwnedRows, value: Value, within: Interval, centre: Fraction = Fr
 
 
 def steps_of(value: Value, within: Interval, rows_per_unit: int, centre: Fraction = Fraction(0)) -> Steps:
-    """What a row adds, in steps that are fine enough for a unit with that many rows."""
+    """Contribution of a row, in steps fine enough for a unit with ``rows_per_unit`` rows."""
     far = largest((within[0] - centre, within[1] - centre))
     if far and not 1 / _LARGEST_SUMMAND <= far <= _LARGEST_SUMMAND:
         raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")
@@ -293,7 +293,7 @@ def steps_of(value: Value, within: Interval, rows_per_unit: int, centre: Fractio
 
 
 def middle(within: Interval, kind: Kind, rows_per_unit: int) -> Fraction:
-    """The middle of an interval, as ``steps_of`` can take it exactly."""
+    """Midpoint of an interval, rounded to what ``steps_of`` represents exactly."""
     centre = (within[0] + within[1]) / 2
     if kind is Kind.INTEGER and largest(within) <= LARGEST_BOUND // 2:
         return centre
@@ -302,13 +302,16 @@ def middle(within: Interval, kind: Kind, rows_per_unit: int) -> Fraction:
 
 
 def _step(far: Fraction, rows_per_unit: int) -> Fraction:
-    """A power of two, so that dividing by it is exact in doubles."""
+    """Step size: a power of two, so that dividing by it is exact in doubles."""
     return Fraction(2) ** ((exponent(far * rows_per_unit) if far else 0) - _FINE)
 
 
 def _on_grid(value: Value, centre: Fraction, step: Fraction, bound: int) -> Steps:
-    """A column of doubles. A centre too far away to be taken off on the grid is taken off before: it is then near the
-    double, and the difference exact but for the last digit."""
+    """Steps of a column of doubles, summed on a grid.
+
+    A centre too far away to be subtracted on the grid is subtracted before: it is then near the double, and the
+    difference exact but for the last digit.
+    """
     away = 3 * 2**51 * step
     if Fraction(float(away - centre)) == away - centre:
         return Steps(value.sql.copy(), bound, step, True, grid=centre)

@@ -92,7 +92,7 @@ def _passing(plan: Plan, price: Price, least: int, entropy: Entropy) -> Part:
 
 
 def exact_answer(plan: Plan, errors: Mapping[str, Mapping[str, int]]) -> pa.Table:
-    """The answer without any noise: only for rows that are private already, such as those of a synthetic twin.
+    """The answer without any noise: only for rows that are private already, such as those of a synthetic stand-in.
 
     ``errors`` says, for each figure whose distance from the truth is bounded, how far what it is made of may be off;
     others get no error bar. An average of no rows is NULL here, since nothing is told by that.

@@ -143,7 +143,7 @@ class BoundsSearch:
         return cls(ends, DiscreteLaplace(scale), probability(beta, "beta"))
 
     def loss(self, rows_per_unit: int = 1) -> Pure:
-        """What is lost when a unit has at most so many rows."""
+        """Privacy loss, given the contribution bound: the largest number of rows of a unit."""
         return self.noise.loss(whole(rows_per_unit, "rows_per_unit"))
 
     @property

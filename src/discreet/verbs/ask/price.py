@@ -135,7 +135,7 @@ class Quote:
     answered: bool
     """Whether this was answered before: then it is free."""
     synthetic: tuple[str, ...] = ()
-    """The tables whose synthetic twins would answer instead, for nothing, because the budget does not cover it."""
+    """Tables whose synthetic stand-ins would answer instead, free of charge, because the budget does not cover it."""
 
     def __str__(self) -> str:
         lines = [

@@ -1,4 +1,4 @@
-"""Quantiles: one of many equal slices of the declared bounds, chosen by the exponential mechanism.
+"""Quantiles by the exponential mechanism, over equal slices of the declared bounds.
 
 Why this is private: a slice scores -|below (d - a) - above a| for the quantile a/d, where ``below`` and ``above``
 count the rows in lower and higher slices. A row changes one of the two by one, so a score changes by at most
@@ -26,41 +26,43 @@ from discreet.noise.selection import Exponential
 from discreet.verbs.ask.value import Interval, Value, largest
 
 SLICES = 1024
+"""Number of slices of the declared bounds."""
 SLICE = "slice"
 _EXTREME = Fraction(2) ** 900
+"""Largest absolute value of a bound; its inverse is the smallest width."""
 
 
 @dataclass(frozen=True)
 class Quantile:
-    """The quantile ``share`` of a value; which slice a row is in is computed on the engine."""
+    """Plan of the quantile ``share`` of a value; the engine computes each row's slice."""
 
     slice: exp.Expr
     slices: int
     share: Fraction
     within: Interval
     whole: bool
-    """Whether the slices are whole numbers, one each."""
+    """Whether each slice is one integer."""
     rows_per_unit: int
 
     @property
     def sensitivity(self) -> int:
-        """What one unit changes the scores by, added up over all groups."""
+        """Sensitivity: largest change of the scores by one unit, summed over all groups."""
         a, d = self.share.numerator, self.share.denominator
         return max(a, d - a) * self.rows_per_unit
 
     def value(self, chosen: int) -> float:
-        """The middle of a slice, or its number."""
+        """Midpoint of a slice, or its integer."""
         low, high = self.within
         if self.whole:
             return float(low + chosen)
         return float(low + (high - low) * Fraction(2 * chosen + 1, 2 * self.slices))
 
     def choose(self, counts: np.ndarray[Any, Any], mechanism: Exponential, entropy: Entropy) -> float:
-        """One of the slices, given how many rows are in each."""
+        """Draw a slice by the exponential mechanism, given the number of rows in each."""
         return self.value(mechanism.choose(self._scores(counts).tolist(), entropy))
 
     def best(self, counts: np.ndarray[Any, Any]) -> float:
-        """The slice that scores best: for rows that are private already."""
+        """The slice with the best score, without noise: for rows that are private already."""
         return self.value(int(self._scores(counts).argmax()))
 
     def _scores(self, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -72,7 +74,7 @@ class Quantile:
 
 
 def quantile(value: Value, within: Interval, share: Fraction, rows: OwnedRows) -> Quantile:
-    """The plan for a quantile of ``value``, which lies within these bounds."""
+    """Plan for a quantile of ``value`` within declared bounds."""
     low, high = within
     width = high - low
     if width and not (width >= 1 / _EXTREME and largest(within) <= _EXTREME):
@@ -87,7 +89,7 @@ def quantile(value: Value, within: Interval, share: Fraction, rows: OwnedRows) -
 
 
 def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: OwnedRows) -> exp.Select:
-    """How many rows are in each slice of each group."""
+    """Query for the number of rows in each slice of each group."""
     whole = exp.cast(quantile.slice.copy(), exp.DType.BIGINT)
     return cell_counts(rows, {name: value.sql for name, value in keys.items()} | {SLICE: whole})
 
@@ -95,7 +97,7 @@ def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: OwnedRows) 
 def counts_by_group(
     quantile: Quantile, found: Iterable[Mapping[str, Any]], keys: Sequence[str]
 ) -> dict[tuple[Any, ...], np.ndarray[Any, Any]]:
-    """The counts of all slices, for each group that has rows; NULL is in no slice."""
+    """Counts of all slices by group, for groups that have rows; NULL is in no slice."""
     counts: dict[tuple[Any, ...], np.ndarray[Any, Any]] = {}
     for row in found:
         if row[SLICE] is not None:

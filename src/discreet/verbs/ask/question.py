@@ -137,7 +137,7 @@ class SqlMethod(Method[pa.Table]):
         return promised(self.question.price.loss, *self.cards)
 
     def expected(self, rows: int | None) -> Mapping[str, float | None]:
-        """How far the figures will be off, if so many rows are in a group."""
+        """Expected error of each figure, given the number of rows in a group."""
         return expected_errors(self.question.plan, self.question.price, rows)
 
     def run(self, table: Table, entropy: Entropy) -> pa.Table:

@@ -75,7 +75,7 @@ class Tree:
         return len(_sizes(self.slices, self.branching))
 
     def loss(self, rows_per_unit: int = 1) -> Pure | Concentrated:
-        """What is lost when a unit has at most so many rows."""
+        """Privacy loss, given the contribution bound: the largest number of rows of a unit."""
         rows = whole(rows_per_unit, "rows_per_unit")
         if isinstance(self.noise, DiscreteLaplace):
             return self.noise.loss(self.levels * rows)

@@ -1,4 +1,4 @@
-"""Values that a query computes for each row, the columns they are of, and the reader of expressions that makes them.
+"""Row-level values of a query, their columns, and the reader that builds them from SQL expressions.
 
 A value is the SQL for it and what is known of it without looking. Columns are found as SQL finds them: whatever their
 case, with or without their table's name. A name that could be two columns is an error: the bounds of one must never be
@@ -21,55 +21,55 @@ from discreet.errors import BadQuery, NotDeclared
 
 Interval: TypeAlias = tuple[Fraction, Fraction]
 LONGEST_TEXT = 10_000
-"""Characters of a text that a question makes, at most."""
+"""Largest length of a computed text, characters."""
 WEIGHT = "weight"
-"""Where an expression says, among what sqlglot keeps with it, how many nodes it has in the end."""
+"""Key in sqlglot's metadata of an expression for its number of nodes after substitution."""
 CHARACTERS = "characters"
-"""Where an expression that makes a text says, among what sqlglot keeps with it, how long that can be."""
+"""Key in sqlglot's metadata of a text expression for its maximum length, characters."""
 Rule: TypeAlias = "Callable[[Reader, Any], Value]"
 SAFE = Fraction(2**53)
-"""No number is larger: whole ones are doubles exactly."""
+"""Largest absolute value of a number: integers up to it are exact as doubles."""
 TINY = Fraction(1, 2**200)
-"""No bound that a number is multiplied with is smaller."""
+"""Smallest absolute bound of a factor in a product."""
 MANY = 10_000
-"""Values of a list, and buckets, at most."""
+"""Largest number of values in a list, and of buckets."""
 _LARGEST_TREE = 5_000
-"""Nodes of an expression, at most."""
+"""Largest number of nodes of an expression."""
 _READ = {
     *("this", "expression", "expressions", "table", "is_string", "to", "low", "high", "query", "unnest", "field"),
     *("negate", "ifs", "true", "false", "default", "decimals", "start", "length", "substr", "unit"),
     *("min_value", "max_value", "num_buckets", "safe", "typed", "ignore_nulls", "coalesce", "date_part_boundary"),
 }
-"""What the rules look at, or may overlook. Anything else in a tree has a meaning that is not known here."""
+"""Fields of sqlglot nodes that the rules read or may ignore; any other field is unsupported."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """An expression that cannot fail on any row, its kind, and the numbers or categories it stays within."""
+    """An expression that cannot fail on any row, with its kind and its bounds or categories."""
 
     sql: exp.Expr
     kind: Kind
     within: Interval | None = None
-    """The smallest and largest number it can be (of dates: of ``date.toordinal``); ``None``: not known."""
+    """Smallest and largest possible value (for dates: of ``date.toordinal``); ``None`` if not known."""
     domain: tuple[Scalar, ...] | None = None
-    """All values there can be, as declared; ``None``: not known."""
+    """All possible values, as declared; ``None`` if not known."""
     name: str = ""
-    """The column it is, if it is no more than that: for messages."""
+    """Name of the column, if it is a bare column: for messages."""
     required: bool = False
-    """Whether every row has one: it is never NULL."""
+    """Whether it is never NULL."""
     longest: int | None = None
-    """The most characters it has, if it is a text; ``None``: those of its domain, or not known."""
+    """Maximum length of a text, characters; ``None``: that of its domain, or not known."""
     weight: int = 1
-    """Nodes of its tree with every column replaced by what that was computed of, as an engine may do."""
+    """Number of nodes of its tree after substituting computed columns, as an engine may do."""
 
     @property
     def number(self) -> bool:
-        """Whether it can be added."""
+        """Whether it is numeric."""
         return self.kind in NUMBERS
 
     @property
     def characters(self) -> int:
-        """The most characters it has, if it is a text; one whose length is not known is as long as any may be."""
+        """Maximum length of a text, characters; the global maximum if its length is not known."""
         if self.kind is not Kind.TEXT:
             return 0
         if self.longest is not None:
@@ -83,15 +83,15 @@ class Value:
 
     @property
     def is_double_column(self) -> bool:
-        """Whether it is a column of doubles, which are within their bounds without any rounding."""
+        """Whether it is a column of doubles, whose bounds hold without rounding."""
         return bool(self.name) and self.kind is Kind.REAL
 
     @property
     def snapped(self) -> exp.Expr:
-        """The expression as a double that is a multiple of about 2**-52 of the largest it can be.
+        """The expression as a double rounded to a multiple of about 2**-52 of its largest absolute value.
 
         So it is zero or large enough for a product not to underflow. Adding 3 · 2**e and taking it off again, with
-        e such that only so many digits are left for the rest, is rounding without a product.
+        e such that only that many digits are left for the rest, is rounding without a product.
         """
         far = largest(self.within) if self.within else Fraction(0)
         if self.kind is not Kind.REAL or not far:
@@ -101,18 +101,18 @@ class Value:
 
 
 def add(one: Interval, other: Interval) -> Interval:
-    """Where a sum lies."""
+    """Bounds of a sum."""
     return one[0] + other[0], one[1] + other[1]
 
 
 def multiply(one: Interval, other: Interval) -> Interval:
-    """Where a product lies."""
+    """Bounds of a product."""
     corners = [a * b for a in one for b in other]
     return min(corners), max(corners)
 
 
 def hull(*intervals: Interval | None) -> Interval | None:
-    """The smallest interval around all of them; ``None`` if one is not known."""
+    """Smallest interval that contains all of them; ``None`` if one is not known."""
     known = [interval for interval in intervals if interval is not None]
     if len(known) < len(intervals) or not known:
         return None
@@ -120,17 +120,17 @@ def hull(*intervals: Interval | None) -> Interval | None:
 
 
 def largest(interval: Interval) -> Fraction:
-    """The largest absolute value in it."""
+    """Largest absolute value in an interval."""
     return max(abs(interval[0]), abs(interval[1]))
 
 
 def exponent(far: Fraction) -> int:
-    """The e of a power of two that is larger, and at most four times as large."""
+    """Exponent e of a power of two that is larger than a number, and at most four times as large."""
     return far.numerator.bit_length() - far.denominator.bit_length() + 1
 
 
 def cut_to(double: exp.Expr, low: Fraction, high: Fraction) -> exp.Expr:
-    """A double between two numbers: NULL stays NULL, and NaN becomes the higher one, which every engine says it is."""
+    """Clamp to bounds, as a double: NULL stays NULL, and NaN becomes the upper bound on every engine."""
     ends = sql.literal(float(low)), sql.literal(float(high))
     below, above = double < ends[0], double > ends[1]
     return exp.case().when(below, ends[0].copy()).when(above, ends[1].copy()).else_(double.copy())
@@ -138,29 +138,29 @@ def cut_to(double: exp.Expr, low: Fraction, high: Fraction) -> exp.Expr:
 
 @dataclass(frozen=True)
 class Known:
-    """A column under the name a question has for it."""
+    """A column with its name in the query."""
 
     name: str
     value: Value
     table: str = ""
-    """What the question calls the table it is of; empty if it has no name for it."""
+    """Alias of its table in the query; empty without one."""
     bare: bool = True
-    """Whether it is found without its table's name; of two that USING makes one, the second is not."""
+    """Whether its name resolves without a table name; False for the second column merged by USING."""
 
 
 def name_of(expression: exp.Expr) -> str:
-    """What an expression of a SELECT inside another is called: without a name, by what it says."""
+    """Name of a column of a subquery; without an alias, the text of the expression."""
     return expression.alias_or_name if isinstance(expression, exp.Alias | exp.Column) else expression.sql()
 
 
 class Columns(Mapping[str, Value]):
-    """All columns there are, in order."""
+    """Columns in scope, in order."""
 
     def __init__(self, known: Iterable[Known]) -> None:
         self.known = tuple(known)
 
     def find(self, node: exp.Column) -> Value:
-        """The column that is meant; an error if there is none, or more than one."""
+        """Resolve a column name; an error if there is none, or more than one."""
         found = self._among(node.name, node.table)
         if len(found) == 1:
             return found[0].value
@@ -176,27 +176,27 @@ class Columns(Mapping[str, Value]):
         )
 
     def has(self, node: exp.Column) -> bool:
-        """Whether there is one of that name."""
+        """Whether a column has this name."""
         return bool(self._among(node.name, node.table))
 
     @property
     def tables(self) -> frozenset[str]:
-        """What the tables are called, in small letters."""
+        """Names of the tables, in lower case."""
         return frozenset(one.table.casefold() for one in self.known if one.table)
 
     def starred(self, table: str = "") -> list[tuple[str, Value]]:
-        """What a star means, or a star behind a table's name."""
+        """Columns of ``*`` or ``table.*``."""
         if table and table.casefold() not in self.tables:
             raise BadQuery(f"There is no table {table!r} in this FROM.")
         chosen = (one for one in self.known if (one.table.casefold() == table.casefold() if table else one.bare))
         return [(one.name, one.value) for one in chosen]
 
     def called(self, table: str) -> Columns:
-        """The same columns, of a table of that name and no other."""
+        """The same columns under the table alias ``name`` only."""
         return Columns(replace(one, table=table, bare=True) for one in self.known if one.bare)
 
     def text(self, node: exp.Expr) -> str:
-        """One text for all ways to write the same expression: whatever names of tables and cases of letters."""
+        """Canonical text of an expression, the same for any table alias and letter case."""
         plain = node.copy()
         for column in list(plain.find_all(exp.Column)):
             found = self._among(column.name, column.table)
@@ -233,14 +233,14 @@ class Columns(Mapping[str, Value]):
 
 
 class Reader:
-    """Reads expressions over rows with these columns."""
+    """Reads SQL expressions over rows with these columns."""
 
     def __init__(self, columns: Columns, rules: Mapping[type[exp.Expr], Rule]) -> None:
         self._columns = columns
         self._rules = rules
 
     def of(self, node: exp.Expr | None) -> Value:
-        """What ``node`` computes."""
+        """Value of an expression."""
         if node is None:
             raise BadQuery("A part of the question is missing.")
         rule = self._rules.get(type(node))
@@ -256,22 +256,22 @@ class Reader:
         return value
 
     def column(self, node: exp.Column) -> Value:
-        """The column that is meant."""
+        """Value of a column reference."""
         return self._columns.find(node)
 
     def number(self, node: exp.Expr | None) -> Value:
-        """A number."""
+        """Value of a numeric expression."""
         return number(node, self.of(node))
 
     def text(self, node: exp.Expr | None) -> Value:
-        """A text."""
+        """Value of a text expression."""
         value = self.of(node)
         if node is not None and value.kind is not Kind.TEXT:
             raise BadQuery(f"{said(node)} is {value.kind.value}, not text.")
         return value
 
     def truth(self, node: exp.Expr) -> exp.Expr:
-        """A condition, in parentheses."""
+        """Value of a condition, in parentheses."""
         value = self.of(node)
         if value.kind is not Kind.BOOLEAN:
             raise BadQuery(f"{said(node)} is {value.kind.value}, not a condition.")
@@ -279,14 +279,14 @@ class Reader:
 
 
 def number(node: exp.Expr | None, value: Value) -> Value:
-    """``value``, which ``node`` computes and which must be a number."""
+    """``value`` of ``node``; an error if it is not numeric."""
     if node is not None and not value.number:
         raise BadQuery(f"{said(node)} is {value.kind.value}, not a number.")
     return value
 
 
 def within(value: Value) -> Interval:
-    """The bounds of a number, which must be known."""
+    """Bounds of a number; an error if they are not known."""
     if value.within is None:
         what = f"column {value.name!r}" if value.name else "what is made of a column"
         raise NotDeclared(
@@ -299,35 +299,35 @@ def within(value: Value) -> Interval:
 
 @dataclass(frozen=True)
 class HalfBounded(Value):
-    """A number with one bound that is known, at most. LEAST and GREATEST may give it the other."""
+    """Number with at most one known bound. LEAST and GREATEST may provide the other."""
 
     low: Fraction | None = None
     high: Fraction | None = None
 
 
 def half_bounded(made: exp.Expr, kind: Kind, low: Fraction | None, high: Fraction | None) -> Value:
-    """A number with the bounds that are known."""
+    """Number with the bounds that are known."""
     if low is not None and high is not None:
         return Value(made, kind, (low, high))
     return HalfBounded(made, kind, low=low, high=high)
 
 
 def ends(value: Value) -> tuple[Fraction | None, Fraction | None]:
-    """Each bound of a number, as far as it is known."""
+    """Lower and upper bound of a number, each ``None`` if not known."""
     if isinstance(value, HalfBounded):
         return value.low, value.high
     return value.within or (None, None)
 
 
 def given(value: Value) -> Fraction | None:
-    """The whole number that is written there; ``None``: it is none, or differs from row to row."""
+    """Integer literal; ``None`` for anything else."""
     if value.kind is not Kind.INTEGER or value.within is None or value.sql.find(exp.Column, exp.Case, exp.Null):
         return None  # a CASE may be NULL whatever its bounds are
     return value.within[0] if value.within[0] == value.within[1] else None
 
 
 def computed(node: exp.Expr, made: exp.Expr, within: Interval, kind: Kind) -> Value:
-    """A number that was computed, if it is neither too large nor too small to compute on."""
+    """A computed number; an error if its bounds are too large or too small to compute with."""
     far = largest(within)
     if far > SAFE:
         raise BadQuery(f"{said(node)} could be as large as {_power(far)}, too large to compute with.")
@@ -337,7 +337,7 @@ def computed(node: exp.Expr, made: exp.Expr, within: Interval, kind: Kind) -> Va
 
 
 def said(node: exp.Expr) -> str:
-    """A part of the question, as it can be quoted."""
+    """Text of a part of the query, for messages."""
     text = node.sql(dialect="duckdb")
     return text if len(text) <= 60 else text[:59] + "…"
 

@@ -1,4 +1,4 @@
-"""Findings of attacks, with their intervals and baselines; the interface of an attack, and which releases it is for."""
+"""Findings of attacks, with intervals and baselines; the interface of an attack and of its scope."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Array: TypeAlias = npt.NDArray[Any]
 """Any NumPy array."""
 
 SHOWN_VICTIMS = 5
-"""Most victims that a finding names for the steward."""
+"""Largest number of victims that a finding names for the steward."""
 _NOTEWORTHY_GAIN = 0.1
-"""Gain over guessing, as a share of what guessing leaves open, that is never reported as nothing."""
+"""Gain over the baseline, as a share of the possible gain, that is never reported as nothing."""
 _GENERALISED = ("publish", "safepub")
 _SYNTHETIC = "synthesize"
 """First word of the methods of synthetic releases; columns that were not synthesized are ``kept`` in the recipe."""
@@ -47,15 +47,15 @@ class Finding:
     """What the attacker knows, as a sentence."""
     outcome: Outcome
     figure: float
-    """Share of victims, or what ``meaning`` says; NaN if the attack could not run."""
+    """Success rate, or the quantity ``meaning`` describes; NaN if the attack could not run."""
     interval: tuple[float, float]
-    """What ``interval_is`` says; for shares Clopper–Pearson."""
+    """Confidence interval, of the kind ``interval_is``; for shares Clopper–Pearson."""
     baseline: float
-    """Success rate of guessing."""
+    """Success rate of guessing without the release."""
     meaning: str
     """Meaning of the figure for a steward, and which direction is worse."""
     victims: tuple[int, ...] = field(default=(), repr=False)
-    """A few row numbers of the original, for the steward only."""
+    """Row numbers of a few victims in the original, for the steward only."""
     details: Mapping[str, Any] = field(default_factory=dict)
     interval_is: str = "95 %"
     """Kind of interval, as the words before "from … to …"."""
@@ -66,7 +66,7 @@ class Finding:
             raise BadInput(f"The figure {self.figure} of a finding is not in its interval, {low} to {high}.")
 
     def without_victims(self) -> Finding:
-        """The finding without row numbers, fit to be passed on."""
+        """The finding without row numbers, safe to pass on."""
         return replace(self, victims=())
 
     def to_dict(self, *, victims: bool = False) -> dict[str, Any]:
@@ -95,23 +95,23 @@ class Finding:
 
 
 class Attack(Protocol):
-    """An intruder who holds a release, its recipe, and a table of what is known about people."""
+    """An attack: an intruder with a release, its recipe, and a table of background knowledge."""
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """Attack ``release``; ``links`` (for each released row the number of the original's) tell who was right."""
+        """Attack ``release``; ``links`` (row in the original of each released row) measure success only."""
         ...
 
 
 @runtime_checkable
 class Applicable(Attack, Protocol):
-    """An attack with a name that knows which releases it is for."""
+    """An attack with a name and a scope: the releases it applies to."""
 
     @property
     def name(self) -> str:
         """Unique name in reports."""
 
     def applies(self, release: Release[Any]) -> str | None:
-        """``None`` if the attack is for such a release, else the reason why not, as a sentence."""
+        """``None`` if the attack applies to the release, else the reason why not, as a sentence."""
 
 
 def share_finding(
@@ -124,7 +124,7 @@ def share_finding(
     details: Mapping[str, Any] | None = None,
     people: Array | None = None,
 ) -> Finding:
-    """A finding about a share of people; ``success`` is the probability, for each of them, that the attacker is right.
+    """Finding about a share of people; ``success`` is each one's probability of a correct guess.
 
     The probabilities of independent people sum to less spread than coins of the same mean, so that the interval
     of Clopper and Pearson for as many coins covers at least as often as it says. ``people`` are the row numbers of
@@ -147,7 +147,7 @@ def share_finding(
 
 
 def judge_outcome(figure: float, interval: tuple[float, float], baseline: float) -> Outcome:
-    """The outcome of a figure: guessing is beaten only if the whole interval lies above the baseline.
+    """Outcome of a figure: the baseline is beaten only if the whole interval lies above it.
 
     If the figure is above it by a noteworthy gain and the interval is not, there are too few people to tell.
     """
@@ -157,7 +157,7 @@ def judge_outcome(figure: float, interval: tuple[float, float], baseline: float)
 
 
 def severity(outcome: Outcome) -> int:
-    """Rank of an outcome, the worst first."""
+    """Rank of an outcome, worst first."""
     return list(Outcome).index(outcome)
 
 

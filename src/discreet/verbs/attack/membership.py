@@ -1,4 +1,4 @@
-"""Membership inference: was this person's row used?
+"""Membership inference: was a person's row in the training or source data?
 
 By the closest record of a release (Chen, Yu, Zhang and Fritz 2020, "GAN-Leaks: a taxonomy of membership inference
 attacks against generative models"); by shadow runs of whatever can be trained or made again on chosen rows, with and
@@ -45,17 +45,18 @@ Train = Callable[[pa.Table, int], "Score | Release[Any] | pa.Table"]
 """Trains a model, or makes a table, of some rows and a seed. Rows are scored against a table by its closest record."""
 
 _MAX_THRESHOLDS = 500
-"""Most thresholds that are tried for an empirical epsilon."""
+"""Largest number of thresholds tried for an empirical epsilon."""
 _MIN_RUNS = 32
-"""Fewest runs of a membership test: half of them teach, half are judged."""
+"""Minimum number of runs of a membership test: half for training, half for evaluation."""
 
 
 @declare(ATTACKS, "membership by the closest record", rank=33)
 class ClosestRecord(ControlledAttack):
-    """Whoever has a released row within some distance is taken for a member. The distance is learnt from every other
-    person of either kind, and judged by the rest.
+    """Membership inference by the distance to the closest released record.
 
-    People of one release are not independent of each other, so that no epsilon is claimed.
+    People within a threshold distance of a released row are called members. The threshold is learnt from every other
+    person of either kind, and evaluated on the rest. People of one release are not independent of each other, so that
+    no epsilon is claimed.
     """
 
     control: Table | None = None
@@ -64,13 +65,13 @@ class ClosestRecord(ControlledAttack):
     knows: ClassVar[str] = "The attacker knows the row in question, and the membership of some others."
 
     def applies(self, release: Release[Any]) -> str | None:
-        """For rows with values, beside a control group."""
+        """``None`` for microdata with a control group, else the reason why not."""
         if self.control is None:
             return "Membership can be told only beside people who are not in the data, and there is no control."
         return super().applies(release)
 
     def evaluate(self, release: Release[Any], known: Table) -> Finding:
-        """The share of people whose membership is told."""
+        """Share of people whose membership is inferred correctly."""
         both = targets_and_control(release, known, self.control)
         if both.control is None:
             raise DataError("Membership can be told only beside people who are not in the data.")
@@ -98,12 +99,12 @@ class ClosestRecord(ControlledAttack):
 
 
 class Test(Enum):
-    """Test by which a score is judged."""
+    """Statistical test of a membership score."""
 
     LIKELIHOOD = "likelihood ratio"
-    """Against the scores that this target had in shadow runs with them and without (normal distributions; LiRA)."""
+    """Likelihood ratio against the target's scores in shadow runs with and without them (normal; LiRA)."""
     THRESHOLD = "one threshold"
-    """Against the one threshold that separates the shadow runs of all targets best."""
+    """One threshold for all targets, the one that separates their shadow runs best."""
 
 
 def membership(
@@ -116,8 +117,10 @@ def membership(
     confidence: float = 0.95,
     seed: int = 1,
 ) -> Finding:
-    """Train ``runs`` times on ``known`` with each of ``targets`` (row numbers) in or out by a coin, half of them as
-    shadows, and tell the coins of the other half.
+    """Membership inference against a training procedure, with shadow runs.
+
+    ``train`` is run ``runs`` times on ``known``, with each of ``targets`` (row numbers) in or out by a coin flip. Half
+    of the runs are shadows, from which the attack learns to infer the coins of the other half.
 
     In each judged run a single target, drawn by lot, counts for the figure and for the lower bound of epsilon, so that
     what is counted is independent. It bounds the loss of adding or removing a row.
@@ -158,7 +161,7 @@ def membership(
 
 
 def _shadow_runs(train: Train, known: Table, targets: Array, runs: int, seed: int) -> tuple[Array, Array]:
-    """Train with everybody but the targets whose coin says out: scores of all targets in all runs, and who was in."""
+    """Train without the targets whose coin says out: scores of all targets in all runs, and who was in."""
     rows = known.fetch()
     if not len(targets) or len(set(targets.tolist())) != len(targets) or targets.dtype.kind not in "iu":
         raise BadInput("Targets are different row numbers, at least one.")
@@ -204,28 +207,28 @@ def _likelihood_ratio(shadows: Array, inside: Array, scores: Array) -> Array:
 
 
 def _threshold_distance(shadows: Array, inside: Array, scores: Array) -> Array:
-    """Distance of each score above the threshold that is right most often in shadow runs."""
+    """Distance of each score above the threshold that classifies shadow runs best."""
     return np.asarray(scores - best_threshold(shadows[inside], shadows[~inside]))
 
 
 @dataclass(frozen=True)
 class EffectiveEpsilon:
-    """Empirical lower bound: with ``confidence``, the loss is at least ``epsilon``."""
+    """Empirical lower bound of the loss: at least ``epsilon``, with ``confidence``."""
 
     epsilon: float
     confidence: float
     threshold: float
-    """Scores above it are called members."""
+    """Score above which a row is classified as a member."""
     tpr: float
-    """True-positive rate: the share of members who are called so."""
+    """True-positive rate: share of members classified as members."""
     fpr: float
-    """False-positive rate: the share of others who are called members."""
+    """False-positive rate: share of non-members classified as members."""
 
 
 def effective_epsilon(
     members: Array, others: Array, *, confidence: float = 0.95, delta: float = 0.0
 ) -> EffectiveEpsilon:
-    """A lower bound of epsilon from membership scores (larger: more like a member), each from an independent run.
+    """Empirical lower bound of epsilon from membership scores, each from an independent run.
 
     Under (epsilon, delta)-differential privacy any test for membership has TPR <= e^epsilon FPR + delta, and the same
     of those it clears (Kairouz, Oh and Viswanath 2015, "The composition theorem for differential privacy"). Rates that
@@ -259,7 +262,7 @@ def effective_epsilon(
 
 
 def best_threshold(members: Array, others: Array) -> float:
-    """The score that separates members (above) from others best."""
+    """Threshold that separates members (above) from non-members best."""
     values = np.concatenate([members, others])
     order = np.argsort(values, kind="stable")
     values, inside = values[order], (np.arange(len(values)) < len(members))[order]

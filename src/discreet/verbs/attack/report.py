@@ -15,7 +15,7 @@ from discreet.verbs.attack.finding import Finding, Outcome, severity
 
 _BADGES = {Outcome.BROKE: "bad", Outcome.UNSURE: "none", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
 UNSURE = "This is more than guessing gives, but of so few that chance may explain it; or it may be worse."
-"""What is said of attacks on too few people to tell."""
+"""Sentence about attacks on too few people for a conclusion."""
 _WARNING = (
     "For the data steward only: it names rows of the original. Pass on report.without_victims() instead, or the "
     "report made with --no-victims."
@@ -61,7 +61,7 @@ _WORDS = {
     "weights": "weights of the columns",
     "width": "how near counts",
 }
-"""Words for the keys of details that are unclear by themselves; all others stand as they are."""
+"""Labels of the details whose keys are unclear; other keys are shown unchanged."""
 _SHARES = frozenset(
     {
         "FPR",
@@ -106,7 +106,7 @@ class Report:
 
     @property
     def worst(self) -> Finding | None:
-        """The finding that tells most beyond guessing; ``None`` if no attack learned anything."""
+        """The finding with the largest gain over guessing; ``None`` if no attack learned anything."""
         first = self.findings[0] if self.findings else None
         return first if first is not None and first.outcome is Outcome.BROKE else None
 
@@ -130,7 +130,7 @@ class Report:
         return said
 
     def without_victims(self) -> Report:
-        """The report without row numbers, fit to be passed on."""
+        """The report without row numbers, safe to pass on."""
         return replace(self, findings=tuple(one.without_victims() for one in self.findings))
 
     def to_dict(self, *, victims: bool = False) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Report:
         return tuple(found)
 
     def html(self, path: str | Path) -> Path:
-        """Write the report as one page that opens offline, for its owner alone."""
+        """Write the report as one self-contained page, for its owner alone."""
         return write_page(path, f"Attacks on {self.release}", self._repr_html_())
 
     def __str__(self) -> str:
@@ -188,7 +188,7 @@ class Report:
 
 
 def headline(finding: Finding) -> str:
-    """The figure of a finding, beside guessing, in words."""
+    """Figure of a finding and its baseline, in words."""
     return f"{share_text(finding.figure)} where guessing gives {share_text(finding.baseline)}"
 
 
@@ -222,7 +222,7 @@ def _finding_section(finding: Finding) -> Markup:
 
 
 def in_words(details: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Details with readable names and values; what is shown as a picture is left out."""
+    """Details with readable names and values; those shown as pictures are left out."""
     said = []
     for name, value in details.items():
         if name == _RISK[0]:
@@ -236,7 +236,7 @@ def in_words(details: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def share_text(value: float) -> str:
-    """A share in per cent, small ones not rounded away."""
+    """A share in per cent; small ones are not rounded to 0."""
     if math.isnan(value):
         return "unknown"
     return f"{100 * value:.3g} %" if 0 < value < 0.01 else f"{100 * value:.1f} %"

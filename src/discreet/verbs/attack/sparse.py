@@ -22,10 +22,12 @@ from discreet.verbs.attack.matching import encode
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """Scoreboard-RH: every known entry of a person gives points to the records that have it, more for rare items and
-    for nearer values. The best record is named only if it stands out: its lead over the second is at least
-    ``eccentricity`` standard deviations of all scores. (1.5 serves among hundreds of thousands; among hundreds a lead
-    comes about by chance more often, and 5 is better.)
+    """Scoreboard-RH: record linkage of sparse rows by weighted matches of known entries.
+
+    Every known entry of a person gives points to the records that have it, more for rare items and for nearer values.
+    The best record is named only if it stands out: its lead over the second is at least ``eccentricity`` standard
+    deviations of all scores. (1.5 serves among hundreds of thousands; among hundreds a lead comes about by chance more
+    often, and 5 is better.)
 
     Both tables have a row an entry: the ``person`` (in the release a pseudonym; equal in both tables where the steward
     knows it to be the same, which the attacker does not use), the ``item``, and ``values`` with the distance at which
@@ -40,7 +42,7 @@ class Scoreboard:
     name: ClassVar[str] = "scoreboard"
 
     def applies(self, release: Release[Any]) -> str | None:
-        """For tables of entries."""
+        """``None`` if the release is a table of entries, else the reason why not."""
         if not isinstance(release.payload, pa.Table):
             return "The release is not a table of rows."
         wanted = (self.person, self.item, *self.values)
@@ -48,7 +50,7 @@ class Scoreboard:
         return f"The release has no column {missing[0]!r}." if missing else None
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """The share of people whose record is named, and rightly."""
+        """Share of people whose record is identified correctly."""
         knows = (
             f"The attacker knows a few entries of each person, roughly ({', '.join((self.item, *self.values))}), and "
             "names a record only if it stands out."
@@ -59,7 +61,7 @@ class Scoreboard:
             board = _Board.of(release.payload, known.fetch(), self)
         except BadInput as problem:
             return failed_finding(self.name, knows, str(problem))
-        named = np.array([board.named(target, self.eccentricity) for target in range(len(board.targets))])
+        named = np.array([board.best_record(target, self.eccentricity) for target in range(len(board.targets))])
         right = (named >= 0) & (named == board.targets)
         baseline = float(np.mean(board.targets >= 0)) / board.records
         meaning = (
@@ -86,19 +88,19 @@ class _Board:
     record: Array
     """Record of each released entry."""
     start: Array
-    """Place where the released entries of each item begin."""
+    """Index of the first released entry of each item."""
     numbers: Array
-    """Values of each released entry, a row each."""
+    """Values of each released entry, one row per entry."""
     targets: Array
-    """Record of each known person, or -1: for measuring success only."""
+    """True record of each known person, -1 if unknown: for measuring success only."""
     first: Array
     """First row of each person in the known table."""
     bounds: Array
-    """Place where the known entries of each person begin."""
+    """Index of the first known entry of each person."""
     items: Array
     """Item of each known entry."""
     values: Array
-    """Values of each known entry, a row each."""
+    """Values of each known entry, one row per entry."""
     scale: Array
 
     @classmethod
@@ -131,7 +133,7 @@ class _Board:
             scale,
         )
 
-    def named(self, target: int, eccentricity: float) -> int:
+    def best_record(self, target: int, eccentricity: float) -> int:
         """The record that stands out for a person's known entries; -1 if none does."""
         score = np.zeros(self.records)
         for entry in range(self.bounds[target], self.bounds[target + 1]):
@@ -155,7 +157,7 @@ def _shared_codes(a: Any, b: Any) -> tuple[Array, Array]:
 
 
 def _numbers(rows: pa.Table, said: Scoreboard) -> Array:
-    """The values as numbers, a row an entry; dates in days."""
+    """Values as numbers, one row per entry; dates in days."""
     columns = []
     for name in said.values:
         cells = rows[name].cast(pa.int32()) if pa.types.is_date32(rows[name].type) else rows[name]

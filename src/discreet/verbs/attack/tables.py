@@ -208,7 +208,7 @@ class ReconstructionProgram:
     _rows: list[Row] = field(default_factory=list)
     _switches: int = 0
     _reached: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Switch for each kind and number of people: whether at least so many are of that kind."""
+    """Switch for each kind and number of people: whether at least that number are of that kind."""
 
     def __post_init__(self) -> None:
         self.require(np.ones(self.kinds), self.people, self.people)

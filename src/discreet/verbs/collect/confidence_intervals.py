@@ -38,7 +38,7 @@ from discreet.verbs.collect.domain import Counts, Floats
 MIN_NORMAL_VARIANCE = 25.0
 """Smallest variance, in reports squared, at which the normal approximation is used, with a term for skewness."""
 _TAIL_DEVIATIONS = 12
-"""Width of the sums: beyond so many standard deviations and as many reports more, a tail is below 1e-16."""
+"""Width of the sums, standard deviations, plus as many reports: a tail beyond it is below 1e-16."""
 
 
 def normal_quantile(error: float) -> float:

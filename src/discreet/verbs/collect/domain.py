@@ -24,7 +24,7 @@ Values: TypeAlias = Iterable[Any]
 
 @dataclass(frozen=True, init=False)
 class Domain:
-    """The values a question can be answered with, in a fixed order."""
+    """Possible answers to a question, in a fixed order."""
 
     values: tuple[Any, ...]
 
@@ -62,7 +62,7 @@ class Domain:
         return f"Known are {', '.join(map(str, self.values[:10]))}."
 
     def codes(self, answers: Values) -> Codes:
-        """Index of each answer among the values; any other answer is an error."""
+        """Index of each answer among the values; an error for other answers."""
         if self._counts_up and isinstance(answers, np.ndarray) and answers.dtype.kind in "iu":
             codes = answers.astype(np.int64, copy=False)
             if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
@@ -79,13 +79,13 @@ class Domain:
 
 
 def set_fields(instance: object, **values: Any) -> None:
-    """Set the fields of a frozen dataclass while it is made."""
+    """Set fields of a frozen dataclass during its construction."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
 
 
 def plain_fields(instance: Any, *without: str) -> dict[str, Any]:
-    """Fields of a dataclass as plain data: exact numbers as texts, and the fields of a grid or region in its place."""
+    """Fields of a dataclass as plain data: exact numbers as texts, grids and regions flattened."""
     plain: dict[str, Any] = {}
     for name in (one.name for one in fields(instance) if one.name not in without):
         value = getattr(instance, name)

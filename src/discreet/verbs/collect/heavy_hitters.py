@@ -10,9 +10,9 @@ is that of one report (by local hashing, below), ε, whatever the collector does
 
 What error bars mean. Whoever is in the last group had no part in which prefixes were kept: so the figures of the last
 level are unbiased, and their bars hold, for whichever strings are left to try. ``error_bars_together`` holds for all
-that were tried there at once, and so for those that were chosen because they are large. So many at once need tails that
-are far out: bars are by the exact binomial distribution of m coins, which those who reported on a level flip, being
-drawn of all n (``confidence_intervals``). The variance is that of the reports and of drawing m of n people,
+that were tried there at once, and so for those that were chosen because they are large. Bounds for all of them at once
+need tails that are far out: bars are by the exact binomial distribution of m coins, which those who reported on a level
+flip, being drawn of all n (``confidence_intervals``). The variance is that of the reports and of drawing m of n people,
 
     n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
 

@@ -85,7 +85,7 @@ def choose(
     values, claim, candidates = Domain.of(domain), require_epsilon(epsilon), list[_Candidate]()
     for name in among:
         oracle_class = frequency_oracle(name)
-        with suppress(BadInput):  # not made for so many values
+        with suppress(BadInput):  # not made for this number of values
             oracle = oracle_class(values, claim)
             deviation = math.sqrt(oracle.variance(n, 1 / len(values)))
             candidates.append(_Candidate(oracle, deviation, oracle.report_type.bit_width // 8, oracle.operations))

@@ -33,7 +33,7 @@ class ModularGroup:
 
     @classmethod
     def fitting(cls, largest: int) -> ModularGroup:
-        """The smallest group in which 0, 1, …, ``largest`` are all different."""
+        """The smallest group in which 0, 1, …, ``largest`` are distinct."""
         bits = largest.bit_length()
         return cls(1 if bits <= 1 else -(-bits // 8) * 8)
 
@@ -66,7 +66,7 @@ class ModularGroup:
         return vector % self.modulus if self.bits > _WORD_BITS else vector & self._mask
 
     def contains(self, vector: Vector) -> bool:
-        """Whether all are elements: whole numbers from 0 to below the modulus."""
+        """Whether all are elements: integers from 0 to below the modulus."""
         if self.bits > _WORD_BITS:
             return all(isinstance(item, int) and 0 <= item < self.modulus for item in vector)
         return self.bits == _WORD_BITS or int(vector.max(initial=0)) < self.modulus
@@ -76,7 +76,7 @@ class ModularGroup:
         return (length + 7) // 8 if self.bits == 1 else length * self.bits // 8
 
     def pack(self, vector: Vector) -> bytes:
-        """Elements as bytes, the lowest first."""
+        """Elements as bytes, least significant first."""
         if self.bits == 1:
             return np.packbits(vector.astype(np.uint8) & 1, bitorder="little").tobytes()
         if self.bits > _WORD_BITS:

@@ -55,7 +55,7 @@ def release_session(
 def transcript_copy(
     entries: Sequence[TranscriptEntry], draw: Callable[[], MessageDiagram], details: Any = None
 ) -> HolderCopy:
-    """Holder's copy of a session: the messages that were seen, which must not leave with the result."""
+    """Holder's copy of a session: the messages this party saw, which must not leave with the result."""
     fields = ((one.number, one.of, ", ".join(one.to), one.kind, one.what, one.sealed) for one in entries)
     rows = [dict(zip(_COLUMN_TYPES, row, strict=True)) for row in fields]
     table = pa.Table.from_pylist(rows, pa.schema(_COLUMN_TYPES))

@@ -110,7 +110,7 @@ def _secrecy(secrecy: Secrecy) -> str:
 
 
 def _reach(part: NoiseShare, staying: int) -> float:
-    """Bound that the noise of so many parties exceeds in about 5 of 100 cases."""
+    """Bound that the noise of a number of parties exceeds in about 5 of 100 cases."""
     if isinstance(part, LaplaceShare):
         return _LAPLACE_SCALES * float(part.scale) * math.sqrt(staying / part.honest)
     assert isinstance(part, SkellamShare)  # noqa: S101  # there are two

@@ -205,7 +205,7 @@ def as_arrow(transactions: Transactions) -> pa.Table:
 
 
 def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Blocks:
-    """Baskets, or a table in Parquet, in blocks of so many transactions, to be gone through again and again."""
+    """Baskets, or a table in Parquet, in blocks of transactions that can be read repeatedly."""
     path = Path(path)
     if rows < 1:
         raise BadInput(f"A block has at least one transaction, not {rows}.")

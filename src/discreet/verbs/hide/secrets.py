@@ -43,7 +43,7 @@ class Secret:
     antecedent: Itemset
     consequent: Itemset
     support: int
-    """From so many transactions on it is frequent."""
+    """Support threshold, transactions: from here on it is frequent."""
     confidence: Fraction | None = None
     """From here on a rule is confident; None for an itemset."""
 
@@ -58,7 +58,7 @@ class Secret:
         return bool(self.antecedent)
 
     def visible(self, whole: int, antecedent: int) -> bool:
-        """Whether a miner finds it, if so many transactions have all of it, and so many its antecedent."""
+        """Whether mining finds it, given its support and that of its antecedent, in transactions."""
         return self.excess(whole, antecedent) > 0
 
     def excess(self, whole: int, antecedent: int) -> int:
@@ -83,7 +83,7 @@ class Thresholds:
     """What a miner asks for, and how far below it secrets must be."""
 
     least: int
-    """So many transactions must have an itemset for it to be frequent."""
+    """Support threshold: number of transactions from which an itemset is frequent."""
     confidence: Fraction | None
     margin: Fraction
 
@@ -96,7 +96,7 @@ class Thresholds:
 
 
 def support_of(said: Number, rows: int) -> int:
-    """A support as a number of transactions: 50 (or "50") are so many; "2%", 0.02 and "1/50" are a share of all."""
+    """A support as a number of transactions: 50 (or "50") is that number; "2%", 0.02 and "1/50" are a share of all."""
     if isinstance(said, int) and not isinstance(said, bool):
         count = said
     elif isinstance(said, str) and said.strip().isdecimal():

@@ -200,7 +200,7 @@ class Learn:
         return self.sample if isinstance(self.sample, tuple) else (self.sample,)
 
     def sizes(self, people: int) -> tuple[int, ...]:
-        """Sizes of samples of so many people; an error if there are not enough different samples."""
+        """Sizes of samples, given the number of people; an error if there are too few different samples."""
         made = tuple(max(1, round(share * people)) for share in self.shares)
         if people < _LEAST or any(size >= people or not _ways(people, size, self.integral) for size in made):
             raise DataError(
@@ -227,7 +227,7 @@ def learner_of(name: str, parameters: Mapping[str, Any]) -> Learner:
 
 
 def _ways(people: int, size: int, least: int) -> bool:
-    """Whether ``size`` of ``people`` can be drawn in at least so many ways: as far as it takes to know, no further."""
+    """Whether ``size`` of ``people`` can be drawn in at least ``least`` ways, counting no further than needed."""
     found = 1
     for place in range(min(size, people - size)):
         if found >= least:

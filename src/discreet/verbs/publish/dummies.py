@@ -1,4 +1,4 @@
-"""Dummy rows: classes that break a model are filled up with made-up rows instead of being generalised."""
+"""Dummy rows: equivalence classes that break a model are filled up with made-up rows instead of being generalised."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from discreet.verbs.publish.tuples import Tuples, breaking, local_models, merge_
 
 @declare(RECODERS, "dummies", rank=4)
 class AddDummies(Checked):
-    """Add dummy rows to classes that break a model until none does, with columns at chosen ``levels`` (0, if not said).
+    """Add dummy rows to equivalence classes until all models hold, with columns at chosen ``levels`` (default 0).
 
     A dummy has the labels of its class; all other columns it has from a row of the table drawn at random, so that
     values, and those that go together, are as frequent among dummies as among people. Every row of the table is
@@ -48,7 +48,7 @@ class AddDummies(Checked):
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
-        """The dummies with which all models hold; an error if that takes too many."""
+        """Recoding with the dummies that make all models hold; an error if that takes too many."""
         models = local_models(require, table.quasi())
         tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
         levels = self._levels(tuples)
@@ -91,8 +91,7 @@ class AddDummies(Checked):
         return [self.levels.get(name, 0) for name in tuples.names]
 
     def _fill_classes(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
-        """The class of each dummy: as many as every class needs to be large enough, then one at a time for those that
-        still break a model."""
+        """Class of each dummy: first up to the minimum class size, then one by one while a model is broken."""
         most = int(exact(self.most, "most") * classes.rows)
         lack = np.maximum(PruningRules(models, 0).smallest - classes.sizes, 0)
         places = np.repeat(np.arange(len(lack)), lack)
@@ -111,7 +110,7 @@ class AddDummies(Checked):
 
 
 class _Rest:
-    """The released columns that are no quasi-identifiers, and draws from their joint distribution."""
+    """Released columns other than quasi-identifiers, and draws from their joint distribution."""
 
     def __init__(self, table: Table, entropy: Entropy) -> None:
         names = [c.name for c in published_columns(table.card) if c.role is not Role.QUASI]
@@ -124,7 +123,7 @@ class _Rest:
         """The columns of all dummies so far."""
 
     def joined(self, classes: Classes, places: Integers) -> Classes:
-        """The classes with a new dummy at each of ``places``."""
+        """The classes with one new dummy in each of ``places``."""
         if not len(places):
             return classes
         draws = self._entropy.many_below(int(self._ends[-1]), len(places))
@@ -136,7 +135,7 @@ class _Rest:
 
 
 def _with(spread: Spread, places: Integers, rows: pa.Table, count: int) -> Spread:
-    """A spread over ``count`` classes with more rows, at the classes ``places``."""
+    """A sensitive attribute's distribution over ``count`` classes, with dummies added to the classes ``places``."""
     codes = pc.index_in(rows.column(spread.column.name).combine_chunks(), spread.domain)
     more = Spread(
         spread.column,
@@ -149,7 +148,7 @@ def _with(spread: Spread, places: Integers, rows: pa.Table, count: int) -> Sprea
 
 
 def _dummy_rows(table: Table, labels: pa.Table, rest: pa.Table) -> pa.Table:
-    """The dummies, with all columns that are released, in their order."""
+    """The dummies, with all released columns in their order."""
     columns: dict[str, Any] = {name: labels.column(name) for name in labels.column_names}
     columns |= {name: rest.column(name) for name in rest.column_names}
     return pa.table({c.name: columns[c.name] for c in published_columns(table.card)})

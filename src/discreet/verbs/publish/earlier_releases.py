@@ -1,4 +1,4 @@
-"""Earlier releases: what several releases of the same people reveal together, and a release as a table.
+"""Earlier releases: check of what several releases about the same people reveal together.
 
 Privacy models do not compose: two tables, each 2-anonymous, can single somebody out between them. An intruder who can
 tell which rows of two releases are the same person's (by a sensitive value, say) sees the labels of both; a row that is
@@ -31,17 +31,17 @@ from discreet.verbs.publish.report import Sizes
 from discreet.verbs.publish.tuples import keys_of
 
 Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]
-"""A release, or a release and the file in which was kept what became of each combination of values."""
+"""A release, or a release with its holder's copy (the recoding of each combination of values)."""
 
 
 @dataclass(frozen=True)
 class Joint:
-    """Verdicts on what several releases show together."""
+    """Verdicts of privacy models on several releases together."""
 
     releases: tuple[str, ...]
-    """The titles of those that were given."""
+    """Titles of the earlier releases."""
     verdicts: tuple[Verdict, ...]
-    """Verdict of each model, on the classes by the labels of all releases."""
+    """Verdict of each model, on the equivalence classes by the labels of all releases."""
     sizes: Sizes
 
     @property
@@ -79,7 +79,7 @@ class Joint:
 
 
 def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
-    """Verdicts on the ``given`` releases of ``table`` together with a new one, recoded like this."""
+    """Verdicts on the earlier releases ``given`` of ``table`` together with a new recoding."""
     if any(model.reference is not None for model in require):
         raise BadInput(
             "A model that compares with a population cannot be checked over several releases.",
@@ -109,7 +109,7 @@ def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], r
 
 
 def _with_labels(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
-    """The table with the labels of a release in additional columns; rows not released have none."""
+    """The table with the labels of a release in additional columns; NULL for rows not released."""
     kept = sql.column(labelled.kept)
     masked = [sql.named(exp.case().when(kept.copy(), sql.column(label.name)), label.name) for label in labels]
     held = map(sql.column, table.columns)
@@ -172,7 +172,7 @@ def _unknown_recoding(release: Release[Any]) -> BadInput:
 
 
 def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
-    """An error if the release shows what is no quasi-identifier now: what it tells would not be counted."""
+    """An error if the release shows a column that is not a quasi-identifier now: it would not be counted."""
     said = release.recipe.parameters.get("quasi_identifiers")
     if not isinstance(said, list | tuple):
         raise _unknown_recoding(release)
@@ -205,7 +205,7 @@ def _quoted_titles(titles: Sequence[str]) -> str:
 
 
 def read_release(folder: str | Path, card: Card) -> Table:
-    """The rows of a published release, every file checked against its hash, with the roles that ``card`` gives them.
+    """Rows of a published release, verified against their hashes, with the roles that ``card`` gives them.
 
     Quasi-identifiers are what the release shows of them: labels, of whatever kind.
     """

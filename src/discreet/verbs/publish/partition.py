@@ -146,7 +146,7 @@ def _nearest(points: Points, members: Array, starts: Array, numbers: Array, near
     """The nearest among ``members``, which lie bucket by bucket; ``numbers``: which buckets these are.
 
     Buckets are visited in the order of how many columns tell them from the point's own: in each of these nothing finer
-    than its top label is shared, so once so many of the cheapest tops cost as much as the worst neighbour, no other
+    than its top label is shared, so once that many of the cheapest tops cost as much as the worst neighbour, no other
     bucket has a better one.
     """
     (found, costs), keys = nearest, points.keys[numbers]

@@ -42,8 +42,10 @@ class CountBounds:
     exact: tuple[str, ...]
     """The columns every value of which was counted by itself; of others only intervals or groups were."""
     reach: Mapping[tuple[str, ...], float]
-    """By one or two columns, in the order of ``columns``: whatever is counted over them, the true count is off by at
-    most so many rows, with 95 % confidence (where a column is not exact, if whole intervals of it are counted)."""
+    """Error bound of counts over one or two columns (in the order of ``columns``), rows, with 95 % confidence.
+
+    Where a column is not exact, it holds if whole intervals of it are counted.
+    """
 
     @property
     def distance(self) -> dict[tuple[str, ...], float]:

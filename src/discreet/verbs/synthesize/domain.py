@@ -109,7 +109,7 @@ def merge_rare(
     """Merge codes that are too rare to be told from noise, by counts with noise of ``deviation``.
 
     Rare values become one code. Rare intervals are joined with their neighbours until they are no longer rare; with
-    ``most``, until each has about one in so many rows, as quantiles would. The code of missing values stays. Codes
+    ``most``, until each has about one row in ``most``, as quantiles would. The code of missing values stays. Codes
     with different numbers in ``apart`` are never merged.
     """
     if not isinstance(fine, Listed | Binned):

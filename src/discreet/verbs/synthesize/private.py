@@ -254,7 +254,7 @@ class Synthesize(Method[pa.Table | Rows]):
                 "How far counts of these rows may be off",
                 [near.called(columns) for columns, _ in far],
                 [100 * min(one, 1.0) for _, one in far],
-                caption="Whatever is counted over these columns is off by at most so many in a hundred rows, with 95 % "
+                caption="Whatever is counted over these columns is off by at most this per cent of the rows, with 95 % "
                 "confidence each; the worst first. At 100 there is no bound. Where it says "
                 f"{WITHIN!r} that holds for whole intervals alone.",
             ),

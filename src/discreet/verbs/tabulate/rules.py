@@ -274,7 +274,7 @@ def _require_known(seen: RuleInput, ranks: int, what: str) -> None:
         raise BadInput(
             f"A rule with {what} needs the {_ranks(ranks)} to each cell; of {number(len(unsure), 'cell')} nothing "
             f"tells: {names}{' | …' if len(unsure) > 3 else ''}.",
-            hint=f"Fill {', '.join(f'largest_{rank}' for rank in range(1, ranks + 1))} wherever there are so many.",
+            hint=f"Fill {', '.join(f'largest_{rank}' for rank in range(1, ranks + 1))} where there are that many.",
         )
 
 
@@ -291,7 +291,7 @@ def _plus(*terms: tuple[Numbers, int]) -> Numbers:
 
 
 def _both(over: Numbers, unit: int) -> SensitiveCells:
-    """Cells where ``over`` is positive, to be protected by so many of its units, on either side; rounded up."""
+    """Cells where ``over`` is positive, with that many of its units as protection level on either side; rounded up."""
     cells = np.flatnonzero(over > 0)
     level = -(-over[cells] // unit)
     return SensitiveCells(cells, level, level)

@@ -69,7 +69,7 @@ def tabulate(
     about it, ``weights`` what hiding or changing each cell costs. A table whose protection cannot be shown does not
     leave: an error says which cell, and what to do.
 
-    ``secret`` makes the numbers of records that cell keys and factors hang on: the same one changes the same people in
+    ``secret`` makes the numbers of records behind cell keys and factors: the same one changes the same people in
     the same way, so the one that was drawn (``holder.details.secret``) is kept for the next table. ``holder`` is a new
     file for the holder's copy: which cells are sensitive and why, and what an intruder can compute of each.
     """

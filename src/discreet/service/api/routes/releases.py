@@ -58,7 +58,7 @@ def releases(
 
 @router.get("/{release}", responses=READS | answers(404), summary="A release")
 def release(release: ReleaseId, caller: Reader) -> ReleaseOut:
-    """What the shelf says of it."""
+    """Entry of a release in the release index."""
     return ReleaseOut.of(caller.desk.shelved(caller.who, release))
 
 

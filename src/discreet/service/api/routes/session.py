@@ -1,4 +1,4 @@
-"""Coming in and going out."""
+"""Routes for sign-in, sign-out, the current session and passwords."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["session"])
 
 @router.post("/session", responses=answers(400, 401, 403, 422), summary="Sign in")
 def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response) -> Session:
-    """Begin a session, which is kept as a cookie. Programs use a token instead."""
+    """Start a session, kept in a cookie. Programs use a token instead."""
     signed = desk.access.sign_in(given.name, given.password)
     keep_session(response, signed, request.app.state.settings)
     return Session.begun(signed.person, signed)
@@ -34,7 +34,7 @@ def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response)
 
 @router.get("/session", responses=READS, summary="Who is signed in")
 def session(caller: SignedInCaller) -> Session:
-    """Whoever asks, and what to send with requests that change something."""
+    """The signed-in user, and the CSRF token to send with requests that change something."""
     return Session.begun(caller.who, caller.session)
 
 
@@ -54,7 +54,7 @@ def change_password(
     request: Request,
     response: Response,
 ) -> Session:
-    """Give oneself another password. All sessions end, and tokens if wished; the caller gets a new session.
+    """Change one's own password. All sessions end, tokens on request; the caller gets a new session.
 
     With a session: a token changes no password.
     """

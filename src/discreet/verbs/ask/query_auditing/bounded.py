@@ -48,7 +48,7 @@ from discreet.verbs.ask.query_auditing.auditor import Bools, Classes, Ints, Part
 _Numbers = NDArray[np.float64]
 _MOST_CLASSES = 150
 _FEWEST = 5
-"""So many people, or none, are in each class that is asked about."""
+"""Minimum number of people in each class that a question is about, unless it has none."""
 _TOLERANCE = 1e-6
 
 

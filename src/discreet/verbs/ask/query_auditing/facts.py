@@ -1,4 +1,4 @@
-"""The rows of an audited table as they are asked: which set a row is in, by public columns, and what is summed.
+"""Rows of a table under query auditing: the query set of each row by public columns, and the audited values.
 
 They are read once, numbered, and asked by a DuckDB of their own: every question must see the same rows under the same
 numbers, wherever the table lies.
@@ -30,32 +30,32 @@ from discreet.verbs.ask.query_auditing.question import AuditedQuestion
 from discreet.verbs.ask.rows import Rows, table_rows
 
 Raw: TypeAlias = int | float | Decimal | None
-"""A figure as it is given: exact, or the double nearest to the exact one; of no rows, nothing."""
+"""An exact figure, or the double nearest to it; None for an empty set."""
 _ROW = "discreet_row"
 _LARGEST = {Kind.INTEGER: 2**62, Kind.BOOLEAN: 2**62, Kind.REAL: 10**300}
 _DIGITS = 38
-"""Of a decimal, after the point too."""
+"""Digits of a decimal, including those after the point."""
 
 
 @dataclass(frozen=True)
 class Sets:
-    """The sets of rows that a question is about."""
+    """Query sets of a question: one per group."""
 
     group: NDArray[np.int64]
-    """By row: its set, or -1."""
+    """Query set of each row; -1 for none."""
     keys: pa.Table
-    """By set: what it is grouped by."""
+    """Group-by values of each query set."""
     sizes: NDArray[np.int64]
-    """By set: how many rows it has."""
+    """Number of rows in each query set."""
 
     @property
     def count(self) -> int:
-        """How many sets there are."""
+        """Number of query sets."""
         return len(self.sizes)
 
 
 class Facts:
-    """The public columns of an audited table, whose row is whose, and the audited values."""
+    """Public columns of an audited table, the owner of each row, and the audited values."""
 
     def __init__(self, table: Table, policy: Policy) -> None:
         card = table.card
@@ -79,7 +79,7 @@ class Facts:
         self.rows: Rows = table_rows(Table(known, engine, relation))
 
     def _require_exact(self, name: str, watch: Watch, ends: tuple[Fraction, Fraction]) -> None:
-        """An error if sums of a column might not be exact, or if its decimals are few."""
+        """An error if sums of a column might not be exact, or if it has too few possible values."""
         kind = self._kinds[name]
         scale = self._values[name].type.scale if kind is Kind.DECIMAL else 0
         if kind is Kind.DECIMAL:
@@ -89,7 +89,7 @@ class Facts:
             raise Refused(f"Sums of {name} could be too large to be exact.", hint="Declare narrower bounds.")
 
     def sets(self, question: AuditedQuestion) -> Sets:
-        """The rows that a question is about, by group: read off public columns alone."""
+        """Query sets of a question, computed from public columns alone."""
         names = [f"k{place}" for place in range(len(question.keys))]
         shown = [sql.named(value.sql.copy(), name) for name, (_, value) in zip(names, question.keys, strict=True)]
         query = exp.select(sql.named(self.rows.columns[_ROW].sql.copy(), _ROW), *shown, copy=False)
@@ -113,7 +113,7 @@ class Facts:
         return Sets(group, keys.take(order).rename_columns([name for name, _ in question.keys]), sizes[order])
 
     def figures(self, aggregate: str, column: str, sets: Sets) -> list[Raw]:
-        """The figure of an audited column, for each set."""
+        """Aggregate of an audited column over each query set."""
         order = np.argsort(sets.group, kind="stable")[int((sets.group < 0).sum()) :]
         values, kind = self._values[column].take(order), self._kinds[column]
         ends = np.cumsum(sets.sizes)
@@ -121,12 +121,12 @@ class Facts:
         return [_figure(aggregate, part, kind) for part in parts]
 
     def arrow_type(self, column: str) -> pa.DataType:
-        """The type that sums and extremes of a column are given in."""
+        """Arrow type of a column's sums and extremes."""
         kind = self._kinds[column]
         return pa.int64() if kind is Kind.BOOLEAN else self._values[column].type
 
     def read(self, column: str, text: str | None) -> Raw:
-        """A figure of the column as ``written`` wrote it."""
+        """Parse a figure that ``written`` wrote."""
         if text is None:
             return None
         kind = self._kinds[column]
@@ -134,7 +134,7 @@ class Facts:
 
 
 def written(figure: Raw) -> str | None:
-    """A figure as a text that says exactly what it is."""
+    """A figure as text, exactly."""
     return None if figure is None else repr(figure) if isinstance(figure, float) else str(figure)
 
 
@@ -153,6 +153,6 @@ def _figure(aggregate: str, values: Any, kind: Kind) -> Raw:
 
 
 def _codes(column: Any) -> NDArray[np.int64]:
-    """Numbers that are equal where values are."""
+    """Integer codes, equal where values are equal."""
     coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)

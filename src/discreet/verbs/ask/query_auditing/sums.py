@@ -129,7 +129,7 @@ class Span:
         return True
 
     def drop(self, rank: int) -> None:
-        """Forget the vectors that were added last, so that so many are left."""
+        """Remove the vectors added last, down to a given number."""
         while self.rank > rank:
             row, made_of, taken = self._rows.pop(), self._made_of.pop(), self._taken.pop()
             self._added.pop()

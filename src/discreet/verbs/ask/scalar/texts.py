@@ -1,4 +1,4 @@
-"""Texts: joined, cut, measured, searched. Characters are Unicode's code points, on every engine.
+"""SQL text functions: concatenation, substrings, length, search. Characters are Unicode code points on every engine.
 
 Why no question makes texts without end: a text of a column has at most as many characters as its card says, since the
 bounded table was cut so; what is made of texts is at most as long as they are together, and longer ones than
@@ -20,7 +20,7 @@ from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, MANY, Reader, Rul
 
 
 def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
-    """In other letters, or without spaces at both ends."""
+    """LOWER, UPPER and TRIM of a text."""
     if node.args.get("expression"):
         raise BadQuery(f"{said(node)} cannot be used on rows.", hint="TRIM takes spaces off, and nothing else.")
     value = reader.text(node.this)
@@ -28,14 +28,14 @@ def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
 
 
 def joined(reader: Reader, node: exp.DPipe) -> Value:
-    """Two texts; NULL if one is."""
+    """Concatenation by ``||``; NULL if either text is."""
     sides = [reader.text(side) for side in (node.this, node.expression)]
     both = exp.DPipe(this=sides[0].sql.copy(), expression=sides[1].sql.copy(), safe=False)
     return made_text(node, both, sides[0].characters + sides[1].characters)
 
 
 def concatenated(reader: Reader, node: exp.Concat) -> Value:
-    """Several texts; those that are NULL are left out, on every engine."""
+    """CONCAT of several texts; NULLs are left out, on every engine."""
     first, *others = [reader.text(one) for one in node.expressions]
     made, long = _or_empty(first), first.characters
     for other in others:
@@ -49,7 +49,7 @@ def _or_empty(value: Value) -> exp.Expr:
 
 
 def length(reader: Reader, node: exp.Length) -> Value:
-    """How many characters a text has."""
+    """LENGTH of a text, characters."""
     value = reader.text(node.this)
     made = exp.cast(exp.Length(this=value.sql.copy()), exp.DType.BIGINT)
     if value.domain is None:
@@ -59,7 +59,7 @@ def length(reader: Reader, node: exp.Length) -> Value:
 
 
 def part(reader: Reader, node: exp.Substring) -> Value:
-    """Characters of a text from a given place on, all of them or so many."""
+    """SUBSTRING of a text, from a literal start and with an optional literal length."""
     places = [given(reader.of(node.args[key])) for key in ("start", "length") if node.args.get(key) is not None]
     if not places or any(place is None or not 1 <= place <= MANY for place in places):
         raise BadQuery(f"SUBSTRING takes a start and a length, as whole numbers from 1 to {MANY:,}.")
@@ -70,26 +70,26 @@ def part(reader: Reader, node: exp.Substring) -> Value:
 
 
 def left(reader: Reader, node: exp.Left) -> Value:
-    """The first characters of a text."""
+    """LEFT: the first characters of a text."""
     return part(reader, exp.Substring(this=node.this.copy(), start=sql.literal(1), length=node.expression.copy()))
 
 
 def position(reader: Reader, node: exp.StrPosition) -> Value:
-    """Where a given text begins in another, from 1; 0: it is not in it."""
+    """Position of a literal in a text, from 1; 0 if it is not found."""
     wanted = _given(node.args.get("substr"), node)
     made = exp.StrPosition(this=reader.text(node.this).sql.copy(), substr=wanted)
     return half_bounded(exp.cast(made, exp.DType.BIGINT), Kind.INTEGER, Fraction(0), None)
 
 
 def starts(reader: Reader, node: exp.StartsWith) -> Value:
-    """Whether a text begins with a given one."""
+    """Whether a text starts with a literal."""
     wanted = _given(node.expression, node)
     made = exp.StartsWith(this=reader.text(node.this).sql.copy(), expression=wanted)
     return Value(made, Kind.BOOLEAN, domain=(False, True))
 
 
 def made_text(node: exp.Expr, made: exp.Expr, longest: int) -> Value:
-    """A text that ``node`` makes, with its longest length in characters."""
+    """Text computed by ``node``, with its maximum length in characters."""
     if longest > LONGEST_TEXT:
         raise BadQuery(
             f"{said(node)} could have {longest:,} characters; a text may have {LONGEST_TEXT:,}.",

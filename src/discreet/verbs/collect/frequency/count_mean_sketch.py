@@ -7,9 +7,9 @@ count: a fixed size, however many values there are.
 
 Functions are v -> a v² + b v + c in the field of P = 2**31 - 1 elements, cut into stretches as in ``local_hashing``.
 Any three values go to even and independent places, so the probability s that two share a bucket is known exactly, and
-so is how the sharings of one value with two others hang together. A report supports every value that its function sends
-to a supported bucket: the own with p, another with q = p s + q' (1 - s), where q' is what the report over buckets has.
-With these the estimate is unbiased over the draw of the functions.
+so is the dependence between the collisions of one value with two others. A report supports every value that its
+function sends to a supported bucket: the own with p, another with q = p s + q' (1 - s), where q' is what the report
+over buckets has. With these the estimate is unbiased over the draw of the functions.
 
 People who share a value share their fate: if it meets another in a bucket of one function, all of them do. So to the
 variance of independent reports comes that of the collisions, which grows with the squares of the figures:

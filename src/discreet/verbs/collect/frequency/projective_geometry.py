@@ -134,7 +134,7 @@ class PGR(FrequencyOracle):
         """Supports by one Fourier transform of all vectors; a vector's number has its first entry as highest digit."""
         q, t = self.field, self.length
         every = np.zeros(q**t)
-        for digits in range(t):  # points whose 1 has so many entries behind it
+        for digits in range(t):  # points whose 1 has this many entries behind it
             first, many = _points(q, digits), q**digits
             behind = np.arange(many)
             for factor in range(1, q):

@@ -60,7 +60,7 @@ class UnaryEncoding(BitOracle):
 
     @cached_property
     def report_distribution(self) -> SymmetricAnswers:
-        """Independent bits; those of values that neither of two people has are the same for both."""
+        """Independent bits; those of values that neither of two people has are identically distributed."""
         return SymmetricAnswers(self._coins(2), len(self.domain), lambda: self._coins(len(self.domain)))
 
     def _coins(self, d: int) -> IndependentBits:
@@ -68,11 +68,11 @@ class UnaryEncoding(BitOracle):
 
     @property
     def operations(self) -> int:
-        """Steps of some seven words of coins for 64 values, and a look-up for eight."""
+        """Number of operations: about seven words of coins per 64 values, and a look-up per eight."""
         return 7 * word_count(len(self.domain)) + self.report_type.byte_width
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """Draw the bits of all values, and then the own one again by its own probability."""
+        """Draw the bits of all values, then redraw the own one with its own probability."""
         words = word_count(len(self.domain))
         bits = packed_flips(self.q_other, codes.size * words, entropy).reshape(codes.size, words)
         _set_own(bits, codes, entropy.flips(self.p_own, codes.size))
@@ -84,7 +84,7 @@ class UnaryEncoding(BitOracle):
 
 @declare(FREQUENCY_ORACLES, "sue", rank=1, paper="Erlingsson, Pihur and Korolova 2014", init=False)
 class SUE(UnaryEncoding):
-    """SUE, symmetric unary encoding: each bit is reported truly with the same probability."""
+    """SUE, symmetric unary encoding: each bit is truthful with the same probability."""
 
     @cached_property
     def p_own(self) -> Fraction:
@@ -100,7 +100,7 @@ class SUE(UnaryEncoding):
 
 @declare(FREQUENCY_ORACLES, "oue", rank=2, paper="Wang and others 2017", init=False)
 class OUE(UnaryEncoding):
-    """OUE, optimised unary encoding: the most accurate, at a bit for every value."""
+    """OUE, optimised unary encoding: the smallest variance, at one bit for every value."""
 
     p_own = Fraction(1, 2)
 

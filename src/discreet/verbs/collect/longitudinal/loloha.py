@@ -65,7 +65,7 @@ class LGRR(MemoizedOracle, GRR):
 
     @cached_property
     def p_own(self) -> Fraction:
-        """p: both steps keep the value, or the second comes back to it."""
+        """p: probability that the report is the value: both steps keep it, or the second returns to it."""
         return self.permanent.p_own * self.p_instantaneous + (1 - self.permanent.p_own) * self._lie
 
     @property
@@ -77,7 +77,7 @@ class LGRR(MemoizedOracle, GRR):
         return (1 - self.p_instantaneous) / (len(self.domain) - 1)
 
     def ratio(self, rounds: int) -> Fraction:
-        """Largest quotient of several reports: that of reports that all name the value."""
+        """Largest probability ratio of several reports, reached when all name the value."""
         a, b, d = self.permanent.p_own, self.permanent.q_other, len(self.domain)
         fade = power_lower(1 / self.instantaneous_ratio, rounds)
         return (a + (d - 1) * b * fade) / (b + (a + (d - 2) * b) * fade)
@@ -100,7 +100,7 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         permanent_epsilon: Number | None = None,
         buckets: int | None = None,
     ) -> None:
-        """``buckets`` are as many as OLH has by default; 2 lose least over a life."""
+        """``buckets`` defaults to OLH's number; 2 give the smallest loss over time."""
         LocalHashing.__init__(self, domain, epsilon, OLH(domain, epsilon).buckets if buckets is None else buckets)
         self._promise(permanent_epsilon)
 
@@ -119,7 +119,7 @@ class LOLOHA(MemoizedOracle, LocalHashing):
 
     @cached_property
     def permanent(self) -> LocalHashing:
-        """The permanent step: a function, and a bucket."""
+        """The permanent step: a hash function and a bucket."""
         return LocalHashing(self.domain, self.permanent_epsilon, self.buckets)
 
     @property
@@ -130,7 +130,7 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         return self.inner.ratio(rounds)
 
     def loss_of_values(self, values: int) -> Pure:
-        """Loss about one value; for several there is no promise, since they decide whether the bucket changed."""
+        """Loss about one value; several have no guarantee, since they decide whether the bucket changed."""
         if values > 1:
             raise NoPromise(
                 "Whether two values share a bucket shows in the end, so there is no bound for several of them.",
@@ -139,7 +139,7 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         return super().loss_of_values(values)
 
     def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
-        """One function for all values, and a permanent answer for each bucket."""
+        """One hash function for all values, and a permanent answer for each bucket."""
         function = stream("function")
         a, b = (int(function.many_below(self.field, 1)[0]) for _ in range(2))
         bucket = bucket_of(np.array([(a * code + b) % self.field]), self.field, self.buckets)
@@ -149,7 +149,7 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         return rows_to_reports(row)
 
     def instantaneous_report(self, permanent: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """Draw the function, and the permanent bucket or another."""
+        """Draw the hash function, and the permanent bucket or another."""
         rows = reports_to_rows(permanent).copy()
         rows[:, -1] = randomized_response(rows[:, -1].astype(int), self.inner.p_instantaneous, self.buckets, entropy)
         return rows_to_reports(rows)

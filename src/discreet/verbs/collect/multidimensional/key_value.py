@@ -1,4 +1,4 @@
-"""Key-value data: how many people have a key, and the mean of its value (PCKV; Gu, Li, Xiong, Cao 2020).
+"""Key-value data: share of people with each key, and the mean of its values (PCKV; Gu, Li, Xiong, Cao 2020).
 
 Keys with values, of which each person has some: films and how they are rated, illnesses and how bad they are. A
 person's keys are padded and sampled to one pair of a key and a sign which is then reported by GRR (``KeyValueGRR``) or
@@ -76,14 +76,14 @@ from discreet.verbs.collect.report_distribution import (
 
 @dataclass(frozen=True)
 class ResponseRates:
-    """Response of the shares of reports to the shares of drawn pairs."""
+    """Linear relation between the shares of reports and the shares of sampled pairs."""
 
     level: float
-    """Share of reports that name a key that nobody has, with either sign."""
+    """Share of reports that name a key no one has, with either sign."""
     rise: float
-    """Increase of that share if everybody's drawn key is it."""
+    """Increase of that share if everyone's sampled key is this one."""
     tilt: float
-    """Surplus of plus over minus if everybody's drawn pair is it with a plus."""
+    """Surplus of plus over minus if everyone's sampled pair is this key with a plus."""
 
 
 @dataclass(frozen=True, init=False)
@@ -118,7 +118,7 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
     @property
     @abstractmethod
     def response_rates(self) -> ResponseRates:
-        """Response of reports to drawn pairs, which estimates invert."""
+        """Response of reports to sampled pairs, which estimates invert."""
 
     @abstractmethod
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
@@ -130,7 +130,7 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
 
     @abstractmethod
     def count(self, reports: Reports) -> Counts:
-        """Count reports: all, then those that name each key with a minus, then those with a plus."""
+        """Count reports: all, then those naming each key with a minus, then with a plus."""
 
     def randomize(self, people: People, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """Randomise the pairs of each person into a report."""
@@ -154,7 +154,7 @@ class KeyValueEstimate:
 
     @property
     def shares(self) -> Floats:
-        """Estimated share of people with each key: unbiased, if nobody has more pairs than ``length``."""
+        """Estimated share of people with each key: unbiased if no one has more than ``length`` pairs."""
         response_rates = self.protocol.response_rates
         return (self._named - response_rates.level) * self.protocol.length / response_rates.rise
 
@@ -166,7 +166,7 @@ class KeyValueEstimate:
 
     @property
     def means(self) -> Floats:
-        """Estimated mean of each key's values; missing where hardly anybody seems to have it."""
+        """Estimated mean of each key's values; missing where the estimated share is close to 0."""
         shares = np.where(self.shares > 0, self.shares, np.nan)
         return self._value(self._tilt / shares)
 
@@ -224,7 +224,7 @@ People: TypeAlias = "pa.MapArray[Any, Any] | pa.ChunkedArray[Any] | Iterable[Map
 
 @dataclass(frozen=True)
 class SampledPairs:
-    """One pair of each person: the index of a key (after the last: a made-up one) and whether its value is high."""
+    """One sampled pair per person: the key's index (past the last: a dummy) and whether its value is high."""
 
     keys: Codes
     high: Codes
@@ -269,7 +269,7 @@ def _flat(people: People) -> tuple[Codes, pa.Array[Any], Any]:
 
 
 def _require_once(starts: Codes, keys: pa.Array[Any]) -> None:
-    """Refuse a key twice: it would be drawn more often than the claim allows for."""
+    """Refuse duplicate keys: they would be sampled more often than the claim allows."""
     person = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     pairs = pa.table({"person": pa.array(person), "key": keys})
     if pairs.group_by(["person", "key"]).aggregate([]).num_rows < pairs.num_rows:
@@ -278,13 +278,13 @@ def _require_once(starts: Codes, keys: pa.Array[Any]) -> None:
 
 @dataclass(frozen=True, init=False)
 class KeyValueGRR(KeyValue):
-    """PCKV-GRR: a pair, in a few bytes; for few keys."""
+    """PCKV-GRR: a report is one pair, in a few bytes; for few keys."""
 
     name = "pckv-grr"
 
     @property
     def pairs(self) -> int:
-        """Number of pairs that can be reported: the d keys and the made-up ones, each with either sign."""
+        """Number of pairs that can be reported: the d keys and the dummies, each with either sign."""
         return 2 * (len(self.keys) + self.length)
 
     @cached_property
@@ -306,7 +306,7 @@ class KeyValueGRR(KeyValue):
         return Matrix(tuple(self.row(pairs) for pairs in [[], *ones, [(key, key % 2) for key in range(d)]]))
 
     def row(self, pairs: list[tuple[int, int]]) -> tuple[Fraction, ...]:
-        """Probability of each report for a person with pairs of a key's index and a sign."""
+        """Probability of each report for a person with these pairs of key index and sign."""
         among = max(len(pairs), self.length)
         made_up = range(len(self.keys), len(self.keys) + among - len(pairs))
         weights = dict.fromkeys(((key, sign) for key in made_up for sign in (0, 1)), Fraction(1, 2))
@@ -323,7 +323,7 @@ class KeyValueGRR(KeyValue):
 
     @cached_property
     def response_rates(self) -> ResponseRates:
-        """Response of reports: a key is named with either sign if the truth is reported, or by chance."""
+        """Response rates: a key is reported truthfully, or by chance."""
         gain = float(self.p_own - self.q_other)
         return ResponseRates(float(2 * self.q_other), gain, gain)
 
@@ -342,7 +342,7 @@ _WORDS_PER_BATCH = 1 << 20
 
 @dataclass(frozen=True)
 class IndependentSymbols:
-    """Symbols that are drawn independently: for each answer, the probabilities of each position's symbols."""
+    """Report distribution of independent symbols: for each answer, each position's symbol probabilities."""
 
     rows: tuple[tuple[tuple[Fraction, ...], ...], ...]
 
@@ -351,14 +351,14 @@ class IndependentSymbols:
         return len(self.rows)
 
     def ratio(self, one: int, other: int) -> Ratio:
-        """Product of the largest quotients of every position."""
+        """Product over positions of the largest probability ratio."""
         pairs = zip(self.rows[one], self.rows[other], strict=True)
         return product_of_ratios(largest_ratio(zip(a, b, strict=True)) for a, b in pairs)
 
 
 @dataclass(frozen=True, init=False)
 class KeyValueUE(KeyValue):
-    """PCKV-UE: two bits for every key; for many keys."""
+    """PCKV-UE: a report has two bits for every key; for many keys."""
 
     name = "pckv-ue"
 
@@ -404,7 +404,7 @@ class KeyValueUE(KeyValue):
         return in_batches(pairs.keys.size, lambda part: self._drawn(pairs.keys[part], pairs.high[part], entropy), step)
 
     def _drawn(self, keys: Any, high: Any, entropy: Entropy) -> pa.Array[Any]:
-        """Draw all keys as others, and then the own one again."""
+        """Draw all keys as others, then redraw the own one."""
         n, d = keys.size, len(self.keys)
         words = word_count(d)
         report_codes = packed_flips(self.q_other, n * words, entropy).reshape(n, words)

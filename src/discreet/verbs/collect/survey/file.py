@@ -39,7 +39,7 @@ EXAMPLE = (
 
 
 def load(path: Path) -> Survey:
-    """Load the survey in a file; errors name their line."""
+    """Load a survey file; errors name their line."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def load(path: Path) -> Survey:
 
 
 def loads(text: str, name: str = "the survey") -> Survey:
-    """Load the survey in a text."""
+    """Parse a survey from text."""
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:

@@ -1,7 +1,7 @@
 // What your browser does with an answer before anything leaves it. This is all of it.
 // Every chance is an exact fraction, and every random bit is from your browser's cryptographic generator.
 
-/** A whole number made of so many fair bits. */
+/** A random integer of the given number of bits. */
 function fair(bits) {
   const bytes = crypto.getRandomValues(new Uint8Array(Math.ceil(bits / 8)));
   let made = 0n;

@@ -10,10 +10,10 @@ adds at most a quarter of a step squared. If every device draws one question, th
 who took part, and the variance of drawing them without repeats is added. Figures are about the people who took part,
 not about others.
 
-A quantile is the first point at or below which so many people are. It lies between the first point of which that cannot
-be ruled out and the point after the last of which it can; each is one test, so half of the error is allowed to each.
-Where numbers are rounded, both move on by a step, since no number is rounded by more.
-Bounds ``_together`` hold for all figures of the survey at once (Bonferroni).
+A quantile is the first point with at least that share of people at or below it. It lies between the first point of
+which that cannot be ruled out and the point after the last of which it can; each is one test, so half of the error is
+allowed to each. Where numbers are rounded, both move on by a step, since no number is rounded by more. Bounds
+``_together`` hold for all figures of the survey at once (Bonferroni).
 """
 
 from __future__ import annotations

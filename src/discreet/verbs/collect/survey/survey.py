@@ -1,4 +1,4 @@
-"""A survey: questions, the epsilon of each person, and how it is shared among the questions.
+"""A survey: questions, the epsilon of each person, and its allocation to the questions.
 
 Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so
 probabilities of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one
@@ -68,7 +68,7 @@ class Survey:
 
     title: str
     epsilon: Fraction
-    """Largest loss of one person, by all questions together."""
+    """Largest loss of one person over all questions together."""
     share: Share
     people: int
     """Number of people expected; protocols are chosen for it."""
@@ -108,13 +108,13 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """Largest loss of one person to whoever sees their reports."""
+        """Largest loss of one person towards those who see their reports."""
         epsilons = [one.mechanism.epsilon for one in self.protocols]
         return Pure(sum(epsilons, Fraction(0)) if self.share == "split" else max(epsilons))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of all that gives reports a meaning, so that no other survey reads them."""
+        """Fingerprint of everything that determines the meaning of reports, so that no other survey accepts them."""
         about = {
             "share": self.share,
             "questions": [
@@ -153,7 +153,7 @@ class Survey:
 
 
 def better_share(survey: Survey) -> tuple[Share, str]:
-    """Choose how epsilon is shared, by the smaller expected error, and give the reason."""
+    """Allocation of epsilon (split or sampled) with the smaller expected error, and the reason."""
     if len(survey.questions) == 1:
         return "split", "There is one question, which has all of epsilon."
     shares: tuple[Share, ...] = get_args(Share)
@@ -170,7 +170,7 @@ def better_share(survey: Survey) -> tuple[Share, str]:
 
 @dataclass
 class QuestionTally:
-    """Counts of the reports on one question: a fixed size, whatever the protocol."""
+    """Counts of the reports on one question, of a fixed size for any protocol."""
 
     protocol: QuestionProtocol
     reports: int = 0
@@ -185,7 +185,7 @@ class QuestionTally:
         self.tally = self.mechanism.tally() if isinstance(self.mechanism, FrequencyOracle) else counts
 
     def add(self, reports: Reports) -> Self:
-        """Count further reports; those that no device can have made are an error."""
+        """Count further reports; an error for reports that the protocol cannot produce."""
         if isinstance(self.tally, ReportTally):
             self.tally.add(reports)
         else:

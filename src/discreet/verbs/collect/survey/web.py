@@ -68,7 +68,7 @@ $code
 <h2>How it is done</h2>
 <details><summary>The program that changes your answers, as it runs in your browser</summary>
 <pre>$source</pre></details>
-<details><summary>What is promised exactly, and what it hangs on</summary>
+<details><summary>The exact guarantee, and what it depends on</summary>
 <p>$exactly</p></details>
 </main>
 <script type="application/json" id="survey">$survey</script>

@@ -94,7 +94,7 @@ def bounds_over_rows(lowest: Iterable[int], highest: Iterable[int]) -> tuple[lis
 
 
 def limit_figures(figures: int) -> int:
-    """The number of figures, if one sum may have so many."""
+    """The number of figures; an error if one sum may not have that many."""
     if figures > MAX_SUM_FIGURES:
         raise BadInput(f"This would take {figures:,} figures in one sum; {MAX_SUM_FIGURES:,} are the most.")
     return figures

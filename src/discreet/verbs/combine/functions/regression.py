@@ -42,8 +42,11 @@ from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Result, Terms
 
 _FRACTION_BITS = 40
+"""Bits after the binary point of gradients and Hessians."""
 _CONVERGED_STEP = Fraction(1, 2**30)
+"""Step size below which the iteration has converged."""
 _MAX_COEFFICIENT = 64
+"""Largest absolute coefficient, of columns scaled to -1 to 1."""
 
 
 @declare(COMBINE_FUNCTIONS, "regression", rank=10)
@@ -220,7 +223,7 @@ def _derivatives(x: list[NDArray[np.float64]], y: NDArray[np.float64], at: list[
 def _coefficients(
     at: list[Fraction], spread: list[list[Fraction]], inputs: tuple[NumberColumn, ...], converged: bool, rounds: int
 ) -> dict[str, Any]:
-    """Coefficients in the numbers' own units: b of z = (2x - m) / w is 2b / w of x, -bm / w of the constant."""
+    """Coefficients in the columns' own units: b of z = (2x - m) / w is 2b / w of x, -bm / w of the constant."""
     size = len(at)
     wides = [max(one.encoding.width, 1) for one in inputs]
     back = [[Fraction(1), *(Fraction(-one.middle, width) for one, width in zip(inputs, wides, strict=True))]]

@@ -1,4 +1,4 @@
-"""Connections between hosts by TLS 1.3, in which both sides prove to have the key in the manifest.
+"""TLS 1.3 connections between hosts, in which both sides prove possession of the key in the manifest.
 
 Each side trusts exactly the certificates that it makes itself of the names and keys in the manifest (``keys.py``), so
 the handshake fails for everybody else, before a byte of theirs is looked at. Whose connection it is, is read off the
@@ -38,16 +38,16 @@ with extra("combine"):
     from cryptography.hazmat.primitives.serialization import Encoding
 
 HANDSHAKE_SECONDS = 10.0
-"""Handshake timeout."""
+"""Handshake timeout, seconds."""
 _MAX_STRANGERS = 256
-"""Number of unfinished handshakes besides those of the parties."""
+"""Maximum number of unfinished handshakes besides those of the parties."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
 _CLOSE_SECONDS = 1.0
-"""Time limit for closing a connection."""
+"""Time limit for closing a connection, seconds."""
 _HIGH_WATER_BYTES, _LOW_WATER_BYTES = 1 << 18, 1 << 16
 """Pending bytes above which the writer is paused, and below which it resumes."""
 _MAX_READS = 64
-"""Number of reads before others have their turn."""
+"""Number of reads of one connection before others have their turn."""
 
 
 class TlsConnector:
@@ -71,7 +71,7 @@ class TlsConnector:
         """Handshakes in which the caller has sent nothing yet."""
 
     def open(self, mesh: Mesh) -> None:
-        """Listen and call; goes on until ``close``."""
+        """Listen for and open connections until ``close``."""
         if self._later:
             listening = _listen(self._me)
             self._start(self._answer(mesh, listening, _context(self._key, self._later, ssl.PROTOCOL_TLS_SERVER)))
@@ -81,7 +81,7 @@ class TlsConnector:
                 self._start(self._call(mesh, party, context))
 
     async def close(self) -> None:
-        """Stop listening and calling, and close all connections: after what was sent, if that does not take long."""
+        """Stop listening and connecting, and close all connections, after what was sent if that is quick."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

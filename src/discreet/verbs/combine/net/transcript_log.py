@@ -28,8 +28,9 @@ from discreet.verbs.combine.transcript import TranscriptEntry, describe_body, si
 
 TRANSCRIPT, SEEN = "transcript.jsonl", "seen.jsonl"
 HEAD = "transcript"
-"""Part of the settling message that has the chain up to there."""
+"""Field of the settling message that holds the chain so far."""
 _MAX_LINE_LETTERS = 200_000
+"""Longest line, characters."""
 _CHAIN_FIELD = ', "chain": "'
 _TRUTH = ("false", "true")
 
@@ -44,19 +45,19 @@ class TranscriptLine:
     """Time by the party's own clock, seconds since 1970."""
     sent: bool
     peer: str
-    """Its sender, or its receivers: a name, names with commas, or ``all``."""
+    """Sender, or receivers: a name, names with commas, or ``all``."""
     kind: str
     digest: str
     """SHA-256 of the body as it was sent, in hexadecimal."""
     size: int
     previous: str
-    """Chain up to here; at first the session's digest."""
+    """Chain before this line; before the first line, the session's digest."""
     chain: str
     """Chain with this line."""
     header: bytes
     signature: bytes
     shown: bytes = b""
-    """Body of the own settling message."""
+    """Body of the party's own settling message."""
 
     @property
     def signed(self) -> Signed:
@@ -87,7 +88,7 @@ class TranscriptLog:
 
     @property
     def head(self) -> bytes:
-        """Chain with all lines."""
+        """Chain including all lines."""
         return bytes.fromhex(self._chain)
 
     def add(self, signed: Signed, body: Body, *, sent: bool, shown: bytes = b"") -> None:
@@ -183,7 +184,7 @@ _LINE_FIELDS: dict[str, type | UnionType] = {
 
 
 def _head(line: TranscriptLine) -> str:
-    """Chain that a party signed when it settled."""
+    """Chain that a party signed in its settling message."""
     try:
         body = decode_body(line.shown, _MAX_LINE_LETTERS)
         head = body.get(HEAD) if hashlib.sha256(line.shown).digest() == line.signed.header.digest else None

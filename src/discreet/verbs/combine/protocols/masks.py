@@ -26,7 +26,7 @@ seed, for each who is gone the share of its key. Why nothing but the total of th
   secrets.
 
 What a dropout reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that even a
-vector that arrives too late stays hidden. But the total is then of fewer parties: if so many leave that all who stay
+vector that arrives too late stays hidden. But the total is then of fewer parties: if enough leave that all who stay
 but one are in league, the total itself gives that one away. Below the threshold the session ends, and at most one of
 the two secrets of anybody is known. Even against malicious parties nothing is given away before this party itself has
 checked the list of survivors and ``threshold`` parties have signed the same one.

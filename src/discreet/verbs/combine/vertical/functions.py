@@ -1,4 +1,4 @@
-"""Functions of vertically partitioned data, and how they are written.
+"""Functions of vertically partitioned data, and their syntax.
 
     covariance key=id of=north/age:0:120,north/pay:0:100000:2,south/visits:0:50
     correlation key=id of=…
@@ -31,12 +31,14 @@ from discreet.verbs.combine.functions.regression import Regression as Pooled
 from discreet.verbs.combine.terms import Terms
 
 _MAX_KEYS = 10_000_000
+"""Largest number of keys that ``most`` may allow one holder."""
 _MIN_PEOPLE_PER_COLUMN = 10
+"""Minimum number of shared people per column."""
 
 
 @dataclass(frozen=True)
 class HeldColumn:
-    """A column of one holder, with its encoding."""
+    """A column of one holder, with its encoding as integers."""
 
     party: str
     name: str
@@ -51,7 +53,7 @@ class HeldColumn:
 
 
 def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
-    """Parse columns, separated by commas; each belongs to a party of the session."""
+    """Parse a comma-separated list of columns; each belongs to a party of the session."""
     columns = []
     for measure in number_columns(text, terms):
         party, _, name = measure.name.partition("/")
@@ -66,7 +68,7 @@ def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
 
 @dataclass(frozen=True)
 class Moments:
-    """Number of people, sums of all columns and of the products of any two, in units."""
+    """Moments of columns: number of people, sums, and sums of products of every two, in units."""
 
     people: int
     columns: tuple[HeldColumn, ...]
@@ -77,7 +79,7 @@ class Moments:
     def from_offsets(
         cls, people: int, columns: tuple[HeldColumn, ...], sums: list[int], products: list[list[int]]
     ) -> Moments:
-        """Moments of the values, from those of their distances from the lower bounds."""
+        """Moments of the values, from the moments of their offsets from the lower bounds."""
         low = [column.encoding.low for column in columns]
         every = range(len(columns))
         return cls(
@@ -109,9 +111,9 @@ class VerticalFunction(ABC):
     least: int = parameter("People that must be shared; 0: ten for every column.", default=0)
     name: ClassVar[str]
     title: ClassVar[str]
-    """Short description, for people who choose one."""
+    """Short description for users."""
     example: ClassVar[str]
-    """Example of how it is written."""
+    """Example of the syntax."""
 
     @property
     @abstractmethod
@@ -123,7 +125,7 @@ class VerticalFunction(ABC):
         return held_columns(self.text, terms)
 
     def holders(self, terms: Terms) -> tuple[str, ...]:
-        """Parties that bring columns, in the manifest's order."""
+        """Parties that contribute columns, in the manifest's order."""
         named = {column.party for column in self.columns(terms)}
         return tuple(party for party in terms.parties if party in named)
 
@@ -132,11 +134,11 @@ class VerticalFunction(ABC):
         return tuple(column for column in self.columns(terms) if column.party == party)
 
     def min_people(self, terms: Terms) -> int:
-        """Minimum number of people that the holders must share."""
+        """Minimum number of people the holders must share."""
         return self.least or _MIN_PEOPLE_PER_COLUMN * len(self.columns(terms))
 
     def check(self, terms: Terms) -> None:
-        """Raise an error for whatever is wrong with the terms, before any data are read."""
+        """Raise an error if the terms are invalid, before any data are read."""
         if not 1 <= self.most <= _MAX_KEYS:
             raise BadInput(f"most= is from 1 to {_MAX_KEYS:,}, not {self.most}.")
         named = self.columns(terms)
@@ -230,7 +232,7 @@ def _correlation(moments: Moments, i: int, j: int) -> float | None:
 
 @declare(VERTICAL_FUNCTIONS, "overlap", rank=3, kw_only=True)
 class Overlap(VerticalFunction):
-    """Number of people two parties share; none learns whom."""
+    """Number of people two parties share, without revealing whom."""
 
     between: str = parameter("The two parties, with a comma between them.")
     title: ClassVar[str] = "how many people two parties share, and not whom"

@@ -11,14 +11,14 @@ itemset hiding", and Menon, Sarkar and Mukherjee (2005). Where they have a varia
   gets more frequent, which lowers the confidence.
 - Transactions with the same secrets and the same endangered itemsets are alike. So a variable is how many of such a
   class lose a given set of items, a whole number, and there are as many as there are classes times a few sets.
-- An innocent itemset is endangered only if so many transactions with a secret have it that it could get lost. Those
+- An innocent itemset is endangered only if enough transactions with a secret have it that it could get lost. Those
   that are hit by the same and have the same room are one row with their number as weight.
 
 A secret itemset S is hidden if enough transactions lose an item of it: Σ y ≥ support − limit. A rule is hidden by its
 support in the same way or by its confidence p/q, that is q·S' ≤ p·A' − 1, which is linear too; a binary variable says
-which. (Of all p/q that mean the same for so many transactions, the one with q at most that many is taken.) An itemset F
-stays frequent if Σ y over what hits it is at most its room, or it is lost, which a binary variable says. All itemsets
-that are not lost in the best solution make the border constraints of the inline approach hold.
+which. (Of all p/q that mean the same for a number of transactions, the one with q at most that many is taken.) An
+itemset F stays frequent if Σ y over what hits it is at most its room, or it is lost, which a binary variable says. All
+itemsets that are not lost in the best solution make the border constraints of the inline approach hold.
 
 The start is the best of the heuristics' solutions, so that the result is never worse. If time is over, the result is
 the best so far, with the bound below which nothing can be.

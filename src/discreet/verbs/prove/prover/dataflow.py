@@ -18,7 +18,7 @@ ZERO = syntax.Number(Fraction(0))
 
 
 def negate(change: syntax.Expression) -> syntax.Expression:
-    """The negative of a difference."""
+    """The negation of a difference."""
     match change:
         case syntax.Operation("-", (left, right)):
             return syntax.Operation("-", (right, left))
@@ -30,7 +30,7 @@ def operation(operator: str, *arguments: syntax.Expression) -> syntax.Expression
 
 
 def difference(layout: ProgramLayout, expression: syntax.Expression) -> syntax.Expression:
-    """The second run's value less the first's; public inputs and counters are the same in both."""
+    """Second run's value minus the first's; public inputs and counters are equal in both."""
     private = {given.name for given in layout.program.private}
     changing = differing_variables(layout)
 
@@ -48,7 +48,7 @@ def difference(layout: ProgramLayout, expression: syntax.Expression) -> syntax.E
 
 
 def differing_variables(layout: ProgramLayout) -> set[str]:
-    """Variables that may be different in both runs: those that private values, draws or hidden branches reach."""
+    """Variables that may differ between the two runs: those that private values, draws or hidden branches reach."""
     variables = {given.name for given in layout.program.private}
     while True:
         before = len(variables)
@@ -72,7 +72,7 @@ def _spread_difference(steps: Iterable[NumberedStep], variables: set[str], *, hi
 
 
 def shows_loop_variable(output: NumberedStep, loop: NumberedStep) -> bool:
-    """Whether an output shows variables that a loop sets."""
+    """Whether an output reads variables that a loop sets."""
     shown, inside = output.statement, loop.statement
     if not isinstance(shown, syntax.Emit | syntax.Return) or not isinstance(inside, syntax.While):
         return False
@@ -80,7 +80,7 @@ def shows_loop_variable(output: NumberedStep, loop: NumberedStep) -> bool:
 
 
 def multiplied_parameters(layout: ProgramLayout, program: syntax.Program) -> list[str]:
-    """Public numbers that occur in products, quotients, scales, the claim, or what neighbours are."""
+    """Public numbers in products, quotients, scales, the claim, or the adjacency."""
     variables: set[str] = set(read_variables(program.epsilon)) | read_variables(program.adjacent.by)
     for statement in statements(program.body):
         if isinstance(statement, syntax.Sample):
@@ -151,7 +151,7 @@ class DrawFlow:
                 self._known |= {name: syntax.Name("?") for name in changed if self._known.get(name) is None}
 
     def ties(self) -> list[syntax.Expression]:
-        """The values of the draw at which two sides of a comparison are equal."""
+        """Values of the draw at which the two sides of a comparison are equal."""
         values: dict[syntax.Expression, None] = {}
         for change in self.compared:
             factor = linear_parts(change).get(syntax.Name(self.draw))
@@ -214,7 +214,7 @@ def _list_items(value: syntax.Expression) -> Iterator[syntax.Expression]:
 
 
 def linear_parts(expression: syntax.Expression) -> dict[syntax.Expression, Fraction]:
-    """An expression as multiples of parts that are no sums; numbers are left out."""
+    """An expression as multiples of parts that are not sums; constants are left out."""
     match expression:
         case syntax.Number():
             return {}
@@ -235,7 +235,7 @@ def linear_parts(expression: syntax.Expression) -> dict[syntax.Expression, Fract
 
 
 def counters(layout: ProgramLayout, loop: int) -> list[str]:
-    """The integers that a loop only increments; those that grow in every round first."""
+    """Integers that a loop only increments; those incremented in every round first."""
     statement = layout.loops[loop - 1].statement
     assert isinstance(statement, syntax.While)  # noqa: S101
     grown: dict[str, bool] = {}

@@ -34,15 +34,15 @@ from discreet.verbs.prove.syntax import (
 from discreet.verbs.prove.unparse import expression_text
 
 _Key: TypeAlias = tuple[int, int]
-"""A candidate: the number of its loop, and its place among the loop's candidates."""
+"""A candidate: number of its loop, and its index among the loop's candidates."""
 _QUERY_MILLISECONDS = 3000
-"""Time limit of one solver query."""
+"""Time limit of one solver query, milliseconds."""
 
 
 def invariant_candidates(
     layout: ProgramLayout, loop: NumberedStep, level: tuple[int, ...], charges: Sequence[Expression] = ()
 ) -> list[str]:
-    """Candidate invariants about the variables that a loop changes; ``level`` are the loops around it, with itself.
+    """Candidate invariants about the variables a loop changes; ``level`` is the stack of loops, itself last.
 
     ``charges`` are those of all draws; the numbers in them are what costs may be multiples of.
     """
@@ -92,7 +92,7 @@ class _Templates:
             yield from (f"not ({guard}) or {atom}" for atom in atoms)
 
     def _bounds(self) -> Iterator[str]:
-        """How large counters are; the loop's own condition, one round weaker."""
+        """Bounds of counters, and the loop condition one round later."""
         for name in self.changed:
             if self.layout.kinds[name] == "int":
                 marks = (name, f"{name}'") if name in self.apart else (name,)
@@ -123,7 +123,7 @@ class _Templates:
                     yield expression_text(Operation("<=", (left, Operation("+", (right, step)))))
 
     def _paid(self) -> Iterator[str]:
-        """Costs that grow with a counter of the program, and all of them together within an account it keeps."""
+        """Bounds of costs: by a counter of the program, and in total by an account that it keeps."""
         for name in self.numbers:
             for cost in self.costs:
                 yield from (
@@ -161,7 +161,7 @@ class _Templates:
         return " + ".join(parts) or "0"
 
     def _shown(self) -> list[str]:
-        """What will be shown after the loop and may single out one of its rounds."""
+        """Variables that are output after the loop and may single out one of its rounds."""
         around = self.level[:-1]
         return [
             f"shown{step.number}''"
@@ -170,13 +170,13 @@ class _Templates:
         ]
 
     def _winners(self) -> list[str]:
-        """Those of them that are variables of this loop, if there are several."""
+        """Those variables that this loop sets, if there are several."""
         outputs = [f"shown{step.number}''" for step, _ in self.layout.outputs if shows_loop_variable(step, self.loop)]
         shown = [name for name in self._shown() if name in outputs]
         return shown if len(shown) > 1 else []
 
     def _together(self) -> Iterator[str]:
-        """Where several rounds are singled out: which are different, by what, and what they cost together."""
+        """For several singled-out rounds: which are different, in what, and their joint cost."""
         shown = self._winners()
         if not shown:
             return
@@ -192,7 +192,7 @@ class _Templates:
             yield from (f"{cost} <= {step} * ({past})" for cost in self.costs for step in self.steps)
 
     def _short(self) -> Iterator[str]:
-        """Only the strongest changes, since several singled-out rounds make many guards."""
+        """Only the strongest relations, since several singled-out rounds need many guards."""
         yield from (f"{name}' == {name}" for name in self.apart)
         for name in self.moved:
             if self.layout.kinds[name] == "real":
@@ -220,7 +220,7 @@ class _Templates:
             yield from (f"which'' != {place}" for place in range(len(self.layout.program.private)))
 
     def _changes(self) -> Iterator[str]:
-        """How far apart variables are, what was charged, and both together."""
+        """Differences of variables, costs, and their sums."""
         limits = ["0", *self.steps]
         for name in self.apart:
             yield f"{name}' == {name}"
@@ -284,7 +284,7 @@ class Induction:
         return self._z3.Implies(switch, holds)
 
     def invariants(self) -> list[list[str]] | None:
-        """The invariants of each loop, if they are enough."""
+        """Invariants of each loop, if they suffice for the proof."""
         active = set(self._switches)
         groups = self._groups()
         changed = True
@@ -317,7 +317,7 @@ class Induction:
         return list(groups.values())
 
     def _needed(self, active: set[_Key]) -> set[_Key] | None:
-        """The candidates needed for the obligations and for each other."""
+        """Candidates needed for the obligations and for each other."""
         needed: set[_Key] = set()
         done: set[_Key] = set()
         goals = [(place, event) for place, event in enumerate(self.walk.events) if event.claim and event.tag is None]
@@ -341,7 +341,7 @@ class Induction:
         return needed
 
     def _endings(self, solvers: list[Any], active: set[_Key]) -> Iterator[set[_Key] | None]:
-        """The candidates needed for each loop to end, or else for its cost to stay within the claim at every round."""
+        """Candidates needed for each loop to terminate, or else for its cost to stay within the claim."""
         for end, begun, pairs in self.proof.measures:
             nearer = [Obligation(True, begun.inside, after <= before - 1, "") for before, after in pairs]
             cores = (self._core(solvers[:1], end, one, active) for one in nearer)
@@ -372,7 +372,7 @@ class Induction:
 
 
 class _CandidateGroup:
-    """Candidates of one loop at one place: before it, or after a round."""
+    """Candidates of one loop at one point: before it, or after a round."""
 
     def __init__(self, world: World, before: list[Term], guard: Term) -> None:
         self._world, self._before, self._guard = world, before, guard
@@ -383,7 +383,7 @@ class _CandidateGroup:
         self._terms[key] = term
 
     def drop(self, active: set[_Key], induction: Induction) -> bool:
-        """Drop the candidates that fail here, and tell whether there were any."""
+        """Drop the candidates that fail here; whether there were any."""
         z3 = self._world.z3
         if self._solver is None:
             self._solver = _new_solver(self._world)
@@ -410,7 +410,7 @@ class _CandidateGroup:
         return changed
 
     def _undecided(self, mine: list[_Key], active: set[_Key], induction: Induction) -> set[_Key]:
-        """One by one, where the solver could not decide them together."""
+        """Check candidates one by one, where the solver could not decide them together."""
         z3, failing = self._world.z3, set()
         for key in mine:
             self._solver.push()

@@ -27,7 +27,7 @@ from discreet.verbs.prove.typecheck import check_types
 from discreet.verbs.prove.unparse import digest, expression_text
 
 _MAX_GUESSES = 8
-"""Most combinations of shifts that are tried by induction."""
+"""Largest number of combinations of shifts tried by induction."""
 _ROUND_MULTIPLES = (5, 6, 8, 10, 12, 16, 20, 32, 50, 64, 100)
 _EPS_MULTIPLES = sorted(
     {Fraction(0), Fraction(1, 1000)}
@@ -41,7 +41,7 @@ _NUMERIC_CLAIMS = [Fraction(n, 100) for n in range(1001)]
 
 @dataclass(frozen=True)
 class NoProof:
-    """The failure to find a proof: what was tried, and bounded cases that broke guesses, for the refuter."""
+    """No proof was found: what was tried, and bounded cases that refuted guesses, for the refuter."""
 
     tried: tuple[str, ...]
     cases: tuple[FailedCase, ...] = ()
@@ -50,7 +50,7 @@ class NoProof:
 def find_proof(
     program: syntax.Program, others: Mapping[str, syntax.Program] | None = None, *, seconds: float = 10.0
 ) -> Certificate | NoProof:
-    """A checked proof that the program keeps its claim for all sizes and parameters, or what was tried.
+    """A checked proof of the program's claim for all sizes and parameters, or what was tried.
 
     ``others`` are the programs it may call. ``seconds`` are of processor time.
     """
@@ -62,8 +62,10 @@ def find_proof(
 def infer_claim(
     program: syntax.Program, others: Mapping[str, syntax.Program] | None = None, *, seconds: float = 30.0
 ) -> syntax.Expression | None:
-    """The smallest claim that is proved among multiples of eps, or else of eps times the length of a list; if nothing
-    of the program depends on eps, among numbers (hundredths up to 10), or else numbers times the length of a list.
+    """The smallest claim that can be proved.
+
+    It is searched among multiples of eps, then of eps times the length of a list; if nothing in the program depends
+    on eps, among numbers (hundredths up to 10), then numbers times the length of a list.
 
     What is proved for a claim is true for a larger one, so half of what is left is ruled out by each attempt.
     """
@@ -142,7 +144,7 @@ class _Prover:
     # -- enumeration --------------------------------------------------------------------------------------------------
 
     def _may_be_finite(self) -> bool:
-        """Whether the claim is a number and the inputs are finite; then some time is kept for enumeration."""
+        """Whether the claim is a number and the inputs are finite; then some time is reserved for enumeration."""
         return not any(list(names_in(claim)) for claim in (self.program.epsilon, self.program.delta)) and all(
             given.type.length is not None
             if isinstance(given.type, syntax.ListOf)
@@ -159,7 +161,7 @@ class _Prover:
         return self._certificate("enumeration", callees=self._callees(number_program(self.program, self.others)))
 
     def _suspect(self, until: float) -> None:
-        """Hand the neighbours for which the claim fails to the refuter."""
+        """Pass neighbours for which the claim fails to the refuter."""
         try:
             compare_neighbours(self.program, self.others, until)
         except ClaimFails as failure:
@@ -205,7 +207,7 @@ class _Prover:
         return None
 
     def _by_induction(self, layout: ProgramLayout, search: ShiftSearch) -> Alignment | None:
-        """The first guess for which there are invariants."""
+        """The first guess for which invariants are found."""
         shown = "" if search.charge is None else f"in lockstep at {expression_text(search.charge)} each, "
         before = len(self.tried)
         for guess in islice(search.guesses(), _MAX_GUESSES):
@@ -225,7 +227,7 @@ class _Prover:
         return None
 
     def _settled(self, layout: ProgramLayout) -> Iterator[dict[int, tuple[syntax.Expression, syntax.Expression]]]:
-        """Every combination of couplings for the coins; calls and selections have only one."""
+        """Every combination of couplings of the coins; calls and selections have only one."""
         fixed: dict[int, tuple[syntax.Expression, syntax.Expression]] = {}
         tossed: list[tuple[int, list[tuple[syntax.Expression, syntax.Expression]]]] = []
         for site, level in layout.sites:
@@ -261,7 +263,7 @@ class _Prover:
     def _moved_by(
         self, layout: ProgramLayout, charge: syntax.Expression, rho: Fraction
     ) -> tuple[Alignment, ...] | None:
-        """Shifts of at most ``charge`` that read nothing foreseen."""
+        """Alignments with shifts of at most ``charge`` that do not read later values."""
         coins_ = {
             site.number: (syntax.Truth(False), ZERO) for site, _ in layout.sites if not _is_shifted(site.statement)
         }
@@ -276,7 +278,7 @@ class _Prover:
         )
 
     def _in_directions(self, align: Callable[[bool], Alignment | None]) -> tuple[Alignment, ...] | None:
-        """An alignment for each direction that needs one; None if one of them has none."""
+        """An alignment for each direction that needs one; None if one direction has none."""
         alignments = []
         for backwards in (False, True) if self.program.adjacent.kind in ("inc", "dec") else (False,):
             alignment = align(backwards)
@@ -308,7 +310,7 @@ def _open_slots(layout: ProgramLayout, settled: Mapping[int, object]) -> list[Sh
 def _shifts_and_charges(
     layout: ProgramLayout, search: ShiftSearch, guess: Sequence[syntax.Expression]
 ) -> tuple[list[syntax.Expression], list[syntax.Expression]]:
-    """Shifts and charges of all draws: what was guessed by case, and what was settled."""
+    """Shifts and charges of all draws: the guessed ones by case, and the settled ones."""
     chosen: dict[int, syntax.Expression] = {}
     for slot, word in zip(search.slots, guess, strict=True):
         before = chosen.get(slot.site)

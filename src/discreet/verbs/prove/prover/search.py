@@ -106,7 +106,7 @@ class BoundedWorld(World):
 
 
 class UnrolledPlan:
-    """A plan with the shifts left open, and loops of at most so many rounds."""
+    """A plan with undetermined shifts, and loops of at most a given number of rounds."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The probability (or density) that a path is taken and shows the wanted outputs.
+"""Probability (or density) that a path is taken and produces given outputs.
 
 What is wanted of each thing shown is a value, or (for a number) that it lies between two bounds. A value of a
 continuous number has no chance but a density: then the result is the density of all such numbers together, at that
@@ -27,22 +27,21 @@ from discreet.verbs.prove.refuter.symbolic import Condition, Line, LinearForm, N
 
 Wanted: TypeAlias = "bool | Fraction | Logarithm | str | Between"
 Shape: TypeAlias = tuple["LinearForm | None", ...]
-"""For each thing shown: none if it is free or no continuous number, else what it is in terms of those (by place)."""
+"""For each output: None if it is free or not continuous, else its linear form in the free outputs (by place)."""
 _INTEGRATION_DEVIATIONS = 24
 """Range of integration, standard deviations: beyond it lies less than 1e-126."""
 
 
 @dataclass(frozen=True)
 class Between:
-    """A number from ``low`` to ``high``, ends included; none is infinity."""
+    """A number from ``low`` to ``high``, both included; None is infinity."""
 
     low: Fraction | None
     high: Fraction | None
 
 
 def shape(path: Path, wanted: Sequence[Wanted]) -> tuple[int, Shape] | None:
-    """How many continuous numbers are free where a value is wanted of them, and what the others are; none if the path
-    cannot show what is wanted."""
+    """Number of free continuous outputs and the linear forms of the others; None if ``wanted`` is impossible."""
     return _shape(path, wanted) if _solve_draws(path, wanted) is not None else None
 
 
@@ -72,7 +71,7 @@ def _shape(path: Path, wanted: Sequence[Wanted]) -> tuple[int, Shape]:
 
 
 def chance(world: Arithmetic, path: Path, wanted: Sequence[Wanted], like: tuple[int, Shape] | None = None) -> Chance:
-    """The chance (or the density) of a path on which ``wanted`` is shown; of the shape ``like``, if that is given."""
+    """Probability (or density) that a path outputs ``wanted``; 0 if its shape is not ``like``."""
     solved = _solve_draws(path, wanted)
     if solved is None:
         return world.of(0)
@@ -86,12 +85,12 @@ def chance(world: Arithmetic, path: Path, wanted: Sequence[Wanted], like: tuple[
 
 
 def chance_bound(world: Arithmetic, path: Path) -> Chance:
-    """The chance of a cut path, whatever it shows: an upper bound for any event."""
+    """Probability of a path that was cut off, whatever its outputs: an upper bound for any event."""
     return _weight(world, path) * _integrate(world, path.noises, _SolvedDraws({}, list(path.conditions), Fraction(1)))
 
 
 def may_show(shown: object, one: Wanted) -> bool:
-    """Whether what is shown can be what is wanted."""
+    """Whether an output can take a wanted value."""
     if isinstance(one, Between):
         if isinstance(shown, Logarithm):
             raise Intractable("A logarithm between bounds.")
@@ -114,7 +113,7 @@ def _weight(world: Arithmetic, path: Path) -> Chance:
 
 @dataclass
 class _SolvedDraws:
-    """Draws that are fixed in terms of others, the conditions that are left, and the density's factor."""
+    """Draws that are fixed in terms of others, the remaining conditions, and the factor of the density."""
 
     fixed: dict[int, LinearForm]
     conditions: list[Condition]
@@ -122,7 +121,7 @@ class _SolvedDraws:
 
 
 def _solve_draws(path: Path, wanted: Sequence[Wanted]) -> _SolvedDraws | None:
-    """Every value wanted of a form fixes one of its draws; none, if that cannot be."""
+    """Fix one draw for every value wanted of a linear form; None if that is impossible."""
     if len(wanted) != len(path.shown) or not all(may_show(*pair) for pair in zip(path.shown, wanted, strict=True)):
         return None
     solved = _SolvedDraws({}, list(path.conditions), Fraction(1))
@@ -152,7 +151,7 @@ def _solve_draws(path: Path, wanted: Sequence[Wanted]) -> _SolvedDraws | None:
 
 
 def _fix_draw(solved: _SolvedDraws, zero: LinearForm, noises: Sequence[NoiseDraw]) -> bool:
-    """``zero`` is 0: solved for a continuous draw if it has one (the density changes by 1 over its factor)."""
+    """Solve ``zero`` = 0 for a continuous draw if it has one (the density changes by 1 over its factor)."""
     left = zero.with_draws(solved.fixed)
     if not left.terms:
         return left.constant == 0
@@ -175,7 +174,7 @@ def _continuous(form: LinearForm, noises: Sequence[NoiseDraw]) -> bool:
 
 
 def _pivot(form: LinearForm, noises: Sequence[NoiseDraw]) -> int:
-    """A continuous draw if there is one; the last, which the fewest other things depend on."""
+    """A continuous draw if there is one; the last, on which the fewest other outputs depend."""
     return max(form.draws, key=lambda draw: (not noises[draw].whole, draw))
 
 
@@ -183,7 +182,7 @@ def _pivot(form: LinearForm, noises: Sequence[NoiseDraw]) -> int:
 
 
 def _integrate(world: Arithmetic, noises: Sequence[NoiseDraw], solved: _SolvedDraws) -> Chance:
-    """Integrate draw after draw, each time one whose conditions have at most one other draw in them."""
+    """Integrate over one draw after the other, each time one whose conditions involve at most one other draw."""
     if any(noise.declared.normal for noise in noises):
         return gaussian_chance(world, noises, solved.fixed, solved.conditions) * world.of(solved.factor)
     total = world.of(solved.factor)
@@ -226,7 +225,7 @@ def _integrate(world: Arithmetic, noises: Sequence[NoiseDraw], solved: _SolvedDr
 
 
 def _next_draw(functions: dict[int, PiecewiseFunction], conditions: Sequence[Condition]) -> int:
-    """The draw that shares its conditions with the fewest others, continuous ones first."""
+    """The draw whose conditions involve the fewest other draws, continuous ones first."""
     neighbours: dict[int, set[int]] = {draw: set() for draw in functions}
     for one in conditions:
         for draw in one.form.draws:
@@ -243,7 +242,7 @@ def _next_draw(functions: dict[int, PiecewiseFunction], conditions: Sequence[Con
 def gaussian_chance(
     world: Arithmetic, noises: Sequence[NoiseDraw], fixed: Mapping[int, LinearForm], conditions: Sequence[Condition]
 ) -> Chance:
-    """The density of the Gaussian draws that are fixed, times the chance of the conditions on the others.
+    """Density of the fixed Gaussian draws, times the probability of the conditions on the others.
 
     Draws with constant bounds count by the error function. If all other draws are compared with one and the same draw,
     the chance is an integral over that one, of the product of the others' chances: an entire function, integrated
@@ -277,7 +276,7 @@ def gaussian_chance(
 
 
 def _shared_draw(conditions: Sequence[Condition]) -> int | None:
-    """The draw that all pairs have in common."""
+    """The draw that all pairs share."""
     pairs = [set(one.form.draws) for one in conditions if len(one.form.terms) == 2]
     if not pairs:
         return None
@@ -304,7 +303,7 @@ def _density(scale: Fraction, point: Fraction) -> Chance:
 
 
 def _interval_chance(scale: Fraction, low: Fraction | None, high: Fraction | None) -> Chance:
-    """The chance of a draw from ``low`` to ``high``."""
+    """Probability that a draw lies between ``low`` and ``high``."""
     if low is not None and high is not None and low >= high:
         return ball(Fraction(0))
     root = ball(Fraction(2)).sqrt() * ball(scale)

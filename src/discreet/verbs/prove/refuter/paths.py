@@ -22,7 +22,7 @@ Shown: TypeAlias = "bool | Fraction | Logarithm | LinearForm | str"
 """One thing that is seen: a truth, a number, a number that depends on draws, or a mark such as ``list of 2``."""
 
 Choose: TypeAlias = Callable[[int, "LinearForm | None"], int]
-"""Which of so many ways to take; for a comparison, the form that is compared with 0 (way 0: it holds)."""
+"""Chooses a branch, given the number of branches and the form a comparison compares with 0 (branch 0: it holds)."""
 
 MAX_STATEMENTS = 3_000
 """Statements after which a path counts as endless."""
@@ -86,8 +86,9 @@ def all_paths(
 ) -> Iterator[Path]:
     """Every path (that shows ``wanted``, up to what depends on draws), each cut after ``deepest`` choices.
 
-    ``free``: without those that show more than so many independent continuous numbers where a value is wanted. Each
-    number that has a draw in it which none before it has is independent of these, so that only such paths are left out.
+    ``free``: without those that show more than this number of independent continuous numbers where a value is wanted.
+    Each number that has a draw in it which none before it has is independent of these, so that only such paths are left
+    out.
     ``Intractable`` if there are more than ``most``, or if following them takes too long.
     """
     taken: list[list[int]] = []  # way taken, number of ways

@@ -100,7 +100,7 @@ def confirm_by_sampling(
 
 
 def clopper_pearson_lower(hits: int, runs: int, wrong: Fraction) -> Fraction:
-    """Clopper and Pearson's lower bound of a chance: below it, so many hits or more have at most probability ``wrong``.
+    """Clopper and Pearson's lower bound of a chance: below it, that number of hits has at most probability ``wrong``.
 
     By halving, always on the side where that is certain.
     """

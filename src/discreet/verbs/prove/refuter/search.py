@@ -37,7 +37,7 @@ _MAX_FAILED_EVENTS = 6
 _MAX_FAILED_PAIRS = 12
 """Pairs without a tractable event after which the search gives up."""
 _TIME_SHARES = 5
-"""No pair gets more than one part in so many of the time."""
+"""Largest share of the time for one pair, as 1 over this number."""
 _LOGARITHM_EPSILONS = (Logarithm(_TWO), Logarithm(_TWO, Fraction(2)), Logarithm(_TWO, Fraction(4)))
 
 

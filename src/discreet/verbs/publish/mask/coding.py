@@ -1,4 +1,4 @@
-"""Top and bottom coding: what lies beyond a border is written as the border, or as the mean of all that does.
+"""Top and bottom coding: values beyond a threshold become the threshold, or the mean of the values beyond it.
 
 Only the tails change. With ``by_mean`` totals and means stay; the mean of one row is its value, and of two each can
 tell the other's, so a tail has three rows or none.
@@ -25,11 +25,12 @@ from discreet.verbs.publish.mask.moments import finite
 from discreet.verbs.publish.mask.values import numbers
 
 _LEAST = 3
+"""Minimum number of values beyond a threshold for their mean to be released."""
 
 
 @declare(MASKING, "code", example="code top=90 on age")
 class Code:
-    """Top and bottom coding: what lies beyond a border becomes the border."""
+    """Top and bottom coding: values beyond a threshold become the threshold."""
 
     name: ClassVar[str]
     top: Mapping[str, float] = parameter("Upper border, of all columns or by name.", default_factory=dict)
@@ -54,7 +55,7 @@ class Code:
                 raise BadInput(f"The bottom of {name!r} is not below its top.")
 
     def plan(self, table: Table) -> MaskingPlan:
-        """The borders and, with ``by_mean``, the means beyond them."""
+        """The thresholds and, with ``by_mean``, the means beyond them."""
         names = columns_to_mask(table.card, tuple(dict.fromkeys((*self.top, *self.bottom))), NUMBERS, self.name)
         top, bottom = dict(self.top), dict(self.bottom)
         shown = {"top": top, "bottom": bottom}
@@ -76,7 +77,7 @@ class Code:
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, with what lies beyond a border coded."""
+        """A batch of rows, with values beyond a threshold coded."""
         names, top, bottom, shown = state
         for name in names:
             found = numbers(rows.column(name))
@@ -90,7 +91,7 @@ class Code:
 
 
 def _mean_beyond(table: Table, name: str, border: float, *, above: bool) -> float:
-    """The mean of what lies beyond the border; the border if nothing does. An error if too little does."""
+    """Mean of the values beyond a threshold; the threshold if there are none. An error if they are too few."""
     value = exp.cast(sql.column(name), exp.DType.DOUBLE)
     edge = sql.literal(float(border))
     beyond = exp.GT(this=value, expression=edge) if above else exp.LT(this=value, expression=edge)

@@ -42,13 +42,13 @@ from discreet.verbs.publish.mask.values import Array, Cells, with_column
 class Microaggregate:
     """Groups of at least k records that lie together, and in every group one record for all.
 
-    ``algorithm``: ``optimal`` is for one column at a time. ``blocks``: columns are grouped so many at a time, or in
+    ``algorithm``: ``optimal`` is for one column at a time. ``blocks``: columns are grouped this many at a time, or in
     these blocks, each by itself; by default all together.
     ``diverse``: what every group must hold of a confidential column, a model or its text (``l=3 on illness``).
     ``improve``: how often, for each group, a few groups are put together anew to lose less (1,000 is thorough).
-    ``gamma``: by v-mdav, a record joins a group if it is nearer to it than so many times to anybody else. ``median``
-    of numbers instead of the mean. Distances are between standardised values, or else values ``as_is``. At most so many
-    rows are grouped ``at_once``: more are divided, and no group crosses a border.
+    ``gamma``: by v-mdav, a record joins a group if it is nearer to it than ``gamma`` times to any other. ``median``
+    of numbers instead of the mean. Distances are between standardised values, or else values ``as_is``. ``at_once`` is
+    the largest number of rows grouped together: more are divided, and no group crosses a border.
 
     Why this is private: if all that is known of people is masked in one block, every masked record is that of k people
     or more, so that nobody can be singled out by it (k-anonymity: Domingo-Ferrer and Torra 2005). In several blocks

@@ -39,7 +39,7 @@ class Multiply:
         if self.law == "uniform" and self.alpha >= 1 / sqrt(3):
             raise BadInput(
                 f"A uniform factor with standard deviation {self.alpha} could be 0 or less.",
-                hint="Take alpha below 0.577, or the log-normal law.",
+                hint="Take alpha below 0.577, or the log-normal distribution.",
             )
 
     def plan(self, table: Table) -> MaskingPlan:

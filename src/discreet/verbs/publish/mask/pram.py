@@ -76,7 +76,7 @@ class Pram:
             state,
             {"columns": list(names), "keep": self.keep, "how": self.how if self.matrices is None else "given"}
             | {"matrices": described},
-            (f"Values were drawn anew by a transition matrix; of each column so many changed, on average: {shares}.",),
+            (f"Values were redrawn by a transition matrix; expected share changed in each column: {shares}.",),
             (
                 "A rare category may still be one person's, with the chance the matrix gives that.",
                 "Columns are changed independently, so impossible combinations may come up; each gives a change away.",

@@ -1,4 +1,4 @@
-"""Pictures of masked columns: as they are released and, for the holder alone, beside the originals.
+"""Pictures of masked columns: released distributions and, for the holder alone, comparisons with the originals.
 
 How the originals were spread is not part of a masked release: a bar with one person in it would tell what the noise
 hides. So what is saved shows released values only, in steps that depend on nothing else.
@@ -21,13 +21,14 @@ from discreet.core.table import Table
 from discreet.verbs.publish.mask.moments import finite
 
 _STEPS = 12
+"""Number of intervals of a histogram, and largest number of bars of dates."""
 _MOST = 8
-"""Columns that are drawn, and values of each that are named."""
+"""Largest number of columns drawn, and of values named in each."""
 _LONGEST = 22
-"""Letters that a label of a bar has room for."""
+"""Longest label of a bar, characters."""
 _MISSING = "NULL"
 _CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century", 8, "00s"))
-"""Precision of a date: letters cut off its ISO form, and what is written instead."""
+"""Precision of a date: characters cut off its ISO form, and their replacement."""
 
 
 def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
@@ -36,7 +37,7 @@ def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
 
 
 def compare_pictures(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
-    """Distributions beside the originals, for the holder alone."""
+    """Released distributions beside the originals, for the holder alone."""
     return _draw_columns({"before": before, "after": after}, names)
 
 
@@ -58,7 +59,7 @@ def _draw_columns(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Pi
 
 @dataclass(frozen=True)
 class _Spread:
-    """Histogram of a column: per cent of the rows in equal steps."""
+    """Histogram of a column: per cent of the rows in equal intervals."""
 
     low: float
     width: float
@@ -66,7 +67,7 @@ class _Spread:
 
     @classmethod
     def of(cls, table: Table, name: str, ends: Sequence[float]) -> _Spread | None:
-        """Counted on the engine: one line a step comes back; ``None`` without values, or with one value only."""
+        """Histogram counted on the engine; ``None`` without values, or with only one."""
         low, high = min(ends, default=0.0), max(ends, default=0.0)
         if not low < high:
             return None
@@ -86,7 +87,7 @@ class _Spread:
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """The middle of each step, and its share."""
+        """Midpoint and share of each interval."""
         return [(self.low + (step + 0.5) * self.width, share) for step, share in enumerate(self.shares)]
 
 
@@ -101,7 +102,7 @@ def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
 
 
 def _date_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
-    """Dates in their order, by the finest of month, year, decade and century that makes few enough bars."""
+    """Bars by month, year, decade or century: the finest with few enough bars."""
     days = {value for found in shares.values() for value in found}
     ways = {what: {day: day if day == _MISSING else day[:-cut] + end for day in days} for what, cut, end in _CALENDAR}
     what = next((what for what, labels in ways.items() if len(set(labels.values())) <= _STEPS), _CALENDAR[-1][0])
@@ -134,7 +135,7 @@ def _category_bars(name: str, shares: dict[str, dict[str, float]], caption: str)
 
 
 def _shares(table: Table, name: str) -> dict[str, float]:
-    """For each value its share of the rows, in per cent."""
+    """Share of the rows with each value, per cent."""
     counted = table.histogram(name)
     counts: list[Any] = counted.column(1).to_pylist()
     cells = counted.column(0)
@@ -145,7 +146,7 @@ def _shares(table: Table, name: str) -> dict[str, float]:
 
 
 def _range(table: Table, name: str) -> tuple[float, float] | None:
-    """The least and the largest finite number; ``None`` if there is none."""
+    """Smallest and largest finite number; ``None`` if there is none."""
     low, high = exp.Min(this=_real(name)), exp.Max(this=_real(name))
     query = table.query(sql.named(low, "low"), sql.named(high, "high")).where(finite(_real(name)))
     (found,) = table.engine.fetch(query).to_pylist()

@@ -1,4 +1,4 @@
-"""Rounding to multiples of a base: to the nearest, or up or down at random so that means are right on average."""
+"""Rounding to multiples of a base: to the nearest, or up or down at random so that the mean is unbiased."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Round(Checked):
     mask = mask_rows
 
     def plan(self, table: Table) -> MaskingPlan:
-        """The base of each column; nothing is read off the rows."""
+        """The base of each column; the rows are not read."""
         bases = self._bases(table.card)
         for name, base in bases.items():
             unit = unit_of(table.schema.field(name).type)
@@ -53,7 +53,7 @@ class Round(Checked):
         )
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
-        """Some rows, rounded."""
+        """A batch of rows, rounded."""
         for name, base in state.items():
             cells = rows.column(name)
             found = numbers(cells)

@@ -1,7 +1,7 @@
 """Swapping: values change places between people. Every column keeps all its values; rows do not.
 
-Rank swapping (Moore 1996) exchanges values with others of nearly the same rank, column by column. With the plain law an
-intruder who knows p can rule out most rows (Nin, Herranz and Torra 2008); their two other laws, p-distribution and
+Rank swapping (Moore 1996) exchanges values with others of nearly the same rank, column by column. With the plain one an
+intruder who knows p can rule out most rows (Nin, Herranz and Torra 2008); their two variants, p-distribution and
 p-buckets, rule out nobody. Data swapping (Dalenius and Reiss 1982) exchanges the values of some people at random.
 """
 

@@ -68,7 +68,7 @@ def fit(
     `total` is the number of rows, estimated from the measurements by precision unless given. `start` is a model of
     some of the same measurements to begin at: the best fit does not depend on it, the time does. `pull` multiplies λ,
     for which the mean 1/σ of the measured sets of several columns is taken. The search ends when the misfit is at most
-    `tolerance` a measured cell above the best, or after so many iterations. More than `largest` cells in the junction
+    `tolerance` a measured cell above the best, or after ``iterations``. More than `largest` cells in the junction
     tree are refused.
     """
     if not sizes or min(sizes) < 1:

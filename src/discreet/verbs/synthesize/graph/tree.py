@@ -1,8 +1,8 @@
-"""Junction trees: which columns are held together in one array, and how the arrays hang together.
+"""Junction trees: which columns are held together in one array, and how the arrays are connected.
 
 Two columns that are measured together have to be in one array. Joining columns until the graph of "measured together"
 has no long cycle without a chord (triangulation) makes a tree of its cliques possible in which every column's cliques
-hang together: the running intersection property, which makes two passes over the tree exact (``factor.py``). Which
+are connected: the running intersection property, which makes two passes over the tree exact (``factor.py``). Which
 joins make the smallest arrays is NP-hard; two greedy rules are tried and the better result is taken.
 """
 
@@ -37,7 +37,7 @@ class Node:
 class Tree:
     """A junction tree, a parent always before its children; node 0 is the root and has an empty separator.
 
-    Parts that share no column hang together by empty separators, so a forest is a tree as well.
+    Parts that share no column are connected by empty separators, so a forest is a tree as well.
     """
 
     sizes: tuple[int, ...]

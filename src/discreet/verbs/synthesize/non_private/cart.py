@@ -1,9 +1,9 @@
-"""Sequential trees (Reiter 2005, "Using CART to generate partially synthetic public use microdata"; synthpop).
+"""Synthesis by sequential CART trees (Reiter 2005, "Using CART to generate partially synthetic public use microdata").
 
 Columns are made one after the other. A tree parts the people by the columns before, so that those in a leaf are alike
 in this one; a new row falls into a leaf by what it has so far, and takes the value of somebody there, by lot. Nothing
-is assumed about how columns hang together. All rows of a person count for one in a tree, so that as many people are in
-a leaf as there should be.
+is assumed about how columns depend on each other. All rows of a person count for one in a tree, so that as many people
+are in a leaf as there should be.
 
 Numbers are parted by their ranks, so that a few large ones do not take all splits. Categories are put in an order by
 what they say of the column to be made, which is the best there is for a tree that looks at one figure (Breiman,
@@ -31,9 +31,9 @@ from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn, ra
 from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnSynthesizer, Synthetic
 
 _SLACK = 1e-6
-"""Rounding error of a sum of weights."""
+"""Tolerance for rounding in a sum of weights."""
 _CLASSES = 32
-"""Largest number of classes that a tree distinguishes; all rarer ones count as one, and are drawn all the same."""
+"""Largest number of categories a tree distinguishes; all rarer ones are pooled, and still drawn."""
 
 
 @declare(SYNTHESIZERS, "cart", rank=0, paper="Reiter 2005", extra="attack")
@@ -50,7 +50,7 @@ class Cart(ColumnSynthesizer):
     smooth: bool = parameter("Whether what few people share is smoothed.", default=True)
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
-        """All rows at once, a column after the other, in the card's order."""
+        """Synthesize all rows, one column after the other, in the card's order."""
         lesson = self._lesson(table, self.leaf, self.leaf if self.smooth else 0)
         parts, learnt, count = lesson.parts, lesson.learnt, lesson.count
         rng = generator(seed)
@@ -76,7 +76,7 @@ class Cart(ColumnSynthesizer):
     def _draw_donors(
         self, target: SortedColumn, before: Sequence[tuple[SortedColumn, Array]], count: int, rng: Generator
     ) -> tuple[Array, Array, Array]:
-        """For each new row the one of the table whose value it takes, and the next ones below and above in its leaf."""
+        """Donor row of each new row, and the donors next below and above it in its leaf."""
         rows = len(target.codes)
         sample = rng.integers(0, rows, rows) if self.proper else np.arange(rows)
         weights = _weights(target.people[sample])
@@ -97,7 +97,7 @@ class Cart(ColumnSynthesizer):
 
 
 def _figures(codes: Array, target: SortedColumn) -> Array:
-    """The target of a tree: a class, or the rank among all, and whether it is missing."""
+    """Training target of a tree: a category, or the rank among all values, and whether it is missing."""
     if not target.ordered:
         counts = np.bincount(codes)
         common = np.argsort(-counts, kind="stable")[:_CLASSES]
@@ -112,7 +112,7 @@ def _figures(codes: Array, target: SortedColumn) -> Array:
 
 
 def _ranks(known: SortedColumn, codes: Array, wanted: Array) -> Array:
-    """The order in which a tree sees the codes of a column, as a table from codes to places in it."""
+    """Order in which a tree sees the codes of a column: rank by code."""
     if known.ordered:
         return np.arange(len(known.counts))
     counts = np.maximum(np.bincount(codes, minlength=len(known.counts)), 1)
@@ -138,17 +138,17 @@ def _direction(shares: Array, counts: Array) -> Array:
 
 
 def _matrix(columns: Sequence[Array]) -> Array:
-    """The matrix that trees are grown on: exact, for codes are below 2^24."""
+    """Training matrix of a tree: exact as float32, for codes are below 2^24."""
     return np.column_stack(columns).astype(np.float32)
 
 
 def _weights(people: Array) -> Array:
-    """Weights of rows: one for all rows of a person. Where they add up to five, there are five people at least."""
+    """Weights of rows, 1 in total for each person: a weight of five means at least five people."""
     return 1 / np.bincount(people)[people]
 
 
 def _grow_tree(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
-    """A tree of scikit-learn's, with at least that share of the weights in each leaf."""
+    """A scikit-learn tree with at least ``share`` of the weights in each leaf."""
     with extra("attack"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     kind = DecisionTreeRegressor if wanted.dtype.kind == "f" else DecisionTreeClassifier
@@ -157,8 +157,7 @@ def _grow_tree(known: Array, wanted: Array, weights: Array, share: float, rng: G
 
 
 def _from_leaves(people: Array, asked: Array, place: Array, rng: Generator) -> tuple[Array, Array, Array]:
-    """For each of ``asked``, leaves that new rows fell into, somebody who is in it too, and the next ones by ``place``
-    in it; whoever is at an end is next to themselves."""
+    """For each leaf of ``asked``, a random row in it, and its neighbours by ``place`` (at an end, itself)."""
     order = np.lexsort((place, people))
     there = people[order]
     first, after = np.searchsorted(there, asked), np.searchsorted(there, asked, "right")

@@ -10,7 +10,7 @@ were the data; ``combine_copies`` puts the estimates together:
   Reiter and Rubin 2003, "Multiple imputation for statistical disclosure limitation"), with (m − 1)(1 − um/((m + 1)b))²
   degrees of freedom; where T is not positive, u times the ratio of the numbers of rows instead (Reiter 2002).
 * *simple*: new people, drawn from what was learnt as if it were the truth. T = u(k/n + 1/m) for k rows made of n (Raab,
-  Nowok and Dibben 2017, "Practical data synthesis for large samples"); one copy is enough, and the law is normal.
+  Nowok and Dibben 2017, "Practical data synthesis for large samples"); one copy is enough, and estimates are normal.
 
 u is the mean of the copies' variances, b the variance between their estimates, m how many there are.
 
@@ -82,7 +82,7 @@ class Combined:
     estimate: float
     variance: float
     freedom: float
-    """Degrees of freedom of the t law; infinite for a normal one."""
+    """Degrees of freedom of the t distribution; infinite for the normal."""
 
     @property
     def error(self) -> float:

@@ -1,12 +1,12 @@
 """The Gaussian copula: each column keeps its distribution, and all depend on each other as normal variables do.
 
 Every column, numbers and categories alike, is taken for steps of a latent normal variable. Categories that are not
-numbers get the order that makes columns hang together most (the first dimension of a homogeneity analysis; Gifi 1990),
+numbers get the order that maximises association (the first dimension of a homogeneity analysis; Gifi 1990),
 what is missing is the lowest step. New rows are normal with the correlations that were found; each variable is then
 turned back into the value that is at its place of the column.
 
 A column with few values is a normal variable of which only the step is seen that it fell on. Scores of steps (the mean
-of the normal variable within) hang together less than what is behind them, by a law that can be inverted: with the
+of the normal variable within) correlate less than the variables themselves, by a formula that can be inverted: with the
 coefficients c and d of two columns' scores in Hermite polynomials, variables with correlation ρ give scores with
 correlation Σ c_k d_k ρ^k (Mehler's formula). Scores rise with the variable, so that this rises with ρ (Slepian 1962),
 and halving the interval finds ρ.
@@ -42,8 +42,8 @@ _ROUNDS = 30
 class Copula(ColumnSynthesizer):
     """Columns drawn at once by a Gaussian copula, depending on those given.
 
-    ``margins``: numbers are spread as in the table, or by the likeliest of a few laws; those of which one value is a
-    tenth of all or more stay spread as they are.
+    ``margins``: numbers are spread as in the table, or by the likeliest of a few distributions; those of which one
+    value is a tenth of all or more stay spread as they are.
     """
 
     name: ClassVar[str] = "synthesize copula"
@@ -64,10 +64,10 @@ class Copula(ColumnSynthesizer):
             made[one.name] = cells
         on = f", given {', '.join(parts.given)}" if parts.given else ""
         steps = [f"{', '.join(parts.made)}: drawn by a Gaussian copula{on}, with the correlations of the table."]
-        steps += [f"{name}: spread as a {law.name} law is, fitted to the column." for name, law in laws.items()]
+        steps += [f"{name}: drawn from a {law.name} distribution fitted to the column." for name, law in laws.items()]
         warnings = (
             "Each column leaves as it was spread: where its values lie, but for the most extreme, can be seen.",
-            "Columns hang together as normal variables do: what goes beyond pairs, and up and down again, is lost.",
+            "Columns depend on each other as normal variables do: higher-order and non-monotone relations are lost.",
         )
         said = {"margins": self.margins, "laws": {name: law.name for name, law in laws.items()}}
         return lesson.synthetic(made, said, (*steps, rare_values_step(LEAST)), warnings)
@@ -120,7 +120,7 @@ def _draw_normals(columns: list[Latent], given: int, count: int, rng: Generator)
 
 
 def _draw_numbers(law: Distribution, column: SortedColumn, cells: Cells, normal: Array, rng: Generator) -> Cells:
-    """Numbers of a law instead of the cells that hold one; what is missing stays so."""
+    """Cells with numbers drawn from a distribution; missing cells stay missing."""
     there = numbers(cells).there
     gaps = column.missing / len(column.codes)
     shares = (normal_cdf(normal[there]) - gaps) / (1 - gaps)
@@ -129,7 +129,7 @@ def _draw_numbers(law: Distribution, column: SortedColumn, cells: Cells, normal:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A law and its two parameters: mean and deviation (of the logarithm, for the log-normal), or least and mean."""
+    """A distribution with two parameters: mean and deviation (of the logarithm, if log-normal), or minimum and mean."""
 
     name: str
     first: float
@@ -144,7 +144,7 @@ class Distribution:
 
 
 def fit_distribution(values: Array) -> Distribution:
-    """The law under which these values are likeliest; of a constant a normal law without spread."""
+    """The distribution of highest likelihood; for a constant, a normal one without spread."""
     mean, deviation, least = float(values.mean()), float(values.std()), float(values.min())
     if deviation == 0.0:
         return Distribution("normal", mean, 0.0)

@@ -92,7 +92,7 @@ class SortedColumn:
 
     @property
     def many(self) -> bool:
-        """Whether the values are so many that a parametric distribution may stand for them."""
+        """Whether there are enough different values for a parametric distribution."""
         return self.between and bool(self.counts[1:].max() * 10 < len(self.codes) - self.missing)
 
     def reordered(self, rank: Array) -> SortedColumn:
@@ -156,7 +156,7 @@ class SortedColumn:
         """Bounds of bottom and top coding.
 
         With ``least`` of 5: the mean of the fifth to ninth largest, each person's largest, which tells of five people
-        at least and of nobody beyond them; but no less than the largest number that so many share.
+        at least and of nobody beyond them; but no less than the largest number that this many people share.
         """
         there = slice(self.missing, None)
         if not self.least or not self.between or self.missing == len(self.codes):

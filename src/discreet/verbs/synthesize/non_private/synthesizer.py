@@ -104,7 +104,7 @@ class ColumnRoles:
         lone = [name for name in self.kept if name not in self.given]
         said = [f"Not made but as they were, row by row: {', '.join(self.kept)}. They may single people out."]
         if lone:
-            said.append(f"What was made does not hang together with {', '.join(lone)}: they were not looked at.")
+            said.append(f"Synthetic columns are independent of {', '.join(lone)}, which were not used.")
         return tuple(said)
 
 
@@ -176,10 +176,10 @@ class ColumnSynthesizer(Checked):
     given: Sequence[str] = parameter("Columns that stay as they are.", default=(), clause="given")
     rows: int | None = parameter("Rows that are made; by default as many as there are.", default=None, kw_only=True)
 
-    def _lesson(self, table: Table, crowd: int, least: int) -> TrainingData:
-        """The table as it is learnt from, which must be of ``crowd`` people; what fewer than ``least`` share stays."""
+    def _lesson(self, table: Table, fewest: int, least: int) -> TrainingData:
+        """Training data of at least ``fewest`` people; values that fewer than ``least`` share are not released."""
         parts = ColumnRoles.of(table.card, self.columns, self.given)
-        require_people(table, crowd)
+        require_people(table, fewest)
         everything = table.fetch()
         people = person_numbers(table.card, everything)
         used = (*parts.given, *parts.made)

@@ -1,4 +1,4 @@
-"""Suppression audit: feasibility intervals of every hidden cell. A table that fails it does not leave."""
+"""Suppression audit: feasibility intervals of every suppressed cell. A table that fails it is not released."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Numbers
 
-_NAMED = 5  # cells, in a refusal
+_NAMED = 5
+"""Number of cells named in a refusal."""
 
 
 def intervals(
@@ -28,7 +29,7 @@ def intervals(
     known: Iterable[int] = (),
     progress: Progress = silent,
 ) -> Intervals:
-    """Of each cell the smallest and largest value that everything printed leaves possible, over the reals.
+    """Feasibility interval of each cell: its smallest and largest possible value given all that is printed.
 
     ``only`` these cells are computed (others that are hidden get what everybody knows of them); ``known`` cells are
     hidden and yet known to this intruder. Ends are exact: found in whole numbers where the hidden cells are a network
@@ -55,7 +56,7 @@ def intervals(
 
 
 def recoverable(cells: Cells, hidden: Numbers, known: Iterable[int] = ()) -> Numbers:
-    """The hidden cells that anybody can compute exactly.
+    """Suppressed cells that can be computed exactly.
 
     All possible tables are a convex set around the true one, so a cell can move if it can move a little; and whether
     it can depends only on the relations and on which cells are at a bound, not on the figures. So all figures are
@@ -77,7 +78,7 @@ def short(
     only: Numbers | None = None,
     progress: Progress = silent,
 ) -> list[Shortfall]:
-    """The sensitive cells (``only`` these, if given) that somebody can compute too closely if these cells are hidden.
+    """Underprotected sensitive cells (among ``only``, if given) under a suppression pattern.
 
     Whoever is not in the list is proved to be kept off: for each cell and side there is a possible table in which the
     cell is as far off as it must be. One such table proves it for everybody whose own cells are the same in it, so
@@ -95,7 +96,7 @@ def short(
 
 
 def certify(cells: Cells, protection: Protection, hidden: Numbers, *, progress: Progress = silent) -> None:
-    """Refuse, unless all sensitive cells are kept off from everybody."""
+    """Refuse a suppression pattern unless every sensitive cell is protected against every intruder."""
     lacking = short(cells, protection, hidden, progress=progress)
     if lacking:
         names = sorted({cells.name(one.cell) for one in lacking})
@@ -107,7 +108,7 @@ def certify(cells: Cells, protection: Protection, hidden: Numbers, *, progress: 
 
 
 class _Tally:
-    """The progress of several jobs that run at a time as that of the whole; it never goes back."""
+    """Overall progress of several jobs that run in parallel; it never decreases."""
 
     def __init__(self, sizes: list[int], progress: Progress) -> None:
         self._sizes, self._done, self._progress, self._lock = sizes, [0.0] * len(sizes), progress, Lock()
@@ -119,6 +120,6 @@ class _Tally:
 
 
 def _tidy(figures: Numbers) -> Numbers:
-    """Whole numbers where a solver's rounding is all that is in the way."""
+    """Round figures that differ from an integer only by the solver's rounding."""
     whole = np.round(figures)
     return np.where(np.isclose(figures, whole, rtol=1e-9, atol=1e-9), whole, figures)

@@ -36,7 +36,7 @@ def cheapest(  # noqa: PLR0915, PLR0917  # Numba takes arguments by position, an
     ``code`` is where the place is along each side.
 
     Side by side: what is chosen along the first sides alone is a part of the box, so its cost is a bound for all that
-    go on from there (branch and bound, the cheapest first). Stops after so many tries with the best so far.
+    go on from there (branch and bound, the cheapest first). Stops after a given number of tries with the best so far.
     """
     stride, first, last = sides.stride, sides.first, sides.last
     count = len(stride)

@@ -22,7 +22,7 @@ _LARGEST = 1e9  # beyond this a solver's tolerance of 1e-9 is below what doubles
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Hidden cells that hang together by relations, each of which leaves at least two of them open."""
+    """Suppressed cells connected by relations, each of which has at least two unknown cells."""
 
     cells: Numbers
     """Which cells, ascending; all else here is of these."""
@@ -140,7 +140,7 @@ def _others(rows: Numbers, terms: Numbers) -> Numbers:
 
 
 def _parts(whole: Unknowns) -> list[Unknowns]:
-    """One for each set of cells that hang together."""
+    """One for each set of connected cells."""
     count, width = whole.relations.shape
     entries = whole.relations.tocoo()
     labels = components(entries.row, count + entries.col, count + width)

@@ -2,7 +2,7 @@
 
 Fraser and Wooton (2005) for the Australian census; Thompson, Broadfoot and Elazar (2013); Eurostat's recommendation for
 the censuses of the European Union. Each record has a secret number; those of the records in a cell, added up, are the
-key of the cell, which looks up the change in a table of laws. Tables that are asked for a second time, or in another
+key of the cell, which looks up the change in the p-table. Tables that are asked for a second time, or in another
 shape, show the same cell with the same figure. They do not add up: a total is changed by itself.
 """
 
@@ -28,11 +28,11 @@ _ROUNDS = 100
 
 @declare(TABLE_METHODS, "cell-key", example="cell-key most=5 variance=2", paper="Fraser and Wooton 2005")
 class CellKeys:
-    """Change each count by a law of chance, and the same count of the same people always in the same way.
+    """Perturb each count at random (p-table), and the same count of the same people always in the same way.
 
     The changes of each count, from -``most`` to ``most``, have mean 0 and this ``variance``. No count becomes negative,
-    none becomes 1 to ``never``, and a 0 stays 0. Of all laws that do that, each is the one of maximum entropy: it
-    promises nothing else.
+    none becomes 1 to ``never``, and a 0 stays 0. Of all distributions that do that, each is the one of maximum entropy:
+    it promises nothing else.
 
     Why this is private, and how far: a printed count may come from any count up to ``most`` away, and asking again
     tells nothing new, for the change is the same. It is no differential privacy. Changes are bounded, so where
@@ -83,7 +83,7 @@ class CellKeys:
                 "up, and differences of many cells narrow down what is possible. A 0 stays 0.",
                 *caveats,
             ),
-            steps=("every count was changed by a law that the sum of its records' secret numbers looked up",),
+            steps=("every count was perturbed by the p-table, looked up by the sum of its records' secret numbers",),
             recipe_details={"most": self.most, "variance": self.variance, "never": self.never},
             secret=secret,
         )
@@ -126,7 +126,7 @@ def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool 
 
 
 def _law(changes: Numbers, variance: float, count: int) -> Numbers:
-    """The law of maximum entropy on these changes with mean 0 and this variance: exp(a·v + b·v²), normalised.
+    """Distribution of maximum entropy on these changes with mean 0 and this variance: exp(a·v + b·v²), normalised.
 
     a and b minimise the logarithm of the normaliser minus b · variance, which is convex: Newton's method, damped.
     """
@@ -158,8 +158,8 @@ def _law(changes: Numbers, variance: float, count: int) -> Numbers:
         at, (law, value) = at + length * step, moved
     if abs(law @ changes) > _EXACT or abs(law @ changes**2 - variance) > _EXACT * (1 + variance):
         raise BadInput(
-            f"No law for a count of {count} with a variance of {variance:g} was found: it is too near to what is "
-            f"possible, {least:g} to {most:g}."
+            f"No perturbation distribution for a count of {count} with a variance of {variance:g} was found: it is too "
+            f"near to what is possible, {least:g} to {most:g}."
         )
     return law
 
@@ -171,7 +171,7 @@ def _tilted(moments: Numbers, wanted: Numbers, at: Numbers) -> tuple[Numbers, fl
 
 
 def _between(changes: Numbers, low: int, high: int) -> Numbers:
-    """The only law with mean 0 on two changes, or on 0 alone."""
+    """The only distribution with mean 0 on two changes, or on 0 alone."""
     law = np.zeros(len(changes))
     law[changes == low] = 1.0 if low == high else high / (high - low)
     if low != high:

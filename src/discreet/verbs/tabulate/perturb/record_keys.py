@@ -35,7 +35,7 @@ def draw_secret(entropy: Entropy = SYSTEM) -> bytes:
 
 
 def secret_in(place: Path) -> bytes:
-    """The secret that is kept in a file; if there is none, it is drawn and kept there, before anything hangs on it."""
+    """The secret stored in a file; if there is none, it is drawn and stored before its first use."""
     if not place.exists():
         with open_private(place) as file:
             file.write(draw_secret())

@@ -195,7 +195,7 @@ class _Pairs:
         return int((~self.free).sum())
 
     def add(self, group: Numbers, area: Numbers, seeking: Numbers, most: int | None = None) -> None:
-        """Pair those that seek with free ones of their group in other areas, at most so many pairs, while anybody can.
+        """Pair records to swap with free ones of their group in other areas, up to a given number of pairs.
 
         In each round every one that seeks proposes to a random candidate, in random order; a proposal is taken if
         neither is in an earlier one. The first always is, so the rounds come to an end.

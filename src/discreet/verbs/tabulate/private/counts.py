@@ -63,7 +63,7 @@ class NoisyCounts:
         return cls(values, tuple(tuple(name for name in values if name in one) for one in strategy.sets), noises)
 
     def loss(self, rows_per_unit: int = 1) -> Loss:
-        """What all tables lose together when a unit has at most so many rows."""
+        """Privacy loss of all tables together, given the largest number of rows of a unit."""
         return sequential(noise.loss(rows_per_unit) for noise in self.noises)
 
     @property

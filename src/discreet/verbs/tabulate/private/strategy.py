@@ -56,7 +56,7 @@ class Workload:
 
     @cached_property
     def needs(self) -> dict[Columns, float]:
-        """For each part of the counts how much of the summed variance of all printed cells hangs on it.
+        """Share of each part of the counts in the summed variance of all printed cells.
 
         The counts of a table split into one part for each subset B of its columns: what the table by B says beyond
         those by fewer columns. A cell that has the share f of a column's leaves has f (1 - f) of it within B, and

@@ -1,4 +1,4 @@
-"""Completion of a suppression pattern until it protects the whole table."""
+"""Secondary suppression: complete a suppression pattern until every sensitive cell is protected."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def completed(
     only: Numbers | None = None,
     progress: Progress = silent,
 ) -> Numbers:
-    """These cells and as few others as are found to be needed so that nothing is short; ``cost`` is infinite for what
-    must be printed, ``only`` the sensitive cells that are not yet known to be safe.
+    """The suppressed cells, with complementary suppressions of low cost that protect every sensitive cell.
 
-    What is short is given what it lacks, the cheapest first seen (a linear program with the cost of a cell spread
-    over what it can take: Kelly, Golden & Assad 1992). Hiding more never shows more, so what is safe stays safe, and
+    ``cost`` is infinite for cells that must be printed; ``only`` are the sensitive cells not yet known to be safe.
+    Each underprotected cell gets the cheapest cells found (a linear program with the cost of a cell spread over what
+    it can take: Kelly, Golden & Assad 1992). Hiding more never shows more, so what is safe stays safe, and
     the audit has the last word. Refuses if a cell cannot be protected, or not by ``until`` (monotonic time).
     """
 
@@ -57,7 +57,7 @@ def completed(
 
 
 def unprotectable(cells: Cells, cell: int, whom: str = "somebody") -> NoPromise:
-    """The refusal if a cell cannot be protected by any pattern."""
+    """Error for a cell that no suppression pattern can protect."""
     return NoPromise(
         f"The cell {cells.name(cell)} cannot be protected: with all that may be hidden, {whom} still computes it too "
         "closely.",
@@ -66,7 +66,7 @@ def unprotectable(cells: Cells, cell: int, whom: str = "somebody") -> NoPromise:
 
 
 class _Around:
-    """Looks for cells to hide around one that is short."""
+    """Searches for complementary suppressions near an underprotected cell."""
 
     def __init__(self, cells: Cells, protection: Protection, cost: Numbers, until: float) -> None:
         self._cells, self._protection, self._cost, self._until = cells, protection, cost, until
@@ -74,7 +74,7 @@ class _Around:
         self._sides = max(len(table.shape) for table in cells.tables)
 
     def cheapest(self, hidden: Numbers, one: Shortfall) -> Numbers:
-        """Cells to hide for one shortfall: among those nearby first, then further away, then among all."""
+        """Cells to suppress for one shortfall: nearby ones first, then further away, then among all."""
         may = np.isfinite(self._cost) | hidden
         if one.insider is not None:
             may[list(self._protection.insiders[one.insider])] = False
@@ -92,7 +92,7 @@ class _Around:
         raise unprotectable(self._cells, one.cell)
 
     def _wider(self, near: Numbers, may: Numbers, steps: int) -> Numbers:
-        """These cells and those that may be hidden within so many relations of them."""
+        """These cells and the suppressible ones at most ``steps`` relations away."""
         for _ in range(steps):
             touched = (self._links @ near.astype(np.float32)) > 0
             wider = near | (may & (self._links.T @ touched.astype(np.float32) > 0))
@@ -102,7 +102,7 @@ class _Around:
         return near
 
     def _program(self, one: Shortfall, price: Numbers, which: Numbers) -> Numbers | None:
-        """The cheapest changes of these cells that move one by its level; none if there are none."""
+        """Linear program: the cheapest cells whose changes move a cell by its protection level; None if infeasible."""
         cells, count, place = self._cells, len(which), int(np.searchsorted(which, one.cell))
         relations = cells.relations[:, which]
         relations = relations[np.diff(relations.indptr) > 0]

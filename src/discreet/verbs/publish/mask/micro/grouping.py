@@ -77,12 +77,12 @@ def divide(points: Array, most: int) -> Iterator[Array]:
 
 
 def neighbours(points: Array, count: int) -> Array:
-    """For each point the ``count`` others nearest to it, nearest first; there must be so many."""
+    """For each point the ``count`` others nearest to it, nearest first; there must be at least ``count`` others."""
     from discreet.verbs.publish.mask.micro import gather
 
     found = gather.nearest_points(points, points, count + 1)
     own = found == np.arange(len(points))[:, None]
-    own[~own.any(axis=1), count] = True  # so many are in the same place that the last will not be missed
+    own[~own.any(axis=1), count] = True  # more than ``count`` are at the same point: drop the last
     return np.asarray(found[~own].reshape(len(points), count))
 
 

@@ -27,7 +27,7 @@ ROOM = 16
 _GROUPS: Any = np.int64(8)
 """Fewer groups than two more than these are taken at a time."""
 _FEWER: Any = np.int64(4)
-"""One attempt in so many forms a group less than it could."""
+"""One attempt in this number forms one group fewer than possible."""
 _HEAT, _COOLING = 0.03, 5.0
 """Simulated annealing: mean relative loss accepted at first, and the exponent by which it falls."""
 _SMALL = 1e-9
