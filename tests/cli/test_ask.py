@@ -243,7 +243,7 @@ def test_when_the_budget_is_gone_the_synthetic_stand_in_answers(clinic):
     assert said.startswith("SYNTHETIC: these figures are about people who never existed.")
     assert "n (synthetic)" in said
     assert "±" in said
-    assert "a synthetic twin answered: that is free" in said
+    assert "a synthetic stand-in answered: that is free" in said
     plain = json.loads(clinic(*asked, "--json"))
     assert (plain["synthetic"], plain["free"]) == (True, True)
     assert sum(row["n"] for row in plain["rows"]) == pytest.approx(800, abs=100)

@@ -43,7 +43,7 @@ class Telling(Method[Any]):
 
 @dataclass(frozen=True)
 class MadeUp(Method[Any]):
-    """Rows that ``make`` makes up, as a synthetic twin has them."""
+    """Rows that ``make`` makes up, as a synthetic stand-in has them."""
 
     name = "made-up"
     draw: Callable[..., Any]

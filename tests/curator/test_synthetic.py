@@ -1,4 +1,4 @@
-"""The synthetic twin of a table: made once through the door, and asked when the budget is gone."""
+"""The synthetic stand-in of a table: made once through the door, and asked when the budget is gone."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def spent(curator):
 
 @pytest.fixture
 def curator(tmp_path):
-    """A clinic with a synthetic twin, where the analyst has nothing left."""
+    """A clinic with a synthetic stand-in, where the analyst has nothing left."""
     with clinic(tmp_path / "clinic", analyst=None) as found:
         found.add_analyst("analyst", Approximate(1, "1e-7"))
         found.make_synthetic(MadeUp(rows), "visits")
@@ -69,7 +69,7 @@ def test_it_is_charged_to_the_table_and_to_no_analyst(tmp_path):
         assert not given.free
         assert given.release.receipt.account == "visits"
         assert given.release.payload.equals(rows())
-        assert given.release.title == "The synthetic twin of visits"
+        assert given.release.title == "The synthetic stand-in of visits"
         after = curator.left("visits")
         assert after.analyst == before.analyst
         assert after.table.epsilon == before.table.epsilon - HALF.epsilon
@@ -101,7 +101,7 @@ def test_when_the_budget_is_gone_the_twin_answers_exactly_marked_and_for_nothing
     assert answer.left == before[1]
     said = str(answer.statement)
     assert answer.statement.loss == HALF
-    assert "made of the synthetic twin of visits, which had been released for ε = 0.5" in said
+    assert "made of the synthetic stand-in of visits, which had been released for ε = 0.5" in said
     assert "nothing more is lost" in said
     assert "people who never existed" in said
     assert "no bound is known" in said
@@ -141,7 +141,7 @@ def test_the_twin_is_never_asked_when_the_budget_covers_the_question(tmp_path):
             assert curator.price(question, epsilon="0.5", analyst="eve").synthetic == ("visits",)
         quote = curator.price(CITIES, epsilon="0.5")
         assert quote.synthetic == ("visits",)
-        assert "synthetic twin of visits would answer" in str(quote)
+        assert "synthetic stand-in of visits would answer" in str(quote)
         assert curator.ask(CITIES, epsilon="0.5").synthetic
         curator.ledger.set_limit("visits", Approximate(9, "1e-6"), why="another year")
         curator.ledger.set_limit("visits/analyst", Approximate(9, "1e-6"), why="another year")
@@ -169,7 +169,7 @@ def test_without_a_twin_or_if_it_is_not_wanted_the_refusal_stays(tmp_path):
 def test_what_the_twin_cannot_answer_is_refused_with_both_reasons(curator):
     with pytest.raises(BudgetExceeded, match="budget of visits/analyst") as refusal:
         curator.ask("SELECT COUNT(DISTINCT patient) AS n FROM visits", epsilon=1)
-    assert "Nor can it be asked of a synthetic twin" in refusal.value.hint
+    assert "Nor can it be asked of a synthetic stand-in" in refusal.value.hint
     assert refusal.value.account == "visits/analyst"
 
 
@@ -241,14 +241,14 @@ def test_a_newer_twin_takes_the_place_of_an_older_one(curator, tmp_path):
 )
 def test_what_makes_no_rows_of_the_table_is_no_twin(tmp_path, make):
     with clinic(tmp_path / "clinic") as curator:
-        with pytest.raises(BadInput, match=r"no synthetic twin|no twin of it"):
+        with pytest.raises(BadInput, match=r"no synthetic stand-in|no twin of it"):
             curator.make_synthetic(MadeUp(make), "visits")
         assert curator.synthetic("visits") is None
 
 
 def test_what_says_that_it_makes_no_rows_is_refused_before_it_is_charged(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
-        with pytest.raises(BadInput, match="telling makes no rows, so it makes no synthetic twin of visits"):
+        with pytest.raises(BadInput, match="telling makes no rows, so it makes no synthetic stand-in of visits"):
             curator.make_synthetic(Telling(), "visits")
         assert charges(curator) == []
 

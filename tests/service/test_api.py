@@ -126,7 +126,7 @@ def test_a_budget_that_is_gone_says_what_was_asked_and_left(ann):
     assert said["error"] == "BudgetExceeded"
     assert said["asked"] == {"kind": "pure", "epsilon": "50"}
     assert Fraction(said["left"]["epsilon"]) < 3
-    assert "instead" not in said  # there is no synthetic twin
+    assert "instead" not in said  # there is no synthetic stand-in
     assert said["request"] == refused.headers["x-request-id"]
 
 

@@ -1,4 +1,4 @@
-"""After the budget is gone the table's synthetic twin answers, over HTTP as well, and everybody can see that it did."""
+"""After the budget is gone the table's synthetic stand-in answers, over HTTP as well, and everybody can see that it did."""
 
 import shutil
 import time
@@ -81,7 +81,7 @@ def test_the_twin_is_on_the_shelf_for_the_analysts_of_its_table(clinic, service,
     assert ann.get("/v1/tables/patients").json()["synthetic"] == twin
     assert ann.get("/v1/tables/visits").json()["synthetic"] is None
     one = ann.get(f"/v1/releases/{twin}").json()
-    assert (one["kind"], one["title"], one["shared"]) == ("synthetic", "The synthetic twin of patients", True)
+    assert (one["kind"], one["title"], one["shared"]) == ("synthetic", "The synthetic stand-in of patients", True)
     assert ann.get(f"/v1/releases/{twin}/download").status_code == 200
     bob = service.client(clinic.tokens["bob"])
     assert bob.get(f"/v1/releases/{twin}").status_code == 404

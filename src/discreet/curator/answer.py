@@ -94,7 +94,7 @@ class Answer:
         """What it cost and what is left, in a sentence."""
         paid = "Answered before, so it is free." if self.free else f"It cost {self.price}."
         if self.synthetic:
-            paid = "The budget does not cover it, so a synthetic twin answered: that is free."
+            paid = "The budget does not cover it, so a synthetic stand-in answered: that is free."
         left = [f"{left} ({table})" if len(self.left_on) > 1 else str(left) for table, left in self.left_on.items()]
         return f"{paid} Left: {'; '.join(left)}."
 

@@ -184,7 +184,7 @@ class Synthetics:
         """Make the stand-in of a table through the pipeline; a method that makes no rows is refused first."""
         asked = request(method, self._workspace.open(table), table, self._workspace.tables[table].id)
         _card(asked.table.card, method.makes(asked.table.card), method.name)
-        asked = replace(asked, title=f"The synthetic twin of {table}")
+        asked = replace(asked, title=f"The synthetic stand-in of {table}")
         given = self._pipeline.one(asked, None, f"synthetic: {asked.identity}")
         self.note(table, given.identity)
         return given
@@ -247,7 +247,7 @@ class Synthetics:
                 asked=refusal.asked,
                 left=refusal.left,
                 account=refusal.account,
-                hint=f"Nor can it be asked of a synthetic twin: {reason} {refusal.hint}",
+                hint=f"Nor can it be asked of a synthetic stand-in: {reason} {refusal.hint}",
             ) from None
 
     def _answer(self, asked: Request[Any]) -> Given:
@@ -291,7 +291,7 @@ def _card(card: Card, names: Sequence[str], method: str) -> Card:
     """Card of the stand-in's rows: the declarations of its columns, with the unit only if it has that column."""
     kept = [column for column in card.columns if column.name in names]
     if not names:
-        raise BadInput(f"{method} makes no rows, so it makes no synthetic twin of {card.name}.")
+        raise BadInput(f"{method} makes no rows, so it makes no synthetic stand-in of {card.name}.")
     if {column.name for column in kept} != set(names):
         raise BadInput(f"What {method} makes does not have the columns of {card.name}, so it is no twin of it.")
     return replace(card, columns=tuple(kept)) if card.unit in names else card.without_unit(kept)
@@ -327,7 +327,7 @@ def _release(found: Synthetic, question: str, public: Mapping[str, str], payload
     """An answer with the statement of the stand-in; by post-processing no more is lost."""
     name, promised = found.name, found.statement
     caveats = (
-        f"This answer is synthetic: it was made of the synthetic twin of {name}, which had been released for "
+        f"This answer is synthetic: it was made of the synthetic stand-in of {name}, which had been released for "
         f"{promised.loss}. Nothing of {name} was looked at for it, so nothing more is lost by it (post-processing).",
         "Its figures are about people who never existed. An error bar says how far a figure may be from that of the "
         "table, with 95 % confidence; where there is none, no bound is known.",

@@ -143,7 +143,7 @@ class Quote:
         ]
         if self.synthetic:
             lines.append(
-                f"The budget does not cover it: the synthetic twin of {' and '.join(self.synthetic)} would answer "
+                f"The budget does not cover it: the synthetic stand-in of {' and '.join(self.synthetic)} would answer "
                 "instead, for nothing, about people who never existed. The errors below are those of a paid answer."
             )
         for name, error in self.errors.items():
