@@ -1,4 +1,4 @@
-"""How far answers of a synthetic stand-in may be off: bounds that hold whatever is asked, and none where none is known."""
+"""Error of answers from a synthetic stand-in: bounds that hold whatever is asked, and none where none is known."""
 
 import json
 from collections import Counter

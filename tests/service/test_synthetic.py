@@ -1,4 +1,4 @@
-"""After the budget is gone the table's synthetic stand-in answers, over HTTP as well, and everybody can see that it did."""
+"""When the budget is spent the synthetic stand-in answers, over HTTP as well, and everybody can see that it did."""
 
 import shutil
 import time
