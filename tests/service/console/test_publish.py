@@ -83,7 +83,7 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
         await user.open("/publish?table=visits")
         with user:
             seen(user, "publish-method")[0].set_value("synthesize")
-            for box, value in {"on": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
+            for box, value in {"on": "ward, cost, outcome", "bins": "cost:8", "person": "ward, outcome"}.items():
                 seen(user, f"synthesis-{box}")[0].set_value(value)
         press(user, "publish-start")
         await until(lambda: bool(seen(user, "job-synthesize")))
@@ -92,8 +92,9 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
 
     console.visit("steward", act)
     job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
-    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward on ward, cost"
-    assert parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits")).bins == {"cost": 8}
+    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward, outcome on ward, cost, outcome"
+    made = parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits"))
+    assert (made.bins, tuple(made.person)) == ({"cost": 8}, ("ward", "outcome"))
 
 
 def test_clicking_twice_starts_one_job(console):
