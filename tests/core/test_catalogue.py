@@ -47,7 +47,9 @@ def test_what_is_right_is_taken():
 
 
 def test_a_list_may_have_spaces_behind_its_commas():
-    made = PRIVATE_SYNTHESIS.parse("epsilon=1, person=sex, ward quantiles=age,cost bins=age:4, cost:8 on sex, ward, age")
+    made = PRIVATE_SYNTHESIS.parse(
+        "epsilon=1, person=sex, ward quantiles=age,cost bins=age:4, cost:8 on sex, ward, age"
+    )
     assert (made.person, made.quantiles, made.bins) == (("sex", "ward"), ("age", "cost"), {"age": 4, "cost": 8})
     assert made.columns == ("sex", "ward", "age")
 
