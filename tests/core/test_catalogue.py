@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.core.families import TABLE_METHODS
+from discreet.core.families import PRIVATE_SYNTHESIS, TABLE_METHODS
 from discreet.errors import BadInput
 
 
@@ -44,6 +44,14 @@ def test_what_is_right_is_taken():
     assert TABLE_METHODS.parse("adjust keep-totals=false").keep_totals is False
     assert TABLE_METHODS.parse("factors least=10% most=0.2").most == 0.2
     assert TABLE_METHODS.parse("swap areas=1 risk=b").risk == "b"
+
+
+def test_a_list_may_have_spaces_behind_its_commas():
+    made = PRIVATE_SYNTHESIS.parse(
+        "epsilon=1, person=sex, ward quantiles=age,cost bins=age:4, cost:8 on sex, ward, age"
+    )
+    assert (made.person, made.quantiles, made.bins) == (("sex", "ward"), ("age", "cost"), {"age": 4, "cost": 8})
+    assert made.columns == ("sex", "ward", "age")
 
 
 def test_the_error_says_what_is_expected():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -26,6 +27,10 @@ from discreet.noise.parameters import positive, probability, signed, whole, widt
         (lambda: signed(" -3 ", "x"), -3),
         (lambda: signed("3", "x"), 3),
         (lambda: signed(-0.5, "x"), Fraction(-1, 2)),
+        (lambda: signed(-(10**30), "x"), -(10**30)),
+        (lambda: signed(-1e-7, "x"), Fraction(-1, 10**7)),
+        (lambda: signed(Decimal("-0.1"), "x"), Fraction(-1, 10)),
+        (lambda: signed(Fraction(-2, 7), "x"), Fraction(-2, 7)),
         (lambda: signed(0, "x"), 0),
         (lambda: signed(Fraction(2, 7), "x"), Fraction(2, 7)),
     ],
@@ -49,6 +54,12 @@ def test_what_is_within_is_exact(make: Callable[[], object], value: object) -> N
         (lambda: whole(2.0, "x"), "whole number"),
         (lambda: signed("--1", "x"), "x"),
         (lambda: signed("x", "x"), "x"),
+        (lambda: signed(True, "x"), "x must be a number"),
+        (lambda: signed(None, "x"), "x must be a number"),
+        (lambda: signed([1], "x"), "x must be a number"),
+        (lambda: signed(float("-inf"), "x"), "x must be a number"),
+        (lambda: signed(Decimal("nan"), "x"), "x must be a number"),
+        (lambda: signed(-(10**6000), "x"), "thousand digits"),
     ],
 )
 def test_what_is_beyond_is_refused(make: Callable[[], object], message: str) -> None:

@@ -286,7 +286,8 @@ class Entry:
             for match in re.finditer(pattern, words, re.IGNORECASE):
                 found[clauses[match[1].lower()]] = match[2]
             words = re.sub(pattern, " ", words, flags=re.IGNORECASE)
-        for word in re.sub(r",\s+(?=[\w-]+=)", " ", words).split():
+        words = re.sub(r",\s+", ",", re.sub(r",\s+(?=[\w-]+=)", " ", words))  # the commas of a list stay
+        for word in words.split():
             key, equals, value = word.partition("=")
             found[key.replace("-", "_").lower()] = value if equals else None
         return found

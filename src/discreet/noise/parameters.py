@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from numbers import Integral
 
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
@@ -44,7 +45,7 @@ def whole(number: object, what: str, least: int = 1) -> int:
 
 def signed(number: Number, what: str) -> Fraction:
     """``number`` as an exact rational of either sign."""
-    if isinstance(number, str):
-        text = number.strip()
-        return -exact(text[1:], what) if text.startswith("-") else exact(text, what)
-    return -exact(-number, what) if number < 0 else exact(number, what)
+    if isinstance(number, Integral | Fraction):
+        return -exact(-number, what) if number < 0 else exact(number, what)
+    text = str(number).strip()  # what is no number cannot be compared with 0
+    return -exact(text[1:], what) if text.startswith("-") else exact(number, what)

@@ -1,14 +1,17 @@
 """The Publish page: rules and methods chosen in words, the job they make, and the map."""
 
+import datetime as dt
+
 import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
 from discreet.core.families import HIDING, MASKING, MODELS, SYNTHESIZERS, TABLE_METHODS
 from discreet.models.catalogue import parse
-from discreet.service.console.forms import example_values, without_file
-from discreet.service.console.publish import MASK
+from discreet.service.console.forms import MODEL_VALUES, example_values, without_file
+from discreet.service.console.publish import MASK, _about
 from discreet.service.console.riskmap import advice, options, placed
+from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Publish
 from discreet.verbs.publish.riskmap import Point, RiskMap
 from discreet.verbs.synthesize.private import parse_private
@@ -22,6 +25,35 @@ def test_every_model_of_the_form_is_a_model_as_it_stands(name):
     assert parse(entry.spell(example_values(entry)), CARD) == parse(entry.example, CARD)
     if any(one.column for one in entry.parameters):
         assert parse(entry.spell(example_values(entry) | {"on": "illness"}), CARD).on == "illness"
+
+
+def test_a_model_begins_with_its_stricter_variant(console):
+    written = []
+
+    async def act(user):
+        await user.open("/publish?table=patients")
+        with user:
+            seen(user, "model-kind-0")[0].set_value("β-likeness")
+            seen(user, "publish-title")[0].set_value("Likeness")
+        await until(lambda: bool(seen(user, "model-enhanced-0")))
+        assert seen(user, "model-enhanced-0")[0].value is True
+        press(user, "publish-start")
+        await until(lambda: bool(seen(user, "job-publish")))
+        press(user, "job-cancel")
+        await until(lambda: seen(user, "job-publish")[0].props["data-state"] == "cancelled")
+        written.extend(job.spec for job in console.clinic.desk.jobs(console.clinic.steward))
+
+    console.visit("steward", act)
+    [[model]] = [spec["models"] for spec in written if spec.get("title") == "Likeness"]
+    assert parse(model, console.clinic.desk.workspace.card("patients")).enhanced
+    assert set(MODEL_VALUES) <= set(without_file(MODELS))
+
+
+def test_a_stand_in_of_before_is_listed_without_its_method():
+    at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    spec = {"table": "patients", "epsilon": "1", "by": "aim"}
+    job = Job("20260101-patients-0", "synthesize", "steward", "patients", spec, at, "done", 1, "", None, "")
+    assert _about(job) == "synthetic stand-in, –"
 
 
 def test_a_model_without_its_number_says_so(console):
@@ -51,7 +83,7 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
         await user.open("/publish?table=visits")
         with user:
             seen(user, "publish-method")[0].set_value("synthesize")
-            for box, value in {"on": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
+            for box, value in {"on": "ward, cost, outcome", "bins": "cost:8", "person": "ward, outcome"}.items():
                 seen(user, f"synthesis-{box}")[0].set_value(value)
         press(user, "publish-start")
         await until(lambda: bool(seen(user, "job-synthesize")))
@@ -60,8 +92,9 @@ def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
 
     console.visit("steward", act)
     job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
-    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward on ward, cost"
-    assert parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits")).bins == {"cost": 8}
+    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward, outcome on ward, cost, outcome"
+    made = parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits"))
+    assert (made.bins, tuple(made.person)) == ({"cost": 8}, ("ward", "outcome"))
 
 
 def test_clicking_twice_starts_one_job(console):

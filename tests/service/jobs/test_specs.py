@@ -5,8 +5,21 @@ import pytest
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.errors import BadInput
+from discreet.service.api.schemas import job_schema
 from discreet.service.jobs.checks import method_of
-from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Hide, Publish, Synthesize, Tabulate, read_spec
+from discreet.service.jobs.specs import (
+    LONGEST,
+    LONGEST_METHOD,
+    SPECS,
+    Attack,
+    Combine,
+    Compare,
+    Hide,
+    Publish,
+    Synthesize,
+    Tabulate,
+    read_spec,
+)
 from discreet.verbs.synthesize.non_private.cart import Cart
 
 WHOLE = (
@@ -77,3 +90,19 @@ def test_what_is_left_out_is_as_by_default():
 def test_an_error_says_what_is_wrong(kind, data, said):
     with pytest.raises(BadInput, match=said):
         read_spec(kind, data)
+
+
+def test_a_stand_in_names_the_columns_of_a_wide_table():
+    columns = ", ".join(f"a_column_with_a_long_name_{number}" for number in range(200))
+    method = f"epsilon=1 delta=1e-9 on {columns}"
+    assert len(method) > LONGEST
+    assert read_spec("synthesize", {"table": "stays", "method": method}).method == method
+    job_schema(Synthesize)(table="stays", method=method)
+    with pytest.raises(BadInput, match="at most 20,000 characters"):
+        Synthesize("stays", "x" * (LONGEST_METHOD + 1))
+    with pytest.raises(ValueError, match="at most 20000"):
+        job_schema(Synthesize)(table="stays", method="x" * (LONGEST_METHOD + 1))
+    with pytest.raises(BadInput, match="at most 1,000 characters"):
+        Publish("stays", ("k=5",), "x" * (LONGEST + 1))
+    with pytest.raises(ValueError, match="at most 1000"):
+        job_schema(Publish)(table="stays", models=["k=5"], method="x" * (LONGEST + 1))

@@ -273,7 +273,8 @@ def job_schema(spec: type[Spec]) -> type[JobGiven]:
     shapes: dict[str, Any] = {}
     for one in fields(spec):
         kind, said = str(one.type), one.metadata
-        shape: Any = int if kind == "int" else list[Line] if kind.startswith("tuple") else Line
+        text: Any = Annotated[Text, StringConstraints(max_length=said.get("longest", LONGEST))]
+        shape: Any = int if kind == "int" else list[Line] if kind.startswith("tuple") else text
         limits: dict[str, Any] = {"ge": 0, "le": LARGEST} if kind == "int" else {}
         if kind.startswith("tuple"):
             limits = {"max_length": MOST_TEXTS, "min_length": int(one.name == "by")}

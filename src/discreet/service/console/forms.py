@@ -46,7 +46,7 @@ class EntryFields:
         testid: str,
         *,
         columns: Sequence[str] = (),
-        values: Mapping[str, str] | None = None,
+        values: Mapping[str, str | bool] | None = None,
         changed: Callable[[], None] | None = None,
     ) -> None:
         self._entry, self._testid, self._columns, self._changed = entry, testid, list(columns), changed
@@ -121,6 +121,10 @@ class MethodForm:
         self.text.set_value(self._fields.written(strict=False))
 
 
+MODEL_VALUES: Mapping[str, Mapping[str, str | bool]] = {"β-likeness": {"enhanced": True}}
+"""What a model begins with where its example is not the stricter one."""
+
+
 class ModelRows:
     """The privacy models that must hold, as rows that can be added and taken away."""
 
@@ -151,7 +155,8 @@ class ModelRows:
                 fields.clear()
                 with fields:
                     testid = f"model-{{}}-{number}"
-                    self._rows[number] = EntryFields(self._models[name], testid, columns=self._sensitive)
+                    entry, values = self._models[name], MODEL_VALUES.get(name)
+                    self._rows[number] = EntryFields(entry, testid, columns=self._sensitive, values=values)
                 about.clear()
                 with about:
                     theme.promise(explain.MODELS.get(name, self._models[name].summary))

@@ -172,7 +172,7 @@ def _declared(card: Card) -> list[str]:
 def _about(job: Job) -> str:
     """What a job was to make, in a few words."""
     if job.kind == Synthesize.kind:
-        return f"synthetic stand-in, {job.spec['method']}"
+        return f"synthetic stand-in, {job.spec.get('method', '–')}"  # a job of before may have no method
     return job.spec["title"] or ", ".join(job.spec["models"]) or str(job.spec["method"])
 
 

@@ -28,6 +28,8 @@ from discreet.errors import BadInput
 
 LONGEST = 1000
 """Characters of a text."""
+LONGEST_METHOD = 20_000
+"""Characters of a method that names the columns of a wide table."""
 MOST_TEXTS = 100
 """Texts of a list."""
 LARGEST = 10**11
@@ -45,7 +47,7 @@ class _Spec:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            _require(one.name, str(one.type), getattr(self, one.name))
+            _require(one.name, str(one.type), getattr(self, one.name), one.metadata.get("longest", LONGEST))
 
     def about(self) -> dict[str, str]:
         """What it is about, for the audit log: names, and nothing that somebody wrote freely."""
@@ -73,7 +75,7 @@ class _Spec:
 def _given(sentence: str = "", *, families: tuple[Family, ...] = (), example: object = None, **more: Any) -> Any:
     """A field with what the API says of it; ``families`` are the catalogue's whose names may be given."""
     described = {"sentence": sentence, "families": families, "example": example, "pattern": more.pop("pattern", None)}
-    return field(metadata=described, **more)
+    return field(metadata=described | {"longest": more.pop("longest", LONGEST)}, **more)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Synthesize(_Spec):
         "A privacy loss and how it is spent, as for `discreet synthesize`.",
         families=(PRIVATE_SYNTHESIS,),
         example="epsilon=1 delta=1e-9 by=mst on sex, ward",
+        longest=LONGEST_METHOD,
     )
 
 
@@ -192,7 +195,7 @@ def _known(names: Mapping[str, object]) -> str:
     return f"Known are {', '.join(names)}."
 
 
-def _require(name: str, kind: str, value: object) -> None:
+def _require(name: str, kind: str, value: object, longest: int) -> None:
     """An error unless a field's value is of its kind, and not longer than anybody needs."""
     if kind == "int":
         if type(value) is not int or not 0 <= value <= LARGEST:
@@ -201,11 +204,11 @@ def _require(name: str, kind: str, value: object) -> None:
         if not isinstance(value, tuple) or len(value) > MOST_TEXTS:
             raise BadInput(f"{name} is a list of at most {MOST_TEXTS} texts.")
         for one in value:
-            _require_text(name, one)
+            _require_text(name, one, longest)
     elif value is not None or "None" not in kind:
-        _require_text(name, value)
+        _require_text(name, value, longest)
 
 
-def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
-        raise BadInput(f"{name} is text, in one line of at most {LONGEST:,} characters.")
+def _require_text(name: str, value: object, longest: int) -> None:
+    if not isinstance(value, str) or len(value) > longest or not value.isprintable():
+        raise BadInput(f"{name} is text, in one line of at most {longest:,} characters.")
