@@ -155,6 +155,7 @@ def test_other_data_gets_the_same_denials(tmp_path):
         ("SELECT SUM(salary + bonus) FROM staff", "cannot be audited"),
         ("SELECT SUM(DISTINCT salary) FROM staff", "cannot be audited"),
         ("SELECT COUNT(salary) FROM staff", "cannot be audited"),
+        ("SELECT MAX(bonus, 2) FROM staff", "cannot be audited"),
         ("SELECT SUM(salary) FILTER (WHERE salary > 3) FROM staff", "cannot be audited"),
         ("SELECT SUM(salary) OVER () FROM staff", "cannot be audited"),
         ("SELECT salary FROM staff", "cannot be audited"),
