@@ -7,7 +7,7 @@ row of anybody's data, no answer, and of passwords, sessions and tokens only has
 
 Whoever keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database, since
 its lines are the ones that nobody may change. How far the log had come is kept in a file in the workspace, too
-(``budget/witness.py``): a log that was edited or cut short, or an old copy of the database, is an error when it is
+(``budget/store.py``): a log that was edited or cut short, or an old copy of the database, is an error when it is
 opened.
 """
 

@@ -49,7 +49,7 @@ _MOST = 300
 """So many sets of three columns are looked at, at most."""
 _SHOWN = 10
 _COPY = "copy"
-"""The column that says which copy a row belongs to, where a release has several (``plain/copies.py``)."""
+"""The column that says which copy a row belongs to, where a release has several (``non_private/copies.py``)."""
 _WAYS = {
     1: ("1-way error", "The share of rows in the wrong place, column by column (total variation), on average."),
     2: ("2-way error", "The same, of two columns together."),
