@@ -128,6 +128,29 @@ def test_what_privacy_rests_on_is_small():
     assert sum(1 for number, line in enumerate(text.splitlines(), 1) if line.strip() and number not in docs) < 300
 
 
+def mentioned(text):
+    """Modules that a text names by their files, such as ``core/sql.py``."""
+    return set(re.findall(r"(?<![\w/.…-])(?:\w+/)*[a-z]\w*\.pyi?\b", text))
+
+
+def test_texts_name_modules_that_exist():
+    """A module that is merged with another or renamed is looked for under its old name."""
+    root = SOURCE.parents[1]
+    known = [
+        f"/{path.relative_to(root).as_posix()}"
+        for top in ("src", "tests", "tools", "docs", "bench")
+        for path in [*(root / top).rglob("*.py"), *(root / top).rglob("*.pyi")]
+    ]
+    gone = {}
+    for path in [*MODULES, *(root / "docs").rglob("*.md"), root / "README.md", root / "CONTRIBUTING.md"]:
+        text = path.read_text()
+        names = mentioned(text) - {*re.findall(r'title="(\w+\.py)"', text)}  # an example that a reader writes
+        if unknown := {name for name in names if not any(one.endswith(f"/{name}") for one in known)}:
+            gone[path.relative_to(root).as_posix()] = unknown
+    assert gone == {}
+    assert mentioned("a, ``core/sql.py``: `files.py`, kernel/…_rule.py x.pyx") == {"core/sql.py", "files.py"}
+
+
 def test_the_rules_would_notice(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.test_rules.SOURCE", tmp_path)
     bad = tmp_path / "bad.py"

@@ -32,7 +32,7 @@ def stored(engine, name):
 
 
 def sorted_rows(rows):
-    """By content, NULL last, as ``recoded`` orders."""
+    """By content, NULL last, as a recoding orders the rows it writes."""
     return sorted(rows, key=lambda row: tuple((cell is None, cell) for cell in row))
 
 

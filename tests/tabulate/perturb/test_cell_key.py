@@ -1,11 +1,14 @@
 """The cell-key method: laws with the promised moments, the same change whenever the same people are counted."""
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 from sqlglot import exp
 
+import discreet as dc
 from discreet.core import sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.hierarchy.taxonomy import Taxonomy
@@ -77,6 +80,14 @@ def test_laws_have_maximum_entropy():
             options={"ftol": 1e-14},
         )
         assert np.allclose(law.laws[count, changes + 3], found.x, atol=1e-5)
+
+
+@pytest.mark.parametrize("variance", [2, 2.0, Fraction(2)])
+def test_a_release_says_the_variance_as_a_float_whatever_it_was_given_as(variance):
+    same = CellKeys(variance=2.0)
+    made = dc.tabulate(people(), "job", method=CellKeys(variance=variance), secret=SECRET)
+    assert repr(dict(made.recipe.parameters)["variance"]) == "2.0"
+    assert np.array_equal(CellKeys(variance=variance).laws, same.laws)
 
 
 def test_variances_that_cannot_be_are_refused_with_those_that_can():

@@ -65,7 +65,7 @@ class CellKeys:
         laws[0, self.most] = 1.0
         for count in range(1, len(laws)):
             allowed = (count + changes == 0) | (count + changes > self.never)
-            laws[count, allowed] = _law(changes[allowed], self.variance, count)
+            laws[count, allowed] = _law(changes[allowed], float(self.variance), count)
         return laws
 
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
@@ -84,7 +84,7 @@ class CellKeys:
                 *caveats,
             ),
             steps=("every count was perturbed by the p-table, looked up by the sum of its records' secret numbers",),
-            recipe_details={"most": self.most, "variance": self.variance, "never": self.never},
+            recipe_details={"most": self.most, "variance": float(self.variance), "never": self.never},
             secret=secret,
         )
 
