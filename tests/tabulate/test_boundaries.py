@@ -408,6 +408,8 @@ def test_a_code_is_empty_if_nobody_has_it_anywhere(counts, empty):
     there = replace(table, contributions=Contributions(summed((AREA, SORT), np.array(counts))))
     assert Cells.of(there).has_empty_codes == empty
     assert not Cells.of(table).has_empty_codes
+    row = replace(crossed([3, 5], AREA), contributions=Contributions(summed((AREA,), np.array(counts[0]))))
+    assert Cells.of(row).has_empty_codes, "of one side alone, an empty cell is an empty code"
 
 
 @pytest.mark.parametrize(("many", "told"), [(5, "p5."), (6, "p5 and 1 more.")])
