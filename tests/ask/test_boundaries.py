@@ -19,15 +19,19 @@ from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.directed_rounding import ln_lower, ln_upper
 from discreet.core.kind import Kind
-from discreet.core.loss import Pure
+from discreet.core.loss import Concentrated, Pure
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import BadInput, BadQuery
+from discreet.errors import BadInput, BadQuery, Refused
 from discreet.noise.deviation import sum_error
+from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask import answer as answers
 from discreet.verbs.ask import value
-from discreet.verbs.ask.answer import _declared, _passing
+from discreet.verbs.ask.aggregate import _on_grid, middle, steps_of
+from discreet.verbs.ask.answer import _declared, _passing, measured
 from discreet.verbs.ask.bounds import BoundsSearch
+from discreet.verbs.ask.continual import TreeCounter
 from discreet.verbs.ask.plan import UNITS
 from discreet.verbs.ask.postprocess import NOISY, work_out
 from discreet.verbs.ask.price import price
@@ -397,3 +401,87 @@ def test_a_declared_group_is_there_once() -> None:
     assert keys(x=(2.0, 1.0)) == [{"x": 2.0}, {"x": 1.0}]
     assert keys(a=("u", "v"), x=(1.0, 1)) == [{"a": "u", "x": 1.0}, {"a": "v", "x": 1.0}]
     assert _declared({}).num_columns == 0
+
+
+# sums
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "centre", "step", "bound", "added"),
+    [
+        (0, 3, "3/2", "1/2", 3, [-3, -1, 1, 3]),
+        (1, 4, "5/2", "1/2", 3, [-3, -1, 1, 3]),
+        (0, 4, "2", "1", 2, [-2, -1, 0, 1, 2]),
+        (-2, 1, "-1/2", "1/2", 3, [-3, -1, 1, 3]),
+        (0, 3, "0", "1", 3, [0, 1, 2, 3]),
+        (0, 0, "0", "1", 1, [0]),
+    ],
+)
+def test_whole_numbers_are_added_in_halves_or_ones_from_their_middle(
+    duckdb: DuckDB, low: int, high: int, centre: str, step: str, bound: int, added: list[int]
+) -> None:
+    within = Fraction(low), Fraction(high)
+    known = Value(sql.column("z"), Kind.INTEGER, within, name="z")
+    assert not Fraction(centre) or middle(within, Kind.INTEGER, 1) == Fraction(centre)
+    found = steps_of(known, within, 1, Fraction(centre))
+    assert (found.step, found.bound, found.grid, found.rounded) == (Fraction(step), bound, None, False)
+    rows = sqlglot.parse_one(f"SELECT range AS z FROM range({low}, {high + 1})", dialect="duckdb")
+    assert isinstance(rows, exp.Select)
+    asked = exp.select(sql.named(found.sql, "v")).from_(rows.subquery("r")).order_by("v")
+    assert duckdb.fetch(asked)["v"].to_pylist() == added
+
+
+@pytest.mark.parametrize(("centre", "left", "added"), [(0.0, 0.0, 5.0), (0.5, 0.5, 5.0), (0.1 + 2**-40, 0.0, None)])
+def test_a_centre_that_the_grid_cannot_say_is_taken_off_before(
+    duckdb: DuckDB, centre: float, left: float, added: float | None
+) -> None:
+    known = Value(sql.column("z"), Kind.REAL, (Fraction(0), Fraction(8)), name="z")
+    found = _on_grid(known, Fraction(centre), Fraction(1, 4), 32)
+    assert found.grid == Fraction(left)
+    rows = exp.select(sql.named(sql.literal(5.0), "z"))
+    (value_found,) = duckdb.fetch(exp.select(sql.named(found.sql, "v")).from_(rows.subquery("r")))["v"].to_pylist()
+    assert value_found == (5.0 - centre if added is None else added)
+
+
+@pytest.mark.parametrize(("steps", "most", "variance"), [(1, 1, 4), (2, 1, 8), (3, 3, 72), (4, 1, 12)])
+def test_a_counter_has_the_noise_of_its_loss(steps: int, most: int, variance: int) -> None:
+    """Levels times squared events over twice the rho, which is 1/8."""
+    loss = Concentrated("1/8")
+    made = TreeCounter.for_loss(loss, steps, most)
+    assert isinstance(made.noise, DiscreteGaussian)
+    assert made.noise == DiscreteGaussian(variance)
+
+
+@pytest.mark.parametrize(("far", "fine"), [(200, True), (201, False), (-200, True), (-201, False)])
+def test_a_factor_has_200_binary_digits(far: int, fine: bool) -> None:
+    known = Value(sql.column("z"), Kind.REAL, (Fraction(0), Fraction(2) ** far), name="z")
+    if fine:
+        assert numbers._factor(known) == known.snapped
+    else:
+        with pytest.raises(BadQuery, match="too large or too small"):
+            numbers._factor(known)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.5, 4.0), (1.0, 4.0), (-4.0, -0.5)])
+def test_a_divisor_is_cut_where_it_comes_nearest_to_zero(duckdb: DuckDB, low: float, high: float) -> None:
+    found = of("1 / z", low, high)
+    rows = sqlglot.parse_one(f"SELECT UNNEST([{low}, {high}, {low + 1}]) AS z", dialect="duckdb")
+    assert isinstance(rows, exp.Select)
+    asked = exp.select(sql.named(found.sql, "v")).from_(rows.subquery("r"))
+    assert duckdb.fetch(asked)["v"].to_pylist() == [1 / low, 1 / high, 1 / (low + 1)]
+
+
+@pytest.mark.parametrize(("most", "fine"), [(3, True), (2, False)])
+def test_quantiles_are_answered_of_as_many_groups_as_the_limit(
+    duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch, most: int, fine: bool
+) -> None:
+    rows = sqlglot.parse_one("SELECT range % 3 AS k, range % 7 AS x FROM range(21)", dialect="duckdb")
+    assert isinstance(rows, exp.Select)
+    known = Column("k", Kind.INTEGER, categories=(0, 1, 2)), Column("x", Kind.INTEGER, bounds=(0, 6))
+    made = planned("SELECT k, MEDIAN(x) AS m FROM t GROUP BY k", {"t": Table(Card("t", known), duckdb, rows)})
+    monkeypatch.setattr(answers, "MOST_QUANTILES", most)
+    if fine:
+        assert len(measured(made).keys) == 3
+    else:
+        with pytest.raises(Refused, match="too many groups"):
+            measured(made)

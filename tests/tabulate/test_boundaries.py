@@ -9,12 +9,14 @@ import pytest
 from tests.tabulate.suppress.test_optimal import protection_of
 
 import discreet as dc
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput, DataError, NoPromise
+from discreet.verbs.tabulate.intruder.audit import certify
 from discreet.verbs.tabulate.intruder.boxes import Boxes, Sides
 from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.intruder.unknowns import Simplex, outer_bounds, unknowns
 from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
 from discreet.verbs.tabulate.printing import html, xlsx
+from discreet.verbs.tabulate.printing.information import changed_loss
 from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.private.top_down import _settle
 from discreet.verbs.tabulate.rules import PriorPosterior
@@ -22,7 +24,7 @@ from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.suppress.master import _LASTING, _OFTEN, Master
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
 from discreet.verbs.tabulate.tables.respondents import numbered
 
 AREA, SORT = Dimension.flat("area", ["a", "b"]), Dimension.flat("sort", ["x", "y"])
@@ -384,3 +386,44 @@ def test_codes_within_a_total_stand_further_in():
     across = str(html.laid_out(table, np.zeros(table.shape, bool)))
     assert "padding-left:9px" not in across.rsplit("</style>", maxsplit=1)[-1]
     assert across.count("<tr") == 2 and across.count("<td") == 7
+
+
+# what was lost
+
+
+def test_a_figure_that_is_off_by_one_is_changed():
+    cells = Cells.of(crossed([[3, 5], [7, 9]], AREA, SORT))
+    off = np.zeros(len(cells), np.int64)
+    assert changed_loss(cells, cells.values).changed == 0
+    off[[4, 8]] = 1, -1
+    told = changed_loss(cells, cells.values + off)
+    assert (told.changed, told.max_absolute) == (2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "empty"), [([[0, 5], [7, 9]], False), ([[0, 0], [7, 9]], True), ([[0, 5], [0, 9]], True)]
+)
+def test_a_code_is_empty_if_nobody_has_it_anywhere(counts, empty):
+    table = crossed([[3, 5], [7, 9]], AREA, SORT)
+    there = replace(table, contributions=Contributions(summed((AREA, SORT), np.array(counts))))
+    assert Cells.of(there).has_empty_codes == empty
+    assert not Cells.of(table).has_empty_codes
+    row = replace(crossed([3, 5], AREA), contributions=Contributions(summed((AREA,), np.array(counts[0]))))
+    assert Cells.of(row).has_empty_codes, "of one side alone, an empty cell is an empty code"
+
+
+@pytest.mark.parametrize(("many", "told"), [(5, "p5."), (6, "p5 and 1 more.")])
+def test_a_refusal_names_five_cells(many, told):
+    side = Dimension.flat("place", [f"p{n}" for n in range(1, many + 1)])
+    cells = Cells.of(crossed([10] * many, side))
+    protection = protection_of(cells, dict.fromkeys(range(1, many + 1), 1.0))
+    with pytest.raises(NoPromise) as refusal:
+        certify(cells, protection, np.zeros(len(cells), bool))
+    assert f"p4; {told}" in str(refusal.value)
+
+
+def test_hidden_figures_are_published_as_nothing():
+    cells = Cells.of(crossed([[3, 5], [7, 9]], AREA, SORT))
+    hidden = np.arange(len(cells)) == 4
+    (made,) = PublishedTable.of(cells, cells.values, hidden).tables
+    assert made.values.ravel().tolist() == np.where(hidden, 0, cells.values).tolist()
