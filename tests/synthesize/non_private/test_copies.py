@@ -78,7 +78,7 @@ def test_masks_that_make_values_anew():
     made = Redrawn(Ipso("B", given=["smokes"])).synthesize(people(), 1)
     assert made.parameters["columns"] == ["age", "weight", "height", "income", "same"]
     assert made.rows["town"].equals(before["town"])
-    assert any("not looked at" in said and "town" in said and "smokes" not in said for said in made.not_promised)
+    assert any("not used" in said and "town" in said and "smokes" not in said for said in made.not_promised)
     some = Redrawn(Resample(3, ["weight"])).synthesize(people(), 1)
     assert some.parameters["kept"] == [name for name in before.column_names if name != "weight"]
     assert not some.rows["weight"].equals(before["weight"])
