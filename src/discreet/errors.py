@@ -11,6 +11,7 @@
     ├── Refused             privacy says no
     │   ├── NotDeclared     something must be declared that discreet will not read off the data
     │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
+    │   ├── Exposed         together with earlier releases it would give too much away
     │   └── BudgetExceeded  the budget does not cover this
     ├── AccessError         whoever asks may not
     │   ├── NotSignedIn     nobody is signed in, or the sign-in failed or is over
@@ -123,6 +124,10 @@ class NotDeclared(Refused):
 
 class NoPromise(Refused):
     """No true statement is possible: an unsound composition, or a group too large for the guarantee."""
+
+
+class Exposed(Refused):
+    """A release would give too much away together with earlier releases of the same people."""
 
 
 class BudgetExceeded(Refused):
