@@ -36,7 +36,7 @@ RECEIPT = Receipt("people", "monday", Pure(1), 3, "00", dt.datetime(2026, 1, 1, 
 
 @pytest.fixture
 def people(tmp_path):
-    return replace(dc.read(ROWS, CARD), registers=(tmp_path / "people.published.jsonl",))
+    return replace(dc.read(ROWS, CARD), registers=(str(tmp_path / "people.register.db"),))
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ def test_the_steps_are_taken_in_order_and_told(people, tmp_path):
     def progress(done, what):
         told.append((round(done, 3), what))
         if what in ("begun", "checking", "saving"):
-            assert not people.registers[0].exists(), "registered last"
+            assert not Path(people.registers[0]).exists(), "registered last"
 
     made = release(method, people, to=tmp_path / "r", progress=progress)
     assert method.seen == ["promise", "make", ("recheck", {"n": 1})]
     parts = [(0.0, "begun"), (0.4, "half"), (0.8, "made"), (0.85, "checking"), (0.95, "saving"), (1.0, "done")]
     assert told == parts
     assert made.statement.models == (K2,)
-    (line,) = Register(people.registers[0]).read()
+    (line,) = Register(people.registers[0]).entries()
     assert (line.method, line.rows, line.release) == ("publish steps", 4, str(tmp_path / "r"))
 
 
@@ -112,7 +112,7 @@ def test_a_table_is_written_and_what_was_written_is_checked(people, tmp_path):
     assert isinstance(written, Rows)
     assert made.payload == Rows(tmp_path / "r" / "payload.parquet")
     assert pq.read_table(made.payload.path).sort_by("age").equals(ROWS)
-    assert Register(people.registers[0]).read()[0].rows == 3, "as the recipe says"
+    assert Register(people.registers[0]).entries()[0].rows == 3, "as the recipe says"
     in_memory = release(method, people)
     assert in_memory.payload.sort_by("age").equals(ROWS)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -78,7 +78,7 @@ def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_a
     [listed] = Shelf(jobs._queue._state, open_workspace(folder)).all()
     assert (listed.id, listed.kind, listed.tables, listed.title) == (job.id, "published", ("stays",), "Stays")
     assert (listed.by, listed.shared, listed.private) == ("steward", False, False)
-    [written] = Register(folder / "published.jsonl").read()
+    [written] = Register(str(folder / "register.db")).entries()
     assert written.release == str(folder / "published" / job.id) and written.rows == 200
 
 
@@ -92,7 +92,7 @@ def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, u
     until(lambda: jobs.find(job.id).over)
     found = jobs.find(job.id)
     assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing of it was released" in found.error
-    assert left_in(folder) == [] and Register(folder / "published.jsonl").read() == []
+    assert left_in(folder) == [] and Register(str(folder / "register.db")).entries() == []
 
 
 def test_the_same_job_is_submitted_once_until_it_is_over(jobs):
@@ -124,7 +124,7 @@ def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, 
 
 def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
     job = jobs.submit(SPEC, "steward")
-    (folder / "published.jsonl").mkdir()
+    (folder / "register.db").mkdir()
     jobs.start()
     until(lambda: jobs.find(job.id).over and left_in(folder) == [])
     found = jobs.find(job.id)
@@ -146,7 +146,7 @@ def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
     jobs.start()
     until(lambda: jobs.find(job.id).over and whole(folder, job))
     assert jobs.find(job.id).state == "done"
-    assert len(Register(folder / "published.jsonl").read()) == 1
+    assert len(Register(str(folder / "register.db")).entries()) == 1
 
 
 def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
