@@ -64,7 +64,7 @@ from discreet.releases.store import SEAL, Store
 from discreet.verbs.ask.source import described
 
 FORMAT: Format[dict[str, Any]] = Format("workspace")
-LEDGER = "ledger.db"
+LEDGER, REGISTER = "ledger.db", "register.db"
 Given: TypeAlias = tuple[Any, Card | str | Path]
 """A source, as ``read`` takes it, and its card."""
 Public: TypeAlias = Any
@@ -194,18 +194,18 @@ class Workspace:
     @property
     def register(self) -> str:
         """Where the register of what was released of the tables is."""
-        return str(self.home("register"))
+        return str(self.home(REGISTER))
 
     def home(self, name: str) -> Home:
-        """The place of a database of this workspace: a file in it, or a schema where the ledger is, in PostgreSQL.
+        """The place of a database of this workspace: a file of that name, or a schema in the ledger's PostgreSQL.
 
         The schema has its name from the identities of the bounded tables: no other workspace has the same.
         """
-        file = self.folder / f"{name}.db"
+        file = self.folder / name
         if self.ledger_place == str(self.folder / self.ledger):
             return Home(file)
         twins = "\n".join(sorted(one.id for one in self.tables.values()))
-        return Home(file, self.ledger_place, f"discreet_{name}_{hashlib.sha256(twins.encode()).hexdigest()[:16]}")
+        return Home(file, self.ledger_place, f"discreet_{file.stem}_{_digest(twins.encode())[:16]}")
 
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""

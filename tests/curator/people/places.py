@@ -16,7 +16,7 @@ from discreet.curator.workspace import Workspace
 
 def schema_of(workspace: Workspace) -> str:
     """The schema that has a workspace's service database, if its ledger is in PostgreSQL."""
-    return replace(workspace, ledger="postgresql://localhost").home("service").schema
+    return replace(workspace, ledger="postgresql://localhost").home("service.db").schema
 
 
 def forget(server: psycopg.Connection[tuple[object, ...]]) -> None:

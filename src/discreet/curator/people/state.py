@@ -27,8 +27,7 @@ from discreet.errors import AccessError, BadInput, LedgerError, Unsound
 
 T = TypeVar("T")
 FORMAT: Format[Session] = Format("service database", error=LedgerError)
-_NAME = "service"
-FILE = f"{_NAME}.db"
+FILE = "service.db"
 SERVICE = Contents(
     format=FORMAT,
     application=0x64635376,  # "dcSv"
@@ -62,7 +61,7 @@ class State:
     @classmethod
     def open(cls, workspace: Workspace) -> Self:
         """Open a workspace's database; it is created on first use."""
-        return cls(workspace.home(_NAME).find_or_create(SERVICE))
+        return cls(workspace.home(FILE).find_or_create(SERVICE))
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Rows of a single query; cheaper than a transaction."""
