@@ -54,7 +54,7 @@ def test_a_job_does_not_say_where_earlier_releases_are(clinic):
     job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=2",), title="Paths"))
     while (claim := queue.claim("a test")).job.id != job.id:
         pass
-    assert queue.failed(claim, f"{notice([Entry('patients', '', str(place), 'publish', 5)])}")
+    assert queue.failed(claim, f"{notice([Entry(0, 'patients', 'patients', '', str(place), 'publish', 5)])}")
     queue.let_go(claim)
     said = clinic.desk.job(clinic.steward, job.id).error
     assert "clinic/published/earlier" in said

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -38,8 +37,8 @@ class Table:
     """Columns that stay behind when something is made of this table: see ``core/identifiers.py``."""
     source: str = ""
     """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
-    registers: tuple[Path, ...] = ()
-    """Files that list what was released of these people (``releases/register.py``)."""
+    registers: tuple[str, ...] = ()
+    """Places of the registers that list what was released of these people (``releases/register.py``)."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +86,7 @@ class Table:
                 f"The unit {self.card.unit!r} must stay, or nobody could tell whose rows these are.",
                 hint="Select it too; payload() leaves it out of what is released.",
             )
-        card = replace(self.card, columns=columns)
+        card = replace(self.card, columns=columns, stable=tuple(one for one in self.card.stable if one in names))
         return replace(self, card=card, relation=self.query(*map(sql.column, names)))
 
     def where(self, condition: exp.Expr) -> Table:

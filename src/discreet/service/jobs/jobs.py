@@ -144,7 +144,9 @@ class Jobs:
     def _register(self, job: Job, made: Made) -> None:
         """Write the release of a job down before it gets its place, so that none is there unregistered."""
         folder = self._places.release(job.id)
-        if str(folder) not in {known.release for known in Register(self._workspace.register).read()}:
+        with Register(self._workspace.register) as known:
+            listed = {one.release for one in known.entries()}
+        if str(folder) not in listed:
             table = self._workspace.original(job.table)
             register(table, folder, made.method, made.rows or table.count())
 
