@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.core import markup, sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.hierarchy.hierarchy import TOP, apply, unknown
 from discreet.core.kind import Kind
 from discreet.core.text import number
@@ -39,6 +40,8 @@ class Table:
     """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
     registers: tuple[str, ...] = ()
     """Places of the registers that list what was released of these people (``releases/register.py``)."""
+    policy: ExposurePolicy = field(default_factory=ExposurePolicy)
+    """What a release may give away together with those."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,6 +95,11 @@ class Table:
     def where(self, condition: exp.Expr) -> Table:
         """The rows for which ``condition`` holds."""
         return replace(self, relation=self.query(exp.Star()).where(condition))
+
+    def despite(self, reason: str) -> Table:
+        """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
+        that the statement and the register quote."""
+        return replace(self, policy=replace(self.policy, despite=reason))
 
     def histogram(self, *names: str, levels: Mapping[str, int] | None = None) -> pa.Table:
         """The distinct value combinations of ``names`` (default: the quasi-identifiers) and how many rows have each.

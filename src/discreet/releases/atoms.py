@@ -81,11 +81,11 @@ class Told:
 class People:
     """Records of a space: a row each."""
 
-    key: pa.Array[Any]
-    unit: pa.Array[Any]
+    key: Any
+    unit: Any
     copies: Numbers
     atom: Numbers
-    values: Mapping[str, pa.Array[Any]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     """Text of each value that was told of somebody; ``NOT_TOLD`` where it was not."""
     amounts: Mapping[str, Numbers] = field(default_factory=dict)
     """float64 whole numbers: contribution to each measure; NaN where none was told."""
@@ -131,12 +131,12 @@ class Space:
 class Records:
     """The people of a new release: their keys, leaf groups, leaf values and told values."""
 
-    key: pa.Array[Any]
-    unit: pa.Array[Any]
+    key: Any
+    unit: Any
     copies: Numbers
     group: Numbers
     leaf: Numbers
-    values: Mapping[str, pa.Array[Any]]
+    values: Mapping[str, Any]
     amounts: Numbers | None
     by: tuple[str, ...]
 
@@ -147,7 +147,7 @@ def fetch_records(figures: Figures) -> Records:
     known = [side for side in figures.sides if not side.tells]
     telling = [side for side in figures.sides if side.tells]
     by = key_columns(rows)
-    shown = {f"key_{place}": sql.column(name) for place, name in enumerate(by)}
+    shown: dict[str, exp.Expr] = {f"key_{place}": sql.column(name) for place, name in enumerate(by)}
     if card.unit is not None:
         shown["unit"] = sql.column(card.unit)
     for number, side in enumerate((*known, *telling)):
@@ -336,7 +336,7 @@ def same_values(people: People, records: Records, told: Told) -> tuple[int, bool
     for name, now in records.values.items():
         if name in people.values:
             before = people.values[name].take(pa.array(place[there]))
-            unknown = pc.equal(before, NOT_TOLD).fill_null(False)
+            unknown = pc.equal(before, pa.scalar(NOT_TOLD)).fill_null(False)
             alike = pc.or_(
                 pc.equal(before, now.take(pa.array(there))).fill_null(False),
                 pc.and_(pc.is_null(before), pc.is_null(now.take(pa.array(there)))),
@@ -348,7 +348,7 @@ def same_values(people: People, records: Records, told: Told) -> tuple[int, bool
     return len(there), same
 
 
-def _told_values(before: Any, now: Any, target: Numbers, count: int) -> pa.Array[Any]:
+def _told_values(before: Any, now: Any, target: Numbers, count: int) -> Any:
     """The values that were told of each record, the newest last."""
     parts = [one for one in (before, now) if one is not None]
     held = pa.concat_arrays([*parts, pa.array([NOT_TOLD])])
@@ -360,7 +360,7 @@ def _told_values(before: Any, now: Any, target: Numbers, count: int) -> pa.Array
     return held.take(pa.array(place))
 
 
-def _joined(one: pa.Array[Any], other: pa.Array[Any]) -> pa.Array[Any]:
+def _joined(one: Any, other: Any) -> Any:
     if not len(one):
         return other
     return pa.concat_arrays([one, other.cast(one.type)])
@@ -380,12 +380,12 @@ def mixed(sizes: Sequence[int], leaves: Sequence[Numbers], count: int) -> Number
     return found
 
 
-def _array(table: pa.Table, name: str) -> pa.Array[Any]:
+def _array(table: pa.Table, name: str) -> Any:
     column = table.column(name).combine_chunks()
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def texts(column: pa.Array[Any]) -> pa.Array[Any]:
+def texts(column: Any) -> Any:
     """Values as text, the same for equal values; missing ones stay missing."""
     if pa.types.is_string(column.type):
         return column
@@ -394,17 +394,17 @@ def texts(column: pa.Array[Any]) -> pa.Array[Any]:
     return names.take(coded.indices)
 
 
-def _digests(columns: Sequence[pa.Array[Any]]) -> pa.Array[Any]:
+def _digests(columns: Sequence[Any]) -> Any:
     """A digest of each row's content, the same for equal rows only."""
-    parts = []
+    parts: list[Any] = []
     for column in columns:
-        part = texts(column)
+        part: Any = texts(column)
         for mark, escaped in _ESCAPES:
             part = pc.replace_substring(part, mark, escaped)
         parts.append(part.fill_null(_MISSING))
     joined = pc.binary_join_element_wise(*parts, "\x1f") if parts else pa.array([], pa.string())
     return pa.array(
-        [hashlib.blake2b(one.encode(), digest_size=16).hexdigest() for one in joined.to_pylist()], pa.string()
+        [hashlib.blake2b(str(one).encode(), digest_size=16).hexdigest() for one in joined.to_pylist()], pa.string()
     )
 
 
@@ -472,7 +472,7 @@ _ARRAYS = ("group", "leaf", "starts", "places", "low", "high", "possible")
 def dump_told(told: Mapping[str, Sequence[Told]], parents: Mapping[str, Numbers]) -> bytes:
     """What a release tells in each space, with the atom that each atom was part of before it."""
     parts: dict[str, Any] = {}
-    listed = []
+    listed: list[dict[str, Any]] = []
     for space, items in told.items():
         parts[f"parents {space}"] = parents[space]
         for one in items:

@@ -15,14 +15,15 @@ at all: what is too large is *undecided*, which is not safe, and what cannot be 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic
-from typing import Literal
 
 import numpy as np
 
 from discreet.core.card import Card, Role
+from discreet.core.exact import exact
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.programs import Numbers
 from discreet.core.text import number
 from discreet.errors import BadInput
@@ -48,29 +49,6 @@ from discreet.verbs.attack.intruder.determined import Verdict
 
 STABLE = "stable"
 """Space of the columns that never change for a unit, whatever the state of the table."""
-
-
-@dataclass(frozen=True)
-class ExposurePolicy:
-    """What a release may give away together with earlier ones."""
-
-    smallest_group: int = 3
-    """Fewest people of whom it may become known how many of them have a value. Of two, each would know the other's."""
-    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Sensitive values that count, by column; of a column that is not named, all do."""
-    share: Fraction = Fraction(1, 10)
-    """How near one contributor may come to another's amount (p of the p% rule)."""
-    undecided: Literal["refuse", "warn"] = "refuse"
-    """What happens if it cannot be decided in time."""
-    seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        if self.smallest_group < 1:
-            raise BadInput(f"smallest_group is at least 1, not {self.smallest_group}.")
-        if self.undecided not in ("refuse", "warn"):
-            raise BadInput(f"undecided is refuse or warn, not {self.undecided!r}.")
-        if not self.share > 0:
-            raise BadInput(f"share is above 0, not {self.share}.")
 
 
 @dataclass(frozen=True)
@@ -116,19 +94,29 @@ class Checked:
     people: bytes | None
 
 
+@dataclass(frozen=True)
+class Known:
+    """What the register kept of a population."""
+
+    earlier: Sequence[tuple[int, str, bytes]] = ()
+    """Line, title and told figures of every release."""
+    people: bytes | None = None
+    same_source: bool = True
+    """Whether some of it was made of the same source."""
+
+
 def check(
     facts: Facts,
     title: str,
     card: Card,
-    earlier: Sequence[tuple[int, str, bytes]],
-    people: bytes | None,
+    known: Known,
     policy: ExposurePolicy,
 ) -> Checked:
-    """Put a new release beside earlier ones, each with its line, its title and what the register kept of it."""
+    """Put the facts of a new release beside those of earlier ones."""
     if isinstance(facts, Opaque | Lossy) or not facts:
         return Checked(Exposure(()), None, None)
-    spaces = _load(earlier, people)
-    joined = _Joining(spaces, card, title)
+    earlier = known.earlier
+    joined = _Joining(_load(earlier, known.people), card, title, known)
     try:
         for figures in facts:
             if figures.tells:
@@ -169,8 +157,8 @@ def _load(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> di
 class _Joining:
     """Adds the figures of a new release to the spaces of its population."""
 
-    def __init__(self, spaces: Mapping[str, Space], card: Card, title: str) -> None:
-        self.spaces, self._card, self._title = dict(spaces), card, title
+    def __init__(self, spaces: Mapping[str, Space], card: Card, title: str, known: Known) -> None:
+        self.spaces, self._card, self._title, self._known = dict(spaces), card, title, known
         self.new: list[str] = []
         self.parents: dict[str, Numbers] = {}
         self._state = ""
@@ -195,14 +183,20 @@ class _Joining:
 
     def _state_of(self, records: Records, told: Told) -> str:
         """The newest state of the table that agrees with the rows as they are now, or a new one."""
-        states = [name for name in self.spaces if name != STABLE]
-        for name in sorted(states, key=int, reverse=True):
-            space = self.spaces[name]
-            if space.by != records.by:
-                continue
-            common, same = same_values(space.people, records, told)
-            if same and (common or not len(space.people)):
+        states = sorted((name for name in self.spaces if name != STABLE), key=int, reverse=True)
+        alike = [name for name in states if self.spaces[name].by == records.by]
+        found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
+        for name, (common, same) in found.items():
+            if common and same:
                 return name
+        by_unit = records.by == (self._card.unit,)
+        if by_unit and alike and not self._known.same_source and not any(common for common, _ in found.values()):
+            raise BadInput(
+                f"The register knows other people under the name {self._card.people!r}: none of them is in this table.",
+                hint='If these are other people, give their card a population of its own: population = "…".',
+            )
+        if alike and self._known.same_source and not any(common for common, _ in found.values()):
+            return alike[0]  # other rows of the same source
         return str(len(states) + 1)
 
 
@@ -242,8 +236,9 @@ class _Space:
             pinned, undecided = self._decide(told, targets)
             new = [one for one in told if one.number == 0]
             old = [one for one in told if one.number]
-            for alone in (new, *([one] for one in old), old):  # what one release tells is for its own rules to judge
-                pinned = [one for one in pinned if one not in set(self._decide(alone, self._asked(alone, pinned))[0])]
+            for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
+                known = set(self._decide(part, self._asked(part, pinned))[0])
+                pinned = [one for one in pinned if one not in known]
             findings = self._explained(old, new, pinned)
         except TooLarge:
             return Exposure((), undecided=("there are too many groups and values to compute with",))
@@ -329,7 +324,7 @@ class _Space:
         promised = max((Fraction(one.share) for one in new if one.share), default=None)
         if promised is None and not old:
             return Exposure(())
-        share = max(promised or Fraction(0), self._policy.share) if old else promised
+        share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
         assert share is not None  # noqa: S101  # one of both is there
         exposed, undecided = self._estimated(told, share)
         for alone in (old, *([one] for one in (*old, *([] if promised else new)))):

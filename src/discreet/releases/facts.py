@@ -11,7 +11,7 @@ says of people (diagnosis, income class). A cell has a code on every side, and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -27,7 +27,9 @@ from discreet.core.loss import Loss
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
 
-Find: TypeAlias = Callable[[Sequence[pa.ChunkedArray[Any]]], Numbers]
+_MOST_COMBINATIONS = 300_000
+"""Different rows of a published file whose figures are kept, at most."""
+Find: TypeAlias = Callable[[Sequence[Any]], Numbers]
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class TupleFinder:
     """Finds rows of labels by their number, missing values included."""
 
     labels: pa.Table
-    _values: list[pa.Array[Any]] = field(init=False, repr=False)
+    _values: list[Any] = field(init=False, repr=False)
     _known: dict[int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,13 +110,13 @@ class TupleFinder:
         keys, _ = self._keys([self.labels.column(place) for place in range(self.labels.num_columns)])
         object.__setattr__(self, "_known", {key: number for number, key in enumerate(keys.tolist())})
 
-    def __call__(self, columns: Sequence[pa.ChunkedArray[Any]]) -> Numbers:
+    def __call__(self, columns: Sequence[Any]) -> Numbers:
         keys, found = self._keys(columns)
         distinct, places = np.unique(keys, return_inverse=True)
         numbers = np.array([self._known.get(key, -1) for key in distinct.tolist()], np.int64)
         return np.where(found, numbers[places], -1) if len(distinct) else places
 
-    def _keys(self, columns: Sequence[pa.ChunkedArray[Any]]) -> tuple[Numbers, Numbers]:
+    def _keys(self, columns: Sequence[Any]) -> tuple[Numbers, Numbers]:
         """A number for each combination of values, and whether every one of them is known."""
         length = len(columns[0]) if columns else self.labels.num_rows
         wide = prod(len(values) + 1 for values in self._values) >= 2**62
@@ -127,32 +129,32 @@ class TupleFinder:
         return keys, found
 
 
-def class_figures(rows: Table, labels: dict[str, exp.Expr], written: pa.Table, tells: Sequence[str]) -> Figures:
+def class_figures(rows: Table, labels: Mapping[str, exp.Expr], written: Table, told: Sequence[str]) -> Facts:
     """Figures of a published file: for every equivalence class, how many of its rows have each combination of values.
 
     ``rows`` are the released people before recoding, ``labels`` what each quasi-identifier became, and ``written`` the
-    rows that were released.
+    rows that were released, of which the columns ``told`` are not quasi-identifiers.
     """
-    known, told = list(labels), list(tells)
-    counted = written.group_by([*known, *told], use_threads=False).aggregate([([], "count_all")])
-    classes, values = _distinct(counted.select(known)), _distinct(counted.select(told))
+    known = list(labels)
+    counted = written.histogram(*known, *told)
+    if counted.num_rows > _MOST_COMBINATIONS:
+        return Opaque(f"it has more than {_MOST_COMBINATIONS:,} different rows")
+    classes, values = _distinct(counted.select(known)), _distinct(counted.select(list(told)))
     classes_of, values_of = TupleFinder(classes), TupleFinder(values)
-    codes = np.stack(
-        [classes_of([counted.column(name) for name in known]), values_of([counted.column(name) for name in told])], 1
-    )
-    counts = np.asarray(counted.column("count_all").to_numpy(), np.float64)
-    sides = (
-        FactSide("class", (), tuple(labels.values()), classes_of, classes.num_rows, _each(classes.num_rows)),
-        FactSide(
-            ", ".join(told),
-            tuple(told),
-            tuple(map(sql.column, told)),
-            values_of,
-            values.num_rows,
-            _each(values.num_rows),
-        ),
-    )
-    return Figures(rows, sides, codes, counts, counts, complete=True)
+    names = [known, list(told)]
+    found = [
+        find([counted.column(one) for one in some]) for find, some in zip((classes_of, values_of), names, strict=True)
+    ]
+    counts = np.asarray(counted.column(-1).to_numpy(), np.float64)
+    sides = [
+        FactSide(", ".join(known), (), tuple(labels.values()), classes_of, classes.num_rows, _each(classes.num_rows))
+    ]
+    if told:
+        columns = tuple(map(sql.column, told))
+        sides.append(
+            FactSide(", ".join(told), tuple(told), columns, values_of, values.num_rows, _each(values.num_rows))
+        )
+    return (Figures(rows, tuple(sides), np.stack(found[: len(sides)], 1), counts, counts, complete=True),)
 
 
 def _distinct(rows: pa.Table) -> pa.Table:

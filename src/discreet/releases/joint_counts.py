@@ -95,7 +95,7 @@ class CountSystem:
         places = {name: place for place, name in enumerate(self.columns)}
         first = np.searchsorted(self.atom, [one.atom for one in targets])
         last = np.searchsorted(self.atom, [one.atom for one in targets], side="right")
-        asked, sums = [], []
+        asked, sums = list[int](), list[list[int]]()
         for target, start, end in zip(targets, first.tolist(), last.tolist(), strict=True):
             column = places[target.column]
             which = [n for n in range(start, end) if self.combinations[self.combination[n]][column] == target.value]
@@ -169,7 +169,7 @@ def _pairs(space: Space, told: Sequence[Told], leaves: Sequence[Numbers], count:
     """Atoms and combinations that somebody of the atom may have: no release says that nobody has them."""
     groups = np.stack([one.group for one in told])
     first = np.argmax(groups >= 0, axis=0)
-    atoms, combinations = [], []
+    atoms, combinations = list[Numbers](), list[Numbers]()
     for number, (one, leaf) in enumerate(zip(told, leaves, strict=True)):
         mine = np.flatnonzero((first == number) & (groups[number] >= 0))
         if not len(mine):

@@ -169,4 +169,4 @@ class _Component:
         self._moves |= whole != 0
 
     def _weights(self, count: int) -> Numbers:
-        return self._rng.uniform(1.0, 2.0, count) * self._rng.choice((-1.0, 1.0), count)
+        return np.asarray(self._rng.uniform(1.0, 2.0, count) * self._rng.choice((-1.0, 1.0), count))
