@@ -21,7 +21,7 @@ from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
 from discreet.budget.store import Witness
 from discreet.core.loss import Pure
-from discreet.errors import LedgerError, NotFound, Unsound
+from discreet.errors import LedgerError, Unsound
 
 
 @pytest.fixture

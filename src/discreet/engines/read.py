@@ -66,7 +66,8 @@ def read(
     if isinstance(card, str | Path):
         file = Path(card).absolute()
         card = load_card(card, table, default=_name_of(source))
-        registers = (str(file.with_name(f"{card.population or file.stem}.register.db")),)
+        own, first = (file.with_name(f"{one}.register.db") for one in (card.population or file.stem, file.stem))
+        registers = (str(own), *([str(first)] if own != first and first.exists() else []))
     elif not isinstance(card, Card):
         raise BadInput(
             f"A card is a dc.Card or the file it is in, not a {type(card).__name__}.",

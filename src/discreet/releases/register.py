@@ -303,24 +303,28 @@ _KINDS_OF_TEXTS: dict[str, type] = dict.fromkeys(_TEXTS, str)
 
 def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
     """What was released of the same people, by the table's registers and by releases in the folder ``beside``."""
-    name, people = table.card.name, table.card.people
     found: dict[str, Entry] = {}
     for place in table.registers:
         with Register(place) as register:
-            for entry in register.entries():
-                same = people == entry.population or name == entry.table
-                if same or (table.source and table.source == entry.source):
-                    found[entry.release or f"{place} {entry.number}"] = entry
+            mine = (entry for entry in register.entries() if is_of(table, entry))
+            found |= {entry.release or f"{place} {entry.number}": entry for entry in mine}
     for file in sorted(beside.absolute().glob("*/recipe.json")) if beside is not None else ():
         if file.parent.name.startswith(".discreet-"):  # of a process that was stopped: it never got its name
             continue
         with suppress(DiscreetError, OSError, UnicodeDecodeError):  # whatever it is, it is no release
             made = Recipe.from_dict(loads(file.read_text(encoding="utf-8")))
             folder = os.path.normpath(file.parent)
-            if made.parameters.get("table") == name and folder not in found:
+            if made.parameters.get("table") == table.card.name and folder not in found:
                 rows = int(made.parameters.get("rows") or 0)
-                found[folder] = Entry(0, people, name, "", folder, made.method, rows)
+                found[folder] = replace(entry_of(table, file.parent, made.method, rows), source="")
     return list(found.values())
+
+
+def is_of(table: Table, entry: Entry) -> bool:
+    """Whether an earlier release is of the same people: of its population, or made of that table or source."""
+    if table.card.people == entry.population or table.card.name == entry.table:
+        return True
+    return bool(table.source) and table.source == entry.source
 
 
 def kind_of(method: str) -> str:
