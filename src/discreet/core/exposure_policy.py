@@ -18,7 +18,7 @@ class ExposurePolicy:
 
     smallest_group: int = 3
     """Fewest people of whom it may become known how many of them have a value. Of two, each would know the other's."""
-    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
     """Sensitive values that count, by column; of a column that is not named, all do."""
     share: Number = Fraction(1, 10)
     """How near one contributor may come to another's amount: p of the p% rule, as a share."""
