@@ -215,8 +215,8 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
     if not figures.complete and (figures.low == figures.high)[single].all() and single.sum() == prod(shape):
         keep = np.flatnonzero(single)  # every inner cell is printed: totals say nothing more
     else:
-        keep = np.flatnonzero(np.isfinite(figures.low) | np.isfinite(figures.high))
-        keep = keep[(figures.high[keep] < np.inf) | (figures.low[keep] > 0) | ~figures.nonnegative]
+        least = 0.0 if figures.nonnegative else -np.inf
+        keep = np.flatnonzero((figures.low > least) | (figures.high < np.inf))
     starts, places = _places(sides, codes[keep], shape)
     low, high = figures.low[keep], figures.high[keep]
     amounts = records.copies if records.amounts is None else records.amounts * records.copies
