@@ -21,7 +21,7 @@
     ├── Damaged             a saved release is not what was saved
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
     │   ├── Taken           a key or an account stands for something else already
-    │   └── Unsound         a ledger or an audit log was edited, damaged, cut short or put back from an older copy
+    │   └── Unsound         a ledger, audit log or register was edited, damaged, cut short or put back from a copy
     ├── EngineError         an engine cannot be reached or could not do its work
     │   ├── Unreachable     nobody answers at that address
     │   └── LoginFailed     somebody answers and turns us away
@@ -192,7 +192,10 @@ class Taken(LedgerError):
 
 
 class Unsound(LedgerError):
-    """A ledger or audit log was edited, damaged, truncated or restored from an older copy. Nothing was charged."""
+    """A ledger, audit log or register was edited, damaged, truncated or restored from an older copy.
+
+    Nothing was charged, and nothing has left.
+    """
 
 
 class EngineError(DiscreetError):

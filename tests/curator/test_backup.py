@@ -1,7 +1,9 @@
 """Copies: whole, as of one moment, and never a way to an answer that was not charged."""
 
+import sqlite3
 import tarfile
 import threading
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -15,7 +17,8 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
-from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused
+from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused, Unsound
+from discreet.releases.register import Entry, Register
 from discreet.releases.store import SEAL, receipts_of
 
 
@@ -52,6 +55,25 @@ def test_a_copy_is_restored_with_what_was_spent_and_answered(asked, tmp_path):
     for private in ("ledger.db", "service.db", "papers"):
         assert (tmp_path / "again" / private).stat().st_mode & 0o077 == 0
     assert [file.name for file in (tmp_path / "again" / "papers").iterdir()] == ["report.html"]
+
+
+def test_a_copy_has_the_register_of_what_has_left(asked, tmp_path):
+    with Register(str(asked / "register.db")) as register:
+        register.add(
+            Entry(0, "people", "visits", "", str(asked / "published" / "r"), "publish", 9), b"facts", b"people"
+        )
+        back_up(asked, tmp_path / "clinic.tar")
+    restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
+    assert (tmp_path / "again" / "register.db").stat().st_mode & 0o077 == 0
+    with Register(str(tmp_path / "again" / "register.db")) as register:
+        [entry] = register.entries()
+        assert entry.release == str(tmp_path / "again" / "published" / "r")
+        assert (register.facts(1), register.people("people")) == (b"facts", (1, b"people"))
+    with closing(sqlite3.connect(asked / "register.db", isolation_level=None)) as file:
+        file.execute("DELETE FROM attachments WHERE kind = 'facts'")
+    with pytest.raises(Unsound, match="the facts of line 1 are gone"):
+        back_up(asked, tmp_path / "later.tar")
+    assert not (tmp_path / "later.tar").exists()
 
 
 def test_a_copy_made_while_people_ask_has_every_answer_with_its_charge(tmp_path):

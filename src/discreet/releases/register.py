@@ -26,9 +26,8 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from discreet.budget.entries import START, digest
@@ -44,7 +43,8 @@ FORMAT: Format[Session] = Format("register", error=LedgerError)
 _KINDS = {"publish": "published", "hide": "hidden", "synthesize": "synthetic", "learn": "learnt", "tabulate": "printed"}
 _NAMED = 3
 """Number of earlier releases that are named, the last ones."""
-_TEXTS = ("population", "table", "source", "release", "method", "at", "title", "facts", "note")
+_TEXTS = dict.fromkeys(("population", "table", "source", "release", "method", "at", "title", "facts", "note"), str)
+_FIELDS: dict[str, type] = {"number": int, "rows": int, "told": dict, "sums": dict, **_TEXTS}
 _FACTS, _PEOPLE = "facts", "people"
 """What is kept with a line."""
 
@@ -134,13 +134,11 @@ class Register:
 
     def facts(self, number: int) -> bytes | None:
         """The facts that were kept with a line; ``None`` if there were none."""
-        if (store := self._found()) is None:
+        if not 1 <= number <= len(self.entries()) or (store := self._found()) is None:
             raise NotFound(f"The register {self._home.path} has no line {number}.")
         with store.reading() as session:
-            self._catch_up(session)
-            if not 1 <= number <= len(self._lines):
-                raise NotFound(f"The register {store.place} has no line {number}.")
-            return self._attached(session, self._lines[number - 1], _FACTS)
+            line = self._lines[number - 1]
+            return self._attached(session, line, _FACTS) if _FACTS in line.sums else None
 
     def people(self, population: str) -> tuple[int, bytes] | None:
         """The groups of a population's people as they were kept last, and the line they were kept with."""
@@ -148,10 +146,8 @@ class Register:
             return None
         with store.reading() as session:  # one state: another may be writing newer ones, and dropping these
             self._catch_up(session)
-            for line in reversed(self._with_people(population)):
-                data = self._attached(session, line, _PEOPLE)
-                return None if data is None else (line.entry.number, data)
-        return None
+            newest = self._with_people(population)[-1:]
+            return next(((line.entry.number, self._attached(session, line, _PEOPLE)) for line in newest), None)
 
     def add(
         self, entry: Entry, facts: bytes | None = None, people: bytes | None = None, *, after: int | None = None
@@ -220,9 +216,7 @@ class Register:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _found(self, *, create: bool = False) -> Store | None:
@@ -255,10 +249,8 @@ class Register:
     def _with_people(self, population: str) -> list[_Line]:
         return [line for line in self._lines if line.entry.population == population and _PEOPLE in line.sums]
 
-    def _attached(self, session: Session, line: _Line, kind: str) -> bytes | None:
+    def _attached(self, session: Session, line: _Line, kind: str) -> bytes:
         """What was kept with a line; an error if it is not what the line says."""
-        if kind not in line.sums:
-            return None
         number = line.entry.number
         rows = session.rows("SELECT data FROM attachments WHERE number = ? AND kind = ?", (number, kind))
         if not rows:
@@ -271,7 +263,7 @@ class Register:
     def _written(self, line: _Line) -> str:
         """A line's content: JSON in one spelling only."""
         folder = line.entry.release and os.path.relpath(Path(line.entry.release).absolute(), self._folder)
-        said = {**asdict(line.entry), "release": folder, "told": dict(line.entry.told), "sums": dict(line.sums)}
+        said = {**vars(line.entry), "release": folder, "told": dict(line.entry.told), "sums": line.sums}
         try:
             return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -279,26 +271,20 @@ class Register:
 
     def _read(self, number: int, content: str) -> _Line:
         try:
-            said = fields(json.loads(content), "it", number=int, rows=int, told=dict, sums=dict, **_KINDS_OF_TEXTS)
-            if said["number"] != number:
-                raise BadInput("it is another line.")
+            said = fields(json.loads(content), "it", **_FIELDS)
         except (ValueError, BadInput) as error:
             problem = str(error).rstrip(".")
             raise self._unsound(f"line {number:,} does not say what was released: {problem}") from None
-        sums = said.pop("sums")
-        folder = said["release"] and os.path.normpath(self._folder / said["release"])
-        return _Line(Entry(**(said | {"release": folder})), sums)
+        sums, release = said.pop("sums"), said["release"]
+        said["release"] = release and os.path.normpath(self._folder / release)
+        return _Line(Entry(**said | {"number": number}), sums)
 
     @property
     def _folder(self) -> Path:
         return self._home.path.absolute().parent
 
     def _unsound(self, problem: str) -> Unsound:
-        what = f"The register {self._home.path} was edited or damaged"
-        return Unsound(f"{what}: {problem}.", hint=REGISTER.remedy)
-
-
-_KINDS_OF_TEXTS: dict[str, type] = dict.fromkeys(_TEXTS, str)
+        return Unsound(f"The register {self._home.path} was edited or damaged: {problem}.", hint=REGISTER.remedy)
 
 
 def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
