@@ -129,6 +129,29 @@ def test_long_text_that_is_asked_for_is_refused():
         release_of(letters(), dc.Cart(columns=["note"]))
 
 
+def test_long_text_stays_behind_when_secrets_are_hidden():
+    asked = {"itemsets": ["age=1, ward=heart"], "support": 20}
+    release = dc.hide(letters(), **asked)
+    assert release.payload.column_names == ["age", "ward", "why"]
+    assert "Withheld, since long text with many values may name people: note." in str(release.statement)
+    assert "note" in dc.hide(letters(may_leave=True), **asked).payload.column_names
+    with pytest.raises(NotDeclared, match="note of letters holds long text"):
+        dc.hide(letters(), **asked, columns=["age", "ward", "note"])
+    pairs = letters().fetch().select(["age", "note"])
+    with pytest.raises(NotDeclared, match="note of letters holds long text"):
+        dc.hide(dc.read(pairs, replace(letters().select("age", "note").card, unit="age")), itemsets=["x"], support=2)
+
+
+def test_a_table_by_long_text_is_refused():
+    for role in (dc.Role.QUASI, dc.Role.SENSITIVE):
+        columns = [replace(one, role=role) if one.name == "note" else one for one in letters().card.columns]
+        table = replace(letters(), card=replace(letters().card, columns=columns))
+        for by in (["note"], "age × note"):
+            with pytest.raises(NotDeclared, match="note of letters holds long text"):
+                dc.tabulate(table, by=by, rules="min=3")
+    assert dc.tabulate(letters(), by=["age", "ward"], rules="min=3").payload.num_rows
+
+
 def test_few_or_short_texts_leave():
     release = release_of(letters(categories=tuple(set(letters().fetch()["note"].to_pylist()))), *MAKERS["noise"])
     assert "note" in release.payload.column_names
