@@ -39,7 +39,7 @@ from discreet.verbs.synthesize import private as synthesize
 from discreet.verbs.synthesize.private import Synthesize
 
 ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "_PlayedSession"}
-"""SQL questions, which ``tests/ask`` replays; methods that run another one, or release what is worked out elsewhere."""
+"""SQL questions, which ``tests/ask/test_replay.py`` replays in the same way; methods that run another one, or release what is worked out elsewhere."""
 WITHOUT_LOSS = {"Recode", "Masking", "NonPrivate", "_Learning", "_Tabulation", "_Hiding"}
 """Methods that promise no privacy loss."""
 LONG = [(name, seed) for name, one in EXAMPLES.items() for seed in range(100, 103 if one.few else 112)]
