@@ -17,6 +17,7 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.families import TABLE_METHODS
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import hold_back
 from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
@@ -121,6 +122,10 @@ def _tables(
             raise BadInput("A table of figures has been added up already: give it and its rules alone.")
         return given, ()
     sides = sides_of(by)
+    named = {name.split("@")[0] for side in sides for name in side}
+    looked_at = [name for name in source.columns if name in named or name == source.card.unit]
+    if looked_at:
+        hold_back(source.select(*looked_at), named, quasi=False)
     largest = max((rule.largest for rule in rules), default=0)
     declared = any(isinstance(rule, Zero) for rule in rules)
     made = (build(source, one, value, keep_largest=max(largest, 2), declared=declared, **how) for one in sides)
