@@ -190,7 +190,7 @@ def looks_like_identifiers(engine: Engine, relation: exp.Query, name: str, kind:
     if kind is not Kind.TEXT and kind not in NUMBERS:
         return False
     value, n = sql.column(name), sql.column("discreet_n")
-    there = value.copy().is_(exp.null()).not_()
+    there: exp.Expr = value.copy().is_(exp.null()).not_()
     if kind is Kind.REAL:
         there = exp.and_(there, value.copy().neq(exp.cast(sql.literal("NaN"), exp.DType.DOUBLE)))
     counted = (
@@ -227,7 +227,7 @@ def _are_codes(engine: Engine, counted: exp.Query, each: exp.Expr, filled: int, 
     shortest, longest, codes, words = sql.aggregates(engine, counted, [*lengths, *map(sql.count_if, written)])
     if longest < _SHORTEST or longest - shortest > 2:
         return False
-    return (codes if shortest < longest else codes + words) >= _NEARLY_ALL * distinct
+    return bool((codes if shortest < longest else codes + words) >= _NEARLY_ALL * distinct)
 
 
 def _are_keys(engine: Engine, counted: exp.Query, each: exp.Expr, filled: int, distinct: int) -> bool:
@@ -249,7 +249,7 @@ def _are_keys(engine: Engine, counted: exp.Query, each: exp.Expr, filled: int, d
     if distinct < _GAPS * room or abs(distinct - by_chance) < _DEVIATION * math.sqrt(room):
         return False
     middle = each.between(exp.Literal.number(low + room // 4), exp.Literal.number(high - room // 4))
-    return abs(sql.aggregates(engine, counted, [sql.count_if(middle)])[0] / distinct - 0.5) < _EVENLY
+    return bool(abs(sql.aggregates(engine, counted, [sql.count_if(middle)])[0] / distinct - 0.5) < _EVENLY)
 
 
 def _counts(engine: Engine, relation: exp.Query, values: Sequence[exp.Expr]) -> Iterator[tuple[int, int]]:
