@@ -51,6 +51,10 @@ class Weighed:
         said = []
         for _, _, checked, earlier in self.checks:
             exposure = checked.exposure
+            if left := [one for one in earlier if one.number not in exposure.checked and one.facts != "loss"]:
+                others = number(len(left), "earlier release")
+                why = f": {self.facts.why}" if isinstance(self.facts, Opaque) else ", which tell it in another way"
+                said.append(f"Not checked together with {others} of the same people{why}.")
             if exposure.checked and exposure.safe:
                 group = self.table.policy.smallest_group
                 others = number(len(exposure.checked), "earlier release")

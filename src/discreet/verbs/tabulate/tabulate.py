@@ -22,7 +22,7 @@ from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
-from discreet.releases.facts import Facts, Opaque
+from discreet.releases.facts import Choice, Facts, Opaque
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
@@ -239,10 +239,15 @@ class _Tabulation(Method[pa.Table]):
             low = np.where(protected.hidden, cells.lower, protected.values)
             known = Intervals(low, np.where(protected.hidden, cells.upper, protected.values))
         share = max((Fraction(rule.p) / 100 for rule in self.rules if isinstance(rule, PPercent)), default=None)
+        choice = Choice.of(table)
+        if isinstance(choice, Opaque):
+            return choice
         what = measure(table, self.problem.value, None, cells.decimals if self.problem.value else None)
+        if choice.condition is not None and self.problem.value is not None:
+            return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
         return tuple(
             table_figures(
-                what, one, asked, (known.low[places], known.high[places]), value=self.problem.value, share=share
+                what, one, asked, (known.low[places], known.high[places]), choice, value=self.problem.value, share=share
             )
             for one, asked, places in zip(cells.tables, self.problem.by, cells.places, strict=True)
         )
