@@ -134,8 +134,7 @@ def run(
     file: File,
     *,
     data: Annotated[
-        str | None,
-        Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet)."),
+        str | None, Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet).")
     ] = None,
     name: Annotated[str | None, Option("--as", help="Name of this party; default: the one whose key is here.")] = None,
     keys: Annotated[Path | None, Option(help="Folder of NAME.key; default: beside the manifest.")] = None,

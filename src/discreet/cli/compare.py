@@ -15,8 +15,7 @@ from discreet.errors import BadInput
 def compare(
     source: Annotated[str | None, Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
     synthetic: Annotated[
-        str | None,
-        Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]"),
+        str | None, Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]")
     ] = None,
     card: CardFile = None,
     table: CardTable = None,

@@ -54,8 +54,7 @@ def synthesize(
     table: CardTable = None,
     *,
     method: Annotated[
-        str,
-        Option(help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'."),
+        str, Option(help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'.")
     ] = "epsilon=1 delta=1e-9",
     output: Output = None,
     holder: Holder = None,

@@ -16,11 +16,7 @@ from discreet.models.model import Predicate
 
 
 @declare(
-    MODELS,
-    "l-diversity",
-    example="l=3",
-    spelled="[distinct ]l={l}[ on {on}]",
-    paper="Machanavajjhala and others 2007",
+    MODELS, "l-diversity", example="l=3", spelled="[distinct ]l={l}[ on {on}]", paper="Machanavajjhala and others 2007"
 )
 class LDiversity(Predicate):
     """Every class holds at least l different values (distinct l-diversity: Machanavajjhala and others 2007).
@@ -158,11 +154,7 @@ class RecursiveLDiversity(Predicate):
 
 
 @declare(
-    MODELS,
-    "p-sensitive k-anonymity",
-    example="p=2 k=5",
-    spelled="p={p} k={k}[ on {on}]",
-    paper="Truta and Vinod 2006",
+    MODELS, "p-sensitive k-anonymity", example="p=2 k=5", spelled="p={p} k={k}[ on {on}]", paper="Truta and Vinod 2006"
 )
 class PSensitivity(Predicate):
     """Every class has at least k rows and p different values (p-sensitive k-anonymity: Truta and Vinod 2006).

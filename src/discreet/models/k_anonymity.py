@@ -44,11 +44,7 @@ class KAnonymity(Predicate):
 
 
 @declare(
-    MODELS,
-    "k-map",
-    example="k-map=5 in population.csv",
-    spelled="k[-]map={k} in {population}",
-    paper="Sweeney 2002",
+    MODELS, "k-map", example="k-map=5 in population.csv", spelled="k[-]map={k} in {population}", paper="Sweeney 2002"
 )
 class KMap(Predicate):
     """Every equivalence class has at least k people in the population the table was drawn from (Sweeney 2002).

@@ -133,12 +133,9 @@ class _Asking:
     def _question(self, ideas: list[tuple[str, str]]) -> None:
         with theme.card("Your question") as card:
             card.classes("dc-first")
-            self._sql = ui.codemirror(
-                ideas[0][1],
-                language="SQL",
-                line_wrapping=True,
-                on_change=self._changed,
-            ).props("data-testid=ask-sql")
+            self._sql = ui.codemirror(ideas[0][1], language="SQL", line_wrapping=True, on_change=self._changed).props(
+                "data-testid=ask-sql"
+            )
             self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
             theme.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
             with theme.row().classes("dc-chips"):
