@@ -21,7 +21,7 @@ from discreet.core.kind import CATEGORICAL
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, Integers, Spread
 from discreet.models.exact_compare import Floats, Whole, at_most, plain, quotient, wide
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 
 
 class Distance(Enum):
@@ -44,7 +44,7 @@ class Distance(Enum):
     paper="Li, Li and Venkatasubramanian 2007",
     init=False,
 )
-class TCloseness(Predicate):
+class TCloseness(Model):
     """In every class the values are at most t from how they are in the whole table (Li, Li, Venkatasubramanian 2007).
 
     The distance between distributions is the earth mover's: how much has to be moved how far. ``distance`` says how far
