@@ -201,7 +201,7 @@ def _payload(payload: object) -> Markup:
 
 def _table(payload: pa.Table) -> Markup:
     shown = payload.slice(0, _ROWS).select(range(min(_COLUMNS, payload.num_columns)))
-    kinds = ["number" if _is_number(field.type) else "text" for field in shown.schema]
+    kinds = ["number" if is_number(field.type) else "text" for field in shown.schema]
     columns = [_texts(column) for column in shown.columns]
     rows = ([column[row] for column in columns] for row in range(shown.num_rows))
     size = f"{payload.num_rows:,} rows, {payload.num_columns:,} columns"
@@ -220,8 +220,9 @@ def _cell(text: str | None) -> str:
     return tag("span", "NULL", class_="null") if text is None else shortened(text, 120)
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values of an Arrow type are numbers."""
+    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
 
 
 _PAGE = "body{margin:0;background:#eef1f4}@media(prefers-color-scheme:dark){body{background:#0f141a}}"

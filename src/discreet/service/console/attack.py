@@ -123,9 +123,7 @@ def why_not(one: Shelved) -> str:
 def report(found: Mapping[str, Any], job: str) -> None:
     """What came of attacks, from plain data: in short, as bars, and one by one."""
     with theme.card("In short", note=found["release"]):
-        with theme.row():
-            theme.badge("for you alone", "bad")
-            ui.label("This names rows of the original. Pass on the report without victims.").classes("dc-soft dc-small")
+        theme.holder_only("This names rows of the original. Pass on the report without victims.")
         theme.prose(found["summary"]).props("data-testid=attack-summary")
         bars([one for one in found["findings"] if one["figure"] is not None])
         with theme.row():

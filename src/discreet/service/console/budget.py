@@ -84,8 +84,7 @@ def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> No
     tables = list(dict.fromkeys(view.table for view in budgets))
     if not tables:
         return
-    with theme.card("What was left, over time") as card:
-        card.props("data-testid=burn-down")
+    with theme.card("What was left, over time", testid="burn-down"):
         chosen = ui.toggle(tables, value=tables[0]).props('unelevated no-caps aria-label="Table"')
         place = ui.element("div").classes("dc-stack")
 

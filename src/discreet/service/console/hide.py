@@ -134,11 +134,8 @@ class _Form:
 
 def _result(found: Mapping[str, Any], job: Job) -> None:
     """The secrets before and after, and what else was lost."""
-    with theme.card(found["title"]) as box:
-        box.props("data-testid=hide-result")
-        with theme.row():
-            theme.badge("for you alone", "bad")
-            ui.label("Neither the secrets nor what was lost is told by the release.").classes("dc-soft dc-small")
+    with theme.card(found["title"], testid="hide-result"):
+        theme.holder_only("Neither the secrets nor what was lost is told by the release.")
         heads = ["secret", "before", "after", "hidden below"]
         rows = [[one["secret"], one["before"], one["after"], one["hidden_below"]] for one in found["secrets"]]
         theme.grid(heads, rows, numbers=(1, 2, 3))

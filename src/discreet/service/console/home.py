@@ -34,12 +34,10 @@ async def _build(seat: Seat) -> None:
             for view in tables:
                 _table(seat.who, view, budgets)
         with theme.columns():
-            with theme.card("Recent releases") as card:
-                card.props("data-testid=recent")
+            with theme.card("Recent releases", testid="recent"):
                 released(recent, none="Nothing was released yet.")
             if seat.who.role in READERS:
-                with theme.card("Jobs") as card:
-                    card.props("data-testid=running")
+                with theme.card("Jobs", testid="running"):
                     _jobs(seat.who, jobs)
 
 

@@ -78,8 +78,7 @@ class _Form:
             self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
         with theme.card("How to get there"):
             self._draw_method(card)
-        with theme.card("Earlier releases", note="of the same people") as box:
-            box.props("data-testid=publish-earlier")
+        with theme.card("Earlier releases", note="of the same people", testid="publish-earlier"):
             self._out = ui.element("div").classes("dc-stack")
             self._draw_out(out)
         with theme.row():

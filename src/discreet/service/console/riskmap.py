@@ -58,9 +58,7 @@ class Comparison:
 
     def _draw(self, found: Mapping[str, Any], job: Job) -> None:
         """The map that a job made."""
-        with theme.row():
-            theme.badge("for you alone", "warn")
-            ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
+        theme.holder_only("This tells about the original rows, and is no release.", "warn")
         chart = theme.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} methods")
         chart.props("data-testid=map-chart").on_point_click(self._clicked)
         with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):

@@ -111,11 +111,8 @@ class _Form:
         return Tabulate(self._table, (" × ".join(by),), self._value.value or None, rules, self._method.written, title)
 
     def _result(self, found: Mapping[str, Any], job: Job) -> None:
-        with theme.card(found["title"]) as box:
-            box.props("data-testid=crosstable")
-            with theme.row():
-                theme.badge("for you alone", "bad")
-                ui.label("Colours and intervals are not in the release.").classes("dc-soft dc-small")
+        with theme.card(found["title"], testid="crosstable"):
+            theme.holder_only("Colours and intervals are not in the release.")
             ui.html(LEGEND, sanitize=False)
             for table in found["tables"]:
                 ui.html(crosstable(table), sanitize=False).classes("dc-grid")
