@@ -23,7 +23,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
 
 
-def on_one_footing(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
+def comparable_columns(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
     """Whether two columns are numeric, and both as float64 or shared codes; ``None`` if their kinds differ."""
     a, b = _plain(mine), _plain(theirs)
     if pa.types.is_float64(a.type) and pa.types.is_float64(b.type):
@@ -149,7 +149,7 @@ def pair(
             raise NotFound(f"{table.card.name} releases no column {name!r}.")
     names, numeric, left, right, out = [], [], [], [], []
     for name in columns or mine.column_names:
-        both = on_one_footing(mine[name], rows[name]) if name in rows.column_names else None
+        both = comparable_columns(mine[name], rows[name]) if name in rows.column_names else None
         if both is None or np.isnan(both[1]).all():
             out.append(name)
             continue

@@ -15,7 +15,7 @@ from discreet.curator.people.person import Role
 from discreet.errors import DiscreetError
 from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, asked_for, recent
+from discreet.service.console.jobs import JobBox, recent, requested_job
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Combine
 from discreet.service.sessions import FOLDER, SessionView
@@ -43,7 +43,7 @@ async def _build(seat: Seat) -> None:
                     view = await seat.call(seat.desk.session, name)
                     jobs = [job for job in await recent(seat, Combine.kind) if job.table == name]
                     box = _draw_session(seat, view, jobs)
-                    wanted = asked_for(seat, jobs)
+                    wanted = requested_job(seat, jobs)
                     if wanted is not None:
                         await box.follow(wanted)
                 except DiscreetError as error:

@@ -20,7 +20,7 @@ from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import MethodForm
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.jobs.checks import item_columns
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Hide
@@ -36,7 +36,7 @@ async def _build(seat: Seat) -> None:
         return _Form(seat, table, card, jobs).box
 
     with theme.page("Hide", _ABOUT):
-        await by_table(seat, "Transactions of", Hide.kind, drawn)
+        await choose_table(seat, "Transactions of", Hide.kind, drawn)
 
 
 PAGE = Page("/hide", "Hide", "visibility_off", (Role.STEWARD,), 45, _build)

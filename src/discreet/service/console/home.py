@@ -13,7 +13,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.jobs import line
+from discreet.service.console.jobs import job_line
 from discreet.service.console.releases import latest, released
 from discreet.service.console.suggest import columns
 from discreet.service.jobs.queue import Job
@@ -98,4 +98,4 @@ def _jobs(who: Person, jobs: list[Job]) -> None:
     if not jobs:
         theme.empty("Nothing is being made. Publish, tabulate, hide and attack make jobs.")
     for job in jobs:
-        line(job, who)
+        job_line(job, who)

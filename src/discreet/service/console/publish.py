@@ -21,7 +21,7 @@ from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import MethodForm, ModelRows
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.console.releases import when
 from discreet.service.console.riskmap import Comparison
 from discreet.service.jobs.queue import Job
@@ -62,7 +62,7 @@ async def _build(seat: Seat) -> None:
         return form.box
 
     with theme.page("Publish", "Give a table away, so that nobody in it can be singled out."):
-        await by_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
+        await choose_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
 
 
 PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)

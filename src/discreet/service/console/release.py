@@ -16,7 +16,7 @@ from discreet.core.release import Release
 from discreet.core.report import badge, plain, shortened
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
-from discreet.service.console import answered, theme
+from discreet.service.console import answer_view, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import about
 from discreet.service.operations.operations import Operations
@@ -37,10 +37,10 @@ async def _build(seat: Seat) -> None:
             theme.prose(theme.statement(release.promise))
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
             with theme.card("The answer"):
-                answered.show(release, one.id, linked=False)
+                answer_view.show(release, one.id, linked=False)
         elif isinstance(release.payload, pa.Table):
             with theme.card("The first rows", testid="release-rows"):
-                answered.preview(release.payload, _PREVIEW)
+                answer_view.preview(release.payload, _PREVIEW)
         _made(release)
         if seat.who.role is not Role.AUDITOR:
             _report(one)

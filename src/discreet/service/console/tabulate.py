@@ -27,7 +27,7 @@ from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import MethodForm, RuleBoxes
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Tabulate
 from discreet.service.operations.operations import Operations
@@ -41,7 +41,7 @@ async def _build(seat: Seat) -> None:
         return _Form(seat, table, card, jobs).box
 
     with theme.page("Tabulate", _ABOUT):
-        await by_table(seat, "Rows of", Tabulate.kind, drawn)
+        await choose_table(seat, "Rows of", Tabulate.kind, drawn)
 
 
 PAGE = Page("/tabulate", "Tabulate", "table_chart", (Role.STEWARD,), 40, _build)

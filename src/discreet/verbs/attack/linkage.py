@@ -18,7 +18,7 @@ from discreet.core.release import Release
 from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.utility.pair import on_one_footing, require_links
+from discreet.utility.pair import comparable_columns, require_links
 from discreet.verbs.attack.finding import (
     Array,
     Finding,
@@ -154,7 +154,7 @@ def align_columns(payload: pa.Table, people: pa.Table, links: Array, columns: tu
     for name in columns:
         if name not in people.column_names:
             raise NotFound(f"The attacker's table has no column {name!r}.")
-        both = on_one_footing(people[name], payload[name]) if name in payload.column_names else None
+        both = comparable_columns(people[name], payload[name]) if name in payload.column_names else None
         if both is not None and not (np.isnan(both[1]).all() or np.isnan(both[2]).all()):
             names.append(name)
             numeric.append(both[0])
