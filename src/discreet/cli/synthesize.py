@@ -80,7 +80,7 @@ def synthesize(
     from discreet.engines.read import read
 
     output = require_output(output)
-    text = _spelled(method)
+    text = method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
     if (Path(source) / "workspace.toml").is_file():
         _from_workspace(source, table, text, output, seed=seed, holder=holder, csv=csv, as_json=as_json)
         return
@@ -95,11 +95,6 @@ def warn_of_distances(rows: Release[Any] | Rows, card: Card) -> None:
 
     if told := warning(distances(rows), card):
         console(stderr=True).print(bold("Warning."), told)
-
-
-def _spelled(method: str) -> str:
-    """A method as the catalogue writes it."""
-    return method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
 
 
 def _from_workspace(

@@ -165,5 +165,4 @@ def _along(spread: Spread, sizes: Integers, ranks: Integers, whole: Integers) ->
     middle = np.clip(overtakes, ranks, ends)
     behind = reached * rows * (middle - ranks) - size * (sums[middle] - sums[ranks])
     ahead = size * (sums[ends] - sums[middle]) - reached * rows * (ends - middle)
-    moved: Whole = np.add.reduceat(behind + ahead, spread.starts) + sizes * sums[ranks[spread.starts]]
-    return moved
+    return np.asarray(np.add.reduceat(behind + ahead, spread.starts) + sizes * sums[ranks[spread.starts]])

@@ -124,8 +124,7 @@ def _components(r: Array) -> tuple[Array, Array]:
 def _scores(loads: Array) -> Array:
     """The weights of standardised columns in components of unit variance; of a component without variance, none."""
     explained = (loads**2).sum(axis=0)
-    found: Array = np.where(explained > 1e-12, loads / np.where(explained > 1e-12, explained, 1.0), 0.0)
-    return found
+    return np.asarray(np.where(explained > 1e-12, loads / np.where(explained > 1e-12, explained, 1.0), 0.0))
 
 
 _LEVELS = np.arange(1, 20) / 20

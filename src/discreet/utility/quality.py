@@ -114,8 +114,7 @@ class Granularity(ByColumn):
     mean: Literal["arithmetic", "geometric"] = parameter("How columns are averaged.", default="arithmetic")
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
-        shares: Floats = tuples.shares[column]
-        return shares
+        return np.asarray(tuples.shares[column])
 
     def column(self, total: Floats, rows: int) -> Floats:
         return total / max(rows, 1)
@@ -164,8 +163,7 @@ class Entropy(ByColumn):
         rows = np.bincount(tuples.codes[column], weights=tuples.counts, minlength=values)
         codes = tuples.levels[column].codes
         together = np.stack([np.bincount(level, weights=rows)[level] for level in codes])
-        found: Floats = np.log2(np.maximum(together, 1) / np.maximum(rows, 1))
-        return found
+        return np.asarray(np.log2(np.maximum(together, 1) / np.maximum(rows, 1)))
 
     def gone(self, labels: Integers, counts: Floats, cells: Floats) -> float:
         sums = np.bincount(labels, weights=counts)

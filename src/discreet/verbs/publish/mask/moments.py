@@ -46,8 +46,7 @@ def covariances(table: Table, names: Sequence[str]) -> Array:
 def root(covariance: Array) -> Array:
     """L with LLᵗ = covariance. By eigenvalues: a constant column has no Cholesky factor."""
     values, vectors = np.linalg.eigh(covariance)
-    made: Array = vectors * np.sqrt(np.maximum(values, 0.0))
-    return made
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _values(table: Table, names: Sequence[str]) -> exp.Select:
