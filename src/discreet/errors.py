@@ -11,6 +11,7 @@
     ├── Refused             privacy says no
     │   ├── NotDeclared     something must be declared that discreet will not read off the data
     │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
+    │   ├── Exposed         together with earlier releases it would give too much away
     │   └── BudgetExceeded  the budget does not cover this
     ├── AccessError         whoever asks may not
     │   ├── NotSignedIn     nobody is signed in, or the sign-in failed or is over
@@ -20,7 +21,7 @@
     ├── Damaged             a saved release is not what was saved
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
     │   ├── Taken           a key or an account stands for something else already
-    │   └── Unsound         a ledger or an audit log was edited, damaged, cut short or put back from an older copy
+    │   └── Unsound         a ledger, audit log or register was edited, damaged, cut short or put back from a copy
     ├── EngineError         an engine cannot be reached or could not do its work
     │   ├── Unreachable     nobody answers at that address
     │   └── LoginFailed     somebody answers and turns us away
@@ -125,6 +126,10 @@ class NoPromise(Refused):
     """No true statement is possible: an unsound composition, or a group too large for the guarantee."""
 
 
+class Exposed(Refused):
+    """A release would give too much away together with earlier releases of the same people."""
+
+
 class BudgetExceeded(Refused):
     """The budget does not cover a question. ``asked`` and ``left`` are privacy losses; nothing was charged.
 
@@ -187,7 +192,10 @@ class Taken(LedgerError):
 
 
 class Unsound(LedgerError):
-    """A ledger or audit log was edited, damaged, truncated or restored from an older copy. Nothing was charged."""
+    """A ledger, audit log or register was edited, damaged, truncated or restored from an older copy.
+
+    Nothing was charged, and nothing has left.
+    """
 
 
 class EngineError(DiscreetError):

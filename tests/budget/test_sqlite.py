@@ -21,7 +21,7 @@ from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
 from discreet.budget.store import Witness
 from discreet.core.loss import Pure
-from discreet.errors import LedgerError, NotFound, Unsound
+from discreet.errors import LedgerError, Unsound
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_files_that_are_no_ledger_are_left_as_they_are(tmp_path: Path) -> None:
             open_sqlite(file)
         assert file.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 3
-    with pytest.raises(NotFound):
+    with pytest.raises(LedgerError, match="no ledger, but a folder"):
         open_sqlite(tmp_path)
 
 

@@ -74,8 +74,9 @@ def test_that_a_table_is_audited_is_said_by_other_commands_too(office):
 
 
 def test_what_is_out_already_and_a_limit_that_stays_nothing_are_said(office, tmp_path):
-    released = Entry("staff", str(tmp_path / "staff.csv"), str(tmp_path / "made"), "publish", 20, "2026-01-02")
-    Register(tmp_path / "office" / "published.jsonl").add(released)
+    source, folder = str(tmp_path / "staff.csv"), str(tmp_path / "made")
+    with Register(str(tmp_path / "office" / "register.db")) as register:
+        register.add(Entry(0, "staff", "staff", source, folder, "publish", 20))
     assert "Earlier releases of the same people are out" in office(
         "workspace", "audit", "office", "staff", "--columns", "salary"
     )

@@ -25,7 +25,9 @@ def test_a_model_is_published_and_its_evidence_stays(command, people, tmp_path):
     assert "differentially private, ε = 1" in said
     assert {path.name for path in tmp_path.iterdir()} == {
         "credit.parquet",
-        "credit.published.jsonl",
+        "credit.register.db",
+        "credit.register.db-head",
+        "credit.register.db-lock",
         "credit.toml",
         "model",
         "model.holder.parquet",

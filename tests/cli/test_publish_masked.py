@@ -25,7 +25,8 @@ def test_a_file_is_masked_and_the_links_lie_beside(command, people, tmp_path):
     assert "Original and released values" in kept.page()
     assert (tmp_path / "r1.holder.parquet").stat().st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {
-        *("people.csv", "people.toml", "people.published.jsonl", "r1", "r1.holder.parquet")
+        *("people.csv", "people.toml", "r1", "r1.holder.parquet"),
+        *(f"people.register.db{file}" for file in ("", "-head", "-lock")),
     }
     release = dc.Release.load(tmp_path / "r1")
     assert release.recipe.method == "rank-swap"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.called import called
+from tests.releases.registers import listed
 
 import discreet as dc
 from discreet.cli.main import run
@@ -54,8 +55,7 @@ def test_of_a_file_it_promises_and_says_that_no_ledger_knows(command, folder):
     assert any("No ledger" in one for one in release.statement.caveats)
     assert release.payload.column_names == ["sex", "age"]
     assert distances(release).rows == release.payload.num_rows
-    (line,) = (folder / "people.published.jsonl").read_text().splitlines()
-    assert json.loads(line)["method"] == "synthesize"
+    assert [one.method for one in listed(folder / "people.register.db")] == ["synthesize"]
 
 
 def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder):
@@ -176,4 +176,4 @@ def test_what_was_made_is_written_down_before_it_is_told(folder):
     with chdir(folder), patch("sys.argv", words), redirect_stdout(Closed()), suppress(SystemExit, OSError):
         run()
     assert (folder / "made" / "payload.parquet").exists()
-    assert len((folder / "people.published.jsonl").read_text().splitlines()) == 1
+    assert len(listed(folder / "people.register.db")) == 1

@@ -26,7 +26,7 @@ def test_a_synthetic_file_says_that_it_promises_nothing(command, people, tmp_pat
     release = dc.Release.load(tmp_path / "twin")
     assert release.recipe.method == "synthesize cart"
     assert release.payload.num_rows == 400
-    assert "people.published.jsonl" in {path.name for path in tmp_path.iterdir()}
+    assert "people.register.db" in {path.name for path in tmp_path.iterdir()}
 
 
 def test_what_is_alarming_is_said_where_errors_are(people, tmp_path):

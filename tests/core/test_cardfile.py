@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,8 @@ from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.kind import Kind
-from discreet.errors import CardError, NotFound
+from discreet.engines.read import read
+from discreet.errors import BadInput, CardError, NotFound
 
 GOOD = """
 [tables.visits]
@@ -257,6 +259,40 @@ def test_the_longest_text_is_written_and_read():
     assert (card["a"].characters, card["b"].characters) == (20, 1_000)
     with pytest.raises(CardError, match="longest: must be a whole number"):
         parse_cards(dump_cards([card]).replace("longest = 20", "longest = true"))
+
+
+def test_population_and_stable_columns_are_written_and_read():
+    columns = (Column("who", Kind.TEXT, Role.IDENTIFIER), Column("sex", Kind.TEXT), Column("ill", Kind.TEXT))
+    card = Card("t", columns, "who", 1, population="Patients of Sjöbo", stable=["sex"])
+    assert (card.people, Card("t", columns).people, card.stable) == ("Patients of Sjöbo", "t", ("sex",))
+    text = dump_cards([card])
+    assert parse_cards(text) == {"t": card}
+    assert problems(tomllib.loads(text)) == []
+    assert card.without_unit(columns[1:]).stable == ()
+    for said, says in (
+        ('stable = ["tex"]', r"line \d+, tables\.t\.stable: no column is called 'tex'"),
+        ('stable = ["who"]', "'who' is the unit"),
+        ('stable = "sex"', "stable: must be a list"),
+    ):
+        with pytest.raises(CardError, match=says):
+            parse_cards(text.replace('stable = ["sex"]', said))
+    with pytest.raises(CardError, match="stable: without a unit"):
+        parse_cards(text.replace('unit = "who"\n', ""))
+    with pytest.raises(CardError, match="'name' is an identifier"):
+        parse_cards(text.replace('["sex"]', '["name"]') + '[tables.t.columns.name]\nkind = "text"\nrole = "identifier"')
+    with pytest.raises(BadInput, match="stable is a list of columns"):
+        Card("t", columns, "who", stable="sex")
+    for name in ("", " a", "a/b", "..", "x" * 41, "a\n"):
+        with pytest.raises(CardError, match="population: is a short name"):
+            Card("t", columns, population=name)
+
+
+def test_what_is_stable_of_a_card_in_python_is_checked_when_rows_are_read():
+    columns = (Column("who", Kind.INTEGER, Role.IDENTIFIER), Column("sex", Kind.TEXT))
+    rows = pa.table({"who": [1, 2], "sex": ["f", "m"]})
+    with pytest.raises(CardError, match="no column is called 'born'"):
+        read(rows, Card("t", columns, "who", 1, stable=["born"]))
+    assert read(rows, Card("t", columns, "who", 1, stable=["sex"])).select("who").card.stable == ()
 
 
 VALIDATOR = jsonschema.Draft202012Validator(card_schema())

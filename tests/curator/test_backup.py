@@ -1,7 +1,9 @@
 """Copies: whole, as of one moment, and never a way to an answer that was not charged."""
 
+import sqlite3
 import tarfile
 import threading
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -15,7 +17,8 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
-from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused
+from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused, Unsound
+from discreet.releases.register import Entry, Register
 from discreet.releases.store import SEAL, receipts_of
 
 
@@ -52,6 +55,25 @@ def test_a_copy_is_restored_with_what_was_spent_and_answered(asked, tmp_path):
     for private in ("ledger.db", "service.db", "papers"):
         assert (tmp_path / "again" / private).stat().st_mode & 0o077 == 0
     assert [file.name for file in (tmp_path / "again" / "papers").iterdir()] == ["report.html"]
+
+
+def test_a_copy_has_the_register_of_what_has_left(asked, tmp_path):
+    with Register(str(asked / "register.db")) as register:
+        register.add(
+            Entry(0, "people", "visits", "", str(asked / "published" / "r"), "publish", 9), b"facts", b"people"
+        )
+        back_up(asked, tmp_path / "clinic.tar")
+    restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
+    assert (tmp_path / "again" / "register.db").stat().st_mode & 0o077 == 0
+    with Register(str(tmp_path / "again" / "register.db")) as register:
+        [entry] = register.entries()
+        assert entry.release == str(tmp_path / "again" / "published" / "r")
+        assert (register.facts(1), register.people("people")) == (b"facts", (1, b"people"))
+    with closing(sqlite3.connect(asked / "register.db", isolation_level=None)) as file:
+        file.execute("DELETE FROM attachments WHERE kind = 'facts'")
+    with pytest.raises(Unsound, match="the facts of line 1 are gone"):
+        back_up(asked, tmp_path / "later.tar")
+    assert not (tmp_path / "later.tar").exists()
 
 
 def test_a_copy_made_while_people_ask_has_every_answer_with_its_charge(tmp_path):
@@ -146,7 +168,20 @@ def test_a_copy_that_was_changed_is_not_restored(asked, tmp_path):
 
 def test_a_copy_is_restored_by_a_python_without_filters_of_archives(asked, tmp_path, monkeypatch):
     back_up(asked, tmp_path / "clinic.tar")
-    monkeypatch.delattr(tarfile, "data_filter")  # as before Python 3.11.4
+    whole, one = tarfile.TarFile.extractall, tarfile.TarFile.extract
+
+    def extractall(self, path=".", members=None, *, numeric_owner=False):
+        return whole(self, path, members, numeric_owner=numeric_owner, filter="data")
+
+    def extract(self, member, path="", set_attrs=True, *, numeric_owner=False):
+        return one(self, member, path, set_attrs, numeric_owner=numeric_owner, filter="data")
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", extractall)  # as before Python 3.11.4: there is no filter
+    monkeypatch.setattr(tarfile.TarFile, "extract", extract)
+    for name in ("data_filter", "tar_filter", "fully_trusted_filter", "FilterError"):
+        monkeypatch.delattr(tarfile, name)
+    with tarfile.open(tmp_path / "clinic.tar") as tar, pytest.raises(TypeError, match="filter"):
+        tar.extractall(tmp_path / "open", filter="data")
     restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
     assert {path.name for path in (tmp_path / "again").iterdir()} >= {"workspace.toml", "ledger.db", "releases"}
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "again").rglob("*")} == {0}

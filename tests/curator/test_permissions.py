@@ -42,8 +42,9 @@ def test_a_workspace_its_answers_and_its_copies_are_for_their_owner(tmp_path):
             assert (folder / "service.db").is_file()
             assert (folder / "tables" / "visits" / "twin.parquet").is_file()
             assert open_to_others(folder) == []  # while it is open, with the logs of its databases
-    Register(folder / "published.jsonl").add(Entry("visits", "x", str(tmp_path / "r"), "k=5", 10))
-    assert open_to_others(folder) == []
+    with Register(str(folder / "register.db")) as register:
+        register.add(Entry(0, "visits", "visits", "x", str(tmp_path / "r"), "k=5", 10), b"facts", b"people")
+        assert open_to_others(folder) == []
     back_up(folder, tmp_path / "clinic.tar")
     assert (tmp_path / "clinic.tar").stat().st_mode & 0o077 == 0
     for path in (folder, *folder.rglob("*")):

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.combine.net.sessions import NAMES, manifest
 
 import discreet as dc
 from discreet.budget.filter import Budget
+from discreet.budget.home import Home
 from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.postgres import PostgresStore, create_postgres
 from discreet.budget.sqlite import create_store, open_store
@@ -35,6 +37,7 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import FILE, SERVICE, State
+from discreet.releases.register import Entry, Register
 from discreet.service.jobs.queue import WAITING, Job, Queue
 from discreet.verbs.collect.survey import file as survey_file
 from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_batches
@@ -50,6 +53,7 @@ PASSWORD = "a made-up password 1"  # noqa: S105
 SCHEMA = "fixture"
 CODES = ["one", "two", "three"]
 REPORT = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000"}
+AT = "2026-11-18T12:00:00+00:00"
 ROWS = {
     "person": list(range(40)),
     "sex": ["F", "M"] * 20,
@@ -145,6 +149,47 @@ def write_service_database(folder):
 def check_service_database(folder):
     with closing(State(open_store(folder / FILE, SERVICE))) as state:
         require_service(state)
+
+
+def fill_register(register):
+    """Two populations, facts and people, an override."""
+    seen = Entry(
+        0, "patients", "visits", "visits.csv", "", "tabulate", 40, AT, "Visits", "figures", {"columns": ["sex"]}
+    )
+    register.add(seen, b"facts of one", b"people of one")
+    register.add(replace(seen, method="mask", title="", facts="opaque", told={"why": "masked"}, note="Agreed."))
+    register.add(replace(seen, population="staff", told={}), b"facts of three", b"people of three", after=0)
+
+
+def require_register(register):
+    """All of that is there, and the register can be gone on with."""
+    found = register.entries()
+    assert [(one.number, one.population, one.facts) for one in found] == [
+        (1, "patients", "figures"),
+        (2, "patients", "opaque"),
+        (3, "staff", "figures"),
+    ]
+    assert (found[0].title, found[0].told, found[0].at) == ("Visits", {"columns": ["sex"]}, AT)
+    assert (found[1].told, found[1].note, str(found[1])) == (
+        {"why": "masked"},
+        "Agreed.",
+        "in memory (masked on 2026-11-18, of 40 rows)",
+    )
+    assert [register.facts(number) for number in (1, 2, 3)] == [b"facts of one", None, b"facts of three"]
+    assert register.people("patients") == (1, b"people of one")
+    register.add(found[0], people=b"people of four", after=2)
+    assert register.people("patients") == (4, b"people of four")
+    register.verify()
+
+
+def write_register(folder):
+    with Register(str(folder / "register.db")) as register:
+        fill_register(register)
+
+
+def check_register(folder):
+    with Register(str(folder / "register.db")) as register:
+        require_register(register)
 
 
 def _job():
@@ -295,6 +340,9 @@ def dump_postgres(name, file):
         if name == "ledger":
             with create_postgres(server.get_uri(), schema=SCHEMA) as ledger:
                 fill_ledger(ledger)
+        elif name == "register":
+            with Register(str(Home(Path(scratch) / "register.db", server.get_uri(), SCHEMA))) as register:
+                fill_register(register)
         else:
             store = PostgresStore(server.get_uri(), SCHEMA, SERVICE)
             store.create()
@@ -327,7 +375,7 @@ def main():
                 WRITERS[name](Path(scratch))
                 tidy(Path(scratch))
                 shutil.copytree(scratch, target)
-            if name in ("ledger", "service_database"):
+            if name in ("ledger", "service_database", "register"):
                 dump_postgres(name, target / "postgres.sql")
             print(target.relative_to(FOLDER))
 

@@ -16,8 +16,18 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.formats.fixtures import CHECKS, FOLDER, SCHEMA, WRITERS, formats, require_ledger, require_service
+from tests.formats.fixtures import (
+    CHECKS,
+    FOLDER,
+    SCHEMA,
+    WRITERS,
+    formats,
+    require_ledger,
+    require_register,
+    require_service,
+)
 
+from discreet.budget.home import Home
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.postgres import PostgresStore
 from discreet.budget.sqlite import create_store, open_store
@@ -28,6 +38,7 @@ from discreet.core.release import Release
 from discreet.core.toml import dump
 from discreet.curator.people.state import SERVICE, State
 from discreet.errors import BadInput, Damaged, LedgerError
+from discreet.releases.register import Register
 from discreet.verbs.combine.net import journal as journals
 from discreet.verbs.combine.net.journal import JOURNAL, Journal
 from discreet.verbs.combine.net.manifest import load
@@ -59,11 +70,14 @@ def test_what_was_written_is_opened(path, opened):
 
 
 @pytest.mark.parametrize("path", DUMPS, ids=named)
-def test_what_was_written_to_postgres_is_opened(path, postgres_address):
+def test_what_was_written_to_postgres_is_opened(path, postgres_address, tmp_path):
     schema = restored(path, postgres_address)
     if path.parent.name == "ledger":
         with opened_ledger(postgres_address, schema) as ledger:
             require_ledger(ledger)
+    elif path.parent.name == "register":
+        with Register(str(Home(tmp_path / "register.db", postgres_address, schema))) as register:
+            require_register(register)
     else:
         store = PostgresStore(postgres_address, schema, SERVICE)
         store.open()
@@ -80,12 +94,13 @@ def test_every_version_has_a_fixture_and_a_line_in_the_docs(name):
     assert re.search(rf"^\| {format.name} \| {format.version} \|", pages, re.MULTILINE)
 
 
-def test_the_six_formats_are_found():
-    assert set(FORMATS) == {"ledger", "service_database", "workspace", "release", "survey", "reports", "journal"}
+def test_all_formats_are_found():
+    databases, documents = {"ledger", "service_database", "register"}, {"workspace", "release", "survey"}
+    assert set(FORMATS) == databases | documents | {"reports", "journal"}
     assert set(WRITERS) == set(CHECKS) == set(FORMATS)
 
 
-@pytest.mark.parametrize("name", ["ledger", "service_database", "workspace", "survey", "reports", "journal"])
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "release"])
 def test_what_is_written_now_passes_the_same_checks(name, tmp_path):
     WRITERS[name](tmp_path)
     CHECKS[name](tmp_path)
@@ -121,6 +136,7 @@ def newer_journal(folder, version):
 NEWER = {
     "ledger": lambda folder, version: newer_database(folder / "ledger.db", version),
     "service_database": lambda folder, version: newer_database(folder / "service.db", version),
+    "register": lambda folder, version: newer_database(folder / "register.db", version),
     "workspace": lambda folder, version: newer_toml(folder / "clinic" / "workspace.toml", version),
     "release": lambda folder, version: [newer_json(one / "manifest.json", version) for one in folder.iterdir()],
     "survey": lambda folder, version: newer_toml(folder / "music.toml", version),

@@ -15,6 +15,7 @@ import discreet as dc
 from discreet.core import release as release_module
 from discreet.core.holder_copy import HolderCopy
 from discreet.releases import pipeline
+from discreet.releases.registration import Weighed
 
 METHODS: dict[str, Callable[..., Any]] = {
     "publish": lambda table, **places: dc.publish(table, "mondrian", "k=2", **places),
@@ -29,6 +30,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 STEPS = (  # of which each leaves other files behind than the one before, or runs other code
     "after earlier_releases",
     "checking",
+    "after weigh",
     "before draft",
     "after _write",
     "after register",
@@ -83,8 +85,9 @@ def _die_at(place: str, make: Callable[[Callable[[float, str], None]], None]) ->
 
         setattr(module, name, watched)
 
-    for name in ("earlier_releases", "draft", "register"):
+    for name in ("earlier_releases", "weigh", "draft"):
         watch(pipeline, name)
+    watch(Weighed, "register")
     for name in ("_write", "give_name"):
         watch(release_module, name)
     real = HolderCopy.saving

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.releases.killed import METHODS, STEPS
+from tests.releases.registers import listed
 
 import discreet as dc
 from discreet.core.holder_copy import belongs
-from discreet.releases.register import Register
 
 CARD = dc.Card(
     "people",
@@ -48,7 +48,7 @@ def test_a_release_is_there_as_a_whole_and_registered_or_not_at_all(verb, tmp_pa
     for step in STEPS:
         here = tmp_path / step.replace(" ", "-")
         named = step == "after give_name"
-        registered = [Path(one.release).name for one in Register(here / "people.published.jsonl").read()]
+        registered = [Path(one.release).name for one in listed(here / "people.register.db")]
         before = STEPS.index(step) < STEPS.index("after register")
         assert registered == (["r", "r2"] if named else ["r"] if before else ["r", "r"]), step
         for name in ("r", "r2") if named else ("r",):
@@ -59,5 +59,6 @@ def test_a_release_is_there_as_a_whole_and_registered_or_not_at_all(verb, tmp_pa
         assert left <= {f"{dot}{name}.holder.parquet" for name in ("r", "r2") for dot in ("", ".discreet-")}
         assert all(path.parent == here for path in here.rglob("*holder*"))
         others = {path.name for path in here.iterdir() if not path.name.startswith(".discreet-")} - left
-        kept = {"people.parquet", "people.toml", "people.published.jsonl", "r", *(["r2"] if named else [])}
+        kept = {"people.parquet", "people.toml", "r", *(["r2"] if named else [])}
+        kept |= {f"people.register.db{file}" for file in ("", "-head", "-lock")}
         assert others == kept, step

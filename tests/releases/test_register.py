@@ -1,17 +1,360 @@
-"""Earlier releases of the same people are known to whoever makes the next, on the command line and in Python."""
+"""The register: what is in it stays in it, whoever meddles with it; and earlier releases are known to the next."""
 
 import json
-from dataclasses import replace
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psycopg
 import pyarrow.parquet as pq
 import pytest
+from tests.releases.registers import listed
 
 import discreet as dc
+from discreet.budget.home import Home
 from discreet.cli.publish import publish
 from discreet.engines.read import written_source
-from discreet.errors import BadInput, Damaged, NotFound
+from discreet.errors import BadInput, LedgerError, NotFound, Taken, Unsound
 from discreet.releases.register import Entry, Register, earlier_releases, notice
+
+WORKER = """
+import sys
+from discreet.errors import Taken
+from discreet.releases.register import Entry, Register
+
+place, who, count = sys.argv[1:]
+refused = 0
+with Register(place) as register:
+    for number in range(int(count)):
+        while True:
+            seen = max((one.number for one in register.entries("people")), default=0)
+            try:
+                register.add(Entry(0, "people", who, "", "", "publish", number), after=seen)
+                break
+            except Taken:
+                refused += 1
+print(refused)
+"""
+
+
+def made(release="", method="publish", *, table="t", population="people", **more):
+    return Entry(0, population, table, "", release, method, 9, **more)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a register can be, and a way to do there what somebody with full access could."""
+
+    home: Home
+
+    @property
+    def text(self) -> str:
+        return str(self.home)
+
+    def open(self) -> Register:
+        return Register(self.text)
+
+    def fill(self, lines: int = 3) -> None:
+        with self.open() as register:
+            for number in range(1, lines + 1):
+                register.add(made(f"/r{number}"), b"facts %d" % number, b"people %d" % number)
+
+    @contextmanager
+    def tampering(self) -> Iterator[Callable[..., object]]:
+        if self.home.address:
+            with psycopg.connect(self.home.address, autocommit=True) as server:
+                server.execute(f"SET search_path = {self.home.schema}")
+                server.execute("DROP TRIGGER IF EXISTS append_only ON lines")
+                yield server.execute
+        else:
+            with closing(sqlite3.connect(self.home.path, isolation_level=None)) as file:
+                file.execute("DROP TRIGGER IF EXISTS no_update")
+                file.execute("DROP TRIGGER IF EXISTS no_delete")
+                yield file.execute
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    path = tmp_path / "register.db"
+    if request.param == "sqlite":
+        return Place(Home(path))
+    address = request.getfixturevalue("postgres_address")
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS discreet_register_test CASCADE")
+    return Place(Home(path, address, "discreet_register_test"))
+
+
+def test_nothing_is_made_by_reading(place, tmp_path):
+    assert Home.parse(place.text) == place.home
+    with place.open() as register:
+        assert register.entries() == []
+        assert register.people("people") is None
+        register.verify()
+        with pytest.raises(NotFound, match="no line 1"):
+            register.facts(1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_added_is_found_again(place, tmp_path):
+    first = made(str(tmp_path / "r"), title="A title", facts="loss", told={"epsilon": "1/2"}, note="Because.")
+    with place.open() as register:
+        added = register.add(first, b"what it tells")
+        assert (added.number, added) == (1, replace(first, number=1, at=added.at))
+        assert len(added.at) == len("2026-01-01T00:00:00+00:00")
+        register.add(made(population="others", at="2026-01-02T03:04:05+00:00"))
+    with place.open() as register:
+        assert register.entries("people") == [added]
+        assert [(one.number, one.population) for one in register.entries()] == [(1, "people"), (2, "others")]
+        assert register.entries("others")[0].at == "2026-01-02T03:04:05+00:00"
+        assert (register.facts(1), register.facts(2)) == (b"what it tells", None)
+        with pytest.raises(NotFound, match="no line 3"):
+            register.facts(3)
+        register.verify()
+
+
+def test_of_a_population_the_newest_people_are_kept(place):
+    place.fill(5)
+    with place.open() as register:
+        register.add(made(population="others"), people=b"others")
+        register.add(made("/r7"))
+        assert register.people("people") == (5, b"people 5")
+        assert register.people("others") == (6, b"others")
+        assert register.people("nobody") is None
+        assert [register.facts(number) for number in (1, 5, 7)] == [b"facts 1", b"facts 5", None]
+        register.verify()
+    with place.tampering() as run:
+        found = run("SELECT number FROM attachments WHERE kind = 'people' ORDER BY number").fetchall()
+    assert found == [(4,), (5,), (6,)]
+
+
+def test_what_was_checked_against_less_than_is_there_is_refused(place):
+    with place.open() as one, place.open() as other:
+        one.add(made("/r1"), after=0)
+        with pytest.raises(Taken, match=r"Another release of people .* line 1"):
+            other.add(made("/r2"), after=0)
+        other.add(made("/r2", population="others"), after=0)
+        other.add(made("/r2"), after=1)
+        one.add(made("/r3"))
+        assert [one.release for one in other.entries()] == ["/r1", "/r2", "/r2", "/r3"]
+
+
+def test_two_processes_add_without_losing_a_line_or_missing_one(place):
+    command = [sys.executable, "-c", WORKER, place.text]
+    running = [subprocess.Popen([*command, who, "15"], stdout=subprocess.PIPE, text=True) for who in ("ann", "bob")]
+    assert [one.communicate(timeout=120)[0].strip().isdecimal() for one in running] == [True, True]
+    with place.open() as register:
+        found = register.entries()
+        register.verify()
+    assert [one.number for one in found] == list(range(1, 31))
+    for who in ("ann", "bob"):
+        assert [one.rows for one in found if one.table == who] == list(range(15))
+
+
+def refuses(place, match):
+    """Whether the register is refused by whoever reads it and whoever adds to it, and left as it is."""
+    for work in (Register.entries, Register.verify, lambda register: register.add(made())):
+        with place.open() as register, pytest.raises(Unsound, match=match) as error:
+            work(register)
+        assert "Nothing leaves until it is put right" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("UPDATE lines SET content = replace(content, 'r2', 'rx') WHERE number = 2", "edited or damaged, at line 2"),
+        ("UPDATE lines SET digest = replace(digest, '0', '1') WHERE number = 2", "edited or damaged, at line 2"),
+        ("UPDATE lines SET number = 9 WHERE number = 3", "edited or damaged, at line 3"),
+        ("DELETE FROM lines WHERE number = 1", "edited or damaged, at line 1"),
+        ("DELETE FROM lines WHERE number = 3", "an older copy, or was cut short: line 3 .* ends at line 2"),
+        ("DELETE FROM lines", "an older copy, or was cut short: line 3 .* ends at line 0"),
+    ],
+)
+def test_lines_that_were_changed_or_cut_off_are_noticed(place, change, says):
+    place.fill()
+    with place.tampering() as run:
+        run(change)
+    refuses(place, says)
+
+
+def test_a_line_that_goes_while_it_is_open_is_noticed_before_the_next(place):
+    place.fill()
+    with place.open() as register:
+        assert len(register.entries()) == 3
+        with place.tampering() as run:
+            run("DELETE FROM lines WHERE number = 3")
+        for work in (Register.entries, lambda register: register.add(made())):
+            with pytest.raises(Unsound, match="line 3 had been written"):
+                work(register)
+
+
+def test_lines_cannot_be_changed_by_mistake(place):
+    place.fill()
+    with place.open() as register:
+        register.entries()
+        for change in ("UPDATE lines SET content = ''", "DELETE FROM lines"):
+            with pytest.raises(LedgerError, match="append-only"), register._store.writing() as session:
+                session.run(change, [()])
+        assert len(register.entries()) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            "UPDATE attachments SET data = (SELECT data FROM attachments WHERE number = 1 AND kind = 'facts')",
+            "not what",
+        ),
+        ("DELETE FROM attachments", "are gone"),
+    ],
+)
+def test_what_is_kept_with_a_line_is_checked_when_it_is_read(place, change, says):
+    place.fill()
+    with place.tampering() as run:
+        run(change)
+    with place.open() as register:
+        assert len(register.entries()) == 3
+        with pytest.raises(Unsound, match=f"the people of line 3 .*{says}|the people of line 3 {says}"):
+            register.people("people")
+        with pytest.raises(Unsound, match=f"the facts of line 2 .*{says}|the facts of line 2 {says}"):
+            register.facts(2)
+        with pytest.raises(Unsound, match=says):
+            register.verify()
+
+
+def test_what_no_line_knows_of_is_noticed(place):
+    place.fill(1)
+    with place.tampering() as run:
+        run("UPDATE attachments SET number = 7 WHERE kind = 'people'")
+        run("INSERT INTO attachments SELECT 1, 'people', data FROM attachments WHERE kind = 'people'")
+    with place.open() as register, pytest.raises(Unsound, match="no line says what is kept with line 7"):
+        register.verify()
+
+
+def test_one_that_is_gone_is_not_taken_for_the_first(place):
+    place.fill()
+    if place.home.address:
+        with place.tampering() as run:
+            run("DROP SCHEMA discreet_register_test CASCADE")
+    else:
+        place.home.path.unlink()
+    refuses(place, "The register that was at .* with 3 lines, is gone")
+
+
+def test_an_older_copy_is_noticed(tmp_path):
+    place = Place(Home(tmp_path / "register.db"))
+    place.fill(2)
+    shutil.copyfile(place.home.path, tmp_path / "copy")
+    place.fill(1)
+    shutil.copyfile(tmp_path / "copy", place.home.path)
+    refuses(place, "an older copy, or was cut short: line 3 had been written to it, and it ends at line 2")
+
+
+def test_a_file_that_was_cut_short_or_written_over_is_noticed(tmp_path):
+    place = Place(Home(tmp_path / "register.db"))
+    place.fill()
+    whole = place.home.path.read_bytes()
+    for content, says in (
+        (whole[:5000], "damaged|cut short or written over"),
+        (whole[:7], "cut short or written over: 3 lines had been written"),
+        (b"", "cut short or written over: 3 lines had been written"),
+        (b"name,age\n" * 1000, "cut short or written over: 3 lines .* not an SQLite file"),
+        (whole[:4096] + bytes(len(whole) - 4096), "damaged"),
+    ):
+        place.home.path.write_bytes(content)
+        refuses(place, says)
+    place.home.path.write_bytes(whole)
+    assert len(listed(place.text)) == 3
+
+
+def test_something_else_is_not_taken_for_a_register(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE lines (number)")
+    (tmp_path / "text.db").write_text("name,age\n" * 1000)
+    (tmp_path / "folder.db").mkdir()
+    dc.Curator.create(tmp_path / "w", {"age6": sample()}, dc.Pure(1)).close()
+    for file, says in (
+        ("other.db", "some other SQLite file"),
+        ("text.db", "not an SQLite file"),
+        ("folder.db", "but a folder"),
+        ("w/ledger.db", "some other SQLite file|written over"),
+    ):
+        for work in (Register.entries, lambda register: register.add(made())):
+            with Register(str(tmp_path / file)) as register, pytest.raises(LedgerError, match=says):
+                work(register)
+
+
+def sample():
+    table = dc.samples.age6()
+    return table.fetch(), table.card
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_register_that_may_not_be_written_is_an_error(tmp_path):
+    place = Place(Home(tmp_path / "register.db"))
+    place.fill(1)
+    place.home.path.chmod(0o400)
+    with place.open() as register, pytest.raises(LedgerError, match="cannot be written"):
+        register.add(made())
+
+
+def test_there_is_no_register_in_a_folder_that_is_not_there(tmp_path):
+    with Register(str(tmp_path / "no" / "register.db")) as register:
+        assert register.entries() == []
+        with pytest.raises(LedgerError, match="No register can be made at"):
+            register.add(made())
+
+
+def test_what_cannot_be_written_as_json_is_refused_and_leaves_no_line(place):
+    with place.open() as register:
+        for told in ({"x": float("nan")}, {"x": object()}):
+            with pytest.raises(BadInput, match="cannot be written as JSON"):
+                register.add(made(told=told))
+        assert register.entries() == []
+
+
+def test_the_files_are_their_owners_alone_wherever_they_are(tmp_path):
+    tmp_path.chmod(0o755)
+    place = Place(Home(tmp_path / "register.db"))
+    with place.open() as register:
+        register.add(made(), b"facts", b"people")
+        assert {path.name for path in tmp_path.iterdir()} >= {"register.db", "register.db-head", "register.db-wal"}
+        assert [path.name for path in tmp_path.iterdir() if path.stat().st_mode & 0o077] == []
+
+
+def test_register_and_releases_move_together(tmp_path):
+    for folder in ("old", "old/sub"):
+        (tmp_path / folder).mkdir()
+    with Register(str(tmp_path / "old" / "register.db")) as register:
+        register.add(made(str(tmp_path / "old" / "sub" / "r")))
+    (tmp_path / "old").rename(tmp_path / "new")
+    (found,) = listed(tmp_path / "new" / "register.db")
+    assert found.release == str(tmp_path / "new" / "sub" / "r")
+
+
+def test_of_a_workspace_it_is_with_the_ledger(tmp_path, postgres_address):
+    dc.Curator.create(tmp_path / "w", {"age6": sample()}, dc.Pure(1)).close()
+    workspace = dc.Curator(tmp_path / "w").workspace
+    assert workspace.register == str(tmp_path / "w" / "register.db")
+    elsewhere = replace(workspace, ledger=postgres_address)
+    home = Home.parse(elsewhere.register)
+    assert (home.address, home.path) == (postgres_address, tmp_path / "w" / "register.db")
+    assert home.schema.startswith("discreet_register_")
+    assert home.schema != replace(elsewhere, tables={}).home("register.db").schema
+    with psycopg.connect(postgres_address, autocommit=True) as server:
+        server.execute(f"SET client_min_messages = error; DROP SCHEMA IF EXISTS {home.schema} CASCADE")
+    with Register(elsewhere.register) as register:
+        register.add(made(str(tmp_path / "w" / "published" / "r")))
+    assert [one.release for one in listed(elsewhere.register)] == [str(tmp_path / "w" / "published" / "r")]
+    assert {path.name for path in (tmp_path / "w").iterdir() if "register" in path.name} == {"register.db-head"}
+
+
+# -- earlier releases are known to whoever makes the next
 
 
 @pytest.fixture
@@ -27,6 +370,11 @@ def warned(capsys):
     return " ".join(capsys.readouterr().err.split())
 
 
+def put_down(file, entry):
+    with Register(str(file)) as register:
+        return register.add(entry)
+
+
 def test_a_second_release_is_noticed_wherever_it_goes(six, capsys):
     for place in ("here", "there"):
         Path(place).mkdir()
@@ -39,13 +387,13 @@ def test_a_second_release_is_noticed_wherever_it_goes(six, capsys):
     assert "--earlierhere/first" in said
     publish(**six, earlier=["here/first", "there/second"], output=Path("third"))
     assert "Earlier" not in warned(capsys)
-    listed = Register(Path("six.published.jsonl")).read()
-    assert [Path(one.release).name for one in listed] == ["first", "second", "third"]
-    assert {one.table for one in listed} == {"age6"}
+    found = listed("six.register.db")
+    assert [Path(one.release).name for one in found] == ["first", "second", "third"]
+    assert {(one.table, one.population) for one in found} == {("age6", "age6")}
 
 
 def test_a_release_that_is_gone_may_still_be_out(six, capsys):
-    Register(Path("six.published.jsonl")).add(Entry("age6", "elsewhere.csv", "lost", "publish", 6))
+    put_down("six.register.db", made("lost", table="age6"))
     publish(**six, output=Path("first"))
     said = warned(capsys)
     assert "no longer there" in said
@@ -66,8 +414,8 @@ def test_masked_ones_are_to_be_attacked(six, capsys):
 
 def test_synthetic_and_learnt_ones_are_called_so(six, capsys):
     for method, how in (("synthesize", "synthetic"), ("synthesize cart", "synthetic"), ("learn tree", "learnt")):
-        assert str(Entry("t", "", "gone", method, 9)) == f"gone ({how}, of 9 rows, no longer there)"
-    Register(Path("six.published.jsonl")).add(Entry("age6", "six.parquet", "twin", "synthesize", 6))
+        assert str(made("gone", method)) == f"gone ({how}, of 9 rows, no longer there)"
+    put_down("six.register.db", made("twin", "synthesize", table="age6"))
     publish(**six, output=Path("first"))
     said = warned(capsys)
     assert "Synthetic releases cannot be checked together" in said
@@ -75,7 +423,7 @@ def test_synthetic_and_learnt_ones_are_called_so(six, capsys):
 
 
 def test_of_many_the_last_are_named():
-    said = notice([Entry("t", "", f"r{n}", "publish", 9) for n in range(5)])
+    said = notice([made(f"r{n}") for n in range(5)])
     assert [name in said for name in ("r0 ", "r1 ", "r2 ", "r3 ", "r4 ")] == [False, False, True, True, True]
     assert "and 2 before these" in said
 
@@ -83,7 +431,8 @@ def test_of_many_the_last_are_named():
 def test_a_workspace_remembers_too(six, capsys):
     dc.Curator.create("clinic", {"age6": ("six.parquet", "six.toml")}, dc.Approximate(1, "1e-6")).close()
     publish(**six, workspace=Path("clinic"), output=Path("first"))
-    Path("six.published.jsonl").unlink()
+    for file in Path().glob("six.register.db*"):
+        file.unlink()
     Path("far").mkdir()
     capsys.readouterr()
     publish(**six, workspace=Path("clinic"), output=Path("far/second"))
@@ -96,50 +445,58 @@ def test_a_workspace_remembers_too(six, capsys):
 
 
 def test_the_same_source_by_another_name_is_of_the_same_people(tmp_path):
-    register = Register(tmp_path / "list.jsonl")
-    made = Entry("visits", str(tmp_path / "v.csv"), str(tmp_path / "r"), "publish", 5)
-    register.add(made)
-    assert register.read() == [made]
+    file = tmp_path / "register.db"
+    source = str(tmp_path / "v.csv")
+    added = put_down(file, Entry(0, "patients", "visits", source, str(tmp_path / "r"), "publish", 5))
 
-    def found(name, source):
+    def found(name, source, population=None):
         table = dc.samples.age6()
-        card = replace(table.card, name=name)
-        return earlier_releases(replace(table, card=card, source=source, registers=(register.file,)), tmp_path)
+        card = replace(table.card, name=name, population=population)
+        return earlier_releases(replace(table, card=card, source=source, registers=(str(file),)), tmp_path)
 
-    assert found("renamed", str(tmp_path / "v.csv")) == [made]
-    assert found("visits", "w.csv") == [made]
+    assert found("renamed", source) == [added]
+    assert found("visits", "w.csv") == [added]
+    assert found("renamed", "w.csv", "patients") == [added]
     assert found("renamed", "w.csv") == []
     assert found("renamed", "") == []
 
 
-def test_list_and_releases_move_together(tmp_path):
-    for folder in ("old", "old/sub"):
-        (tmp_path / folder).mkdir()
-    Register(tmp_path / "old" / "list.jsonl").add(
-        Entry("t", "t.csv", str(tmp_path / "old" / "sub" / "r"), "publish", 5)
+def test_cards_of_one_population_share_a_register(six):
+    text = Path("six.toml").read_text()
+    declared = text.replace(
+        "[tables.age6.columns.name]", '[tables.age6]\npopulation = "the six"\n[tables.age6.columns.name]'
     )
-    (tmp_path / "old").rename(tmp_path / "new")
-    (found,) = Register(tmp_path / "new" / "list.jsonl").read()
-    assert found.release == str(tmp_path / "new" / "sub" / "r")
+    assert declared != text
+    dc.publish(dc.read("six.parquet", "six.toml"), "k=2")
+    Path("six.toml").write_text(declared)
+    Path("other.toml").write_text(declared.replace("age6", "other"))
+    other = dc.read("six.parquet", "other.toml")
+    assert other.registers == (str(Path("the six.register.db").absolute()),)
+    dc.publish(other, "k=2")
+    assert [(one.population, one.table) for one in listed("the six.register.db")] == [("the six", "other")]
+    table = dc.read("six.parquet", "six.toml")
+    assert [Path(one).name for one in table.registers] == ["the six.register.db", "six.register.db"], "what was before"
+    assert {one.table for one in earlier_releases(table)} == {"other", "age6"}
 
 
 def test_no_password_is_written_down():
     assert "secret" not in written_source("postgresql://ann:secret@localhost/clinic#visits")
 
 
-@pytest.mark.parametrize("line", ["no JSON", "{}", json.dumps({"table": "t"}), "[]"])
-def test_a_list_that_cannot_be_read_stops_the_release(six, line):
-    Path("six.published.jsonl").write_text(line + "\n")
-    with pytest.raises(Damaged, match=r"Line 1 of .*six\.published\.jsonl"):
-        publish(**six, output=Path("first"))
-    assert not Path("first").exists()
+def test_a_register_that_is_not_sound_stops_the_release(six):
+    publish(**six, output=Path("first"))
+    with Place(Home(Path("six.register.db"))).tampering() as run:
+        run("UPDATE lines SET content = replace(content, 'first', 'other')")
+    with pytest.raises(Unsound, match=r"six\.register\.db was edited or damaged, at line 1"):
+        publish(**six, output=Path("second"))
+    assert not Path("second").exists()
 
 
 def test_what_is_no_release_is_no_bother(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "recipe.json").write_text("{}")
     assert earlier_releases(dc.samples.age6(), tmp_path) == []
-    assert str(Entry("t", "", str(tmp_path), "noise", 1_000)) == f"{tmp_path} (masked, of 1,000 rows)"
+    assert str(replace(made(str(tmp_path), "noise"), rows=1000)) == f"{tmp_path} (masked, of 1,000 rows)"
 
 
 def test_a_seed_is_for_masking(six):
@@ -157,13 +514,13 @@ def test_python_says_the_same_as_the_command(six, capsys):
     assert said in str(second)
     publish(**six, output=Path("third"))
     assert said.partition(" Whoever")[0].rstrip(".") in warned(capsys)
-    listed = Register(Path("six.published.jsonl")).read()
-    assert [(one.release and Path(one.release).name, one.kind) for one in listed] == [
+    found = listed("six.register.db")
+    assert [(one.release and Path(one.release).name, one.kind) for one in found] == [
         ("here", "published"),
         ("", "masked"),
         ("third", "published"),
     ]
-    assert {(one.table, one.source, one.rows) for one in listed} == {("age6", str(Path("six.parquet").absolute()), 6)}
+    assert {(one.table, one.source, one.rows) for one in found} == {("age6", str(Path("six.parquet").absolute()), 6)}
     (fourth,) = dc.publish(table, "k=2").notices
     assert "in memory (masked on" in fourth
 
@@ -186,12 +543,12 @@ def test_what_a_stopped_process_left_is_no_earlier_release(tmp_path):
 def test_what_is_only_compared_is_not_registered(six):
     table = dc.read("six.parquet", "six.toml")
     assert not dc.compare(table, ["noise alpha=1"], processes=1).failed
-    assert not Path("six.published.jsonl").exists()
+    assert not list(Path().glob("*.register.db*"))
 
 
 def test_three_earlier_releases_are_all_named_and_of_four_the_first_is_counted():
     def said(many):
-        return notice(Entry("t", "", f"r{n}", "publish", 9) for n in range(many))
+        return notice(made(f"r{n}") for n in range(many))
 
     assert said(0) == ""
     assert said(1).startswith(
@@ -204,48 +561,27 @@ def test_three_earlier_releases_are_all_named_and_of_four_the_first_is_counted()
 
 
 def test_an_entry_says_where_and_when(tmp_path):
-    assert (
-        str(Entry("t", "", str(tmp_path), "hide x", 2, "2026-01-01")) == f"{tmp_path} (hidden on 2026-01-01, of 2 rows)"
-    )
-    assert str(Entry("t", "", "", "tabulate", 2)) == "in memory (printed, of 2 rows)"
-    assert Entry("t", "", "", "publish", 2).kind == "published"
-    assert [Entry("t", "", "", method, 1).kind for method in ("", "swap")] == ["masked", "masked"]
-
-
-def test_the_register_of_a_private_folder_is_private(tmp_path):
-    for mode, shared in ((0o700, 0), (0o755, 0o044)):
-        folder = tmp_path / oct(mode)
-        folder.mkdir(mode=mode)
-        register = Register(folder / "list.jsonl")
-        assert register.read() == []
-        register.add(Entry("t", "", "", "publish", 1))
-        assert register.file.stat().st_mode & 0o044 == shared
-        assert register.read() == [Entry("t", "", "", "publish", 1)]
-
-
-def test_the_line_that_cannot_be_read_is_named(tmp_path):
-    register = Register(tmp_path / "list.jsonl")
-    register.add(Entry("t", "", "", "publish", 1))
-    with register.file.open("a") as file:
-        file.write("[]\n")
-    with pytest.raises(Damaged, match=r"Line 2 of .*list\.jsonl"):
-        register.read()
+    hidden = made(str(tmp_path), "hide x", at="2026-01-01T10:00:00+00:00")
+    assert str(hidden) == f"{tmp_path} (hidden on 2026-01-01, of 9 rows)"
+    assert str(made(method="tabulate")) == "in memory (printed, of 9 rows)"
+    assert made().kind == "published"
+    assert [made(method=method).kind for method in ("", "swap")] == ["masked", "masked"]
 
 
 def test_releases_in_memory_are_each_one_of_their_own(tmp_path):
-    file = tmp_path / "list.jsonl"
-    table = replace(dc.samples.age6(), registers=(file,))
+    table = replace(dc.samples.age6(), registers=(str(tmp_path / "register.db"),))
     for method in ("publish", "noise"):
-        Register(file).add(Entry("age6", "", "", method, 6))
+        put_down(*table.registers, made(method=method, table="age6"))
     assert [one.method for one in earlier_releases(table)] == ["publish", "noise"]
 
 
 def test_a_release_that_is_listed_and_lies_there_is_one(tmp_path):
-    table = replace(dc.samples.age6(), registers=(tmp_path / "list.jsonl",))
+    table = replace(dc.samples.age6(), registers=(str(tmp_path / "register.db"),))
     dc.publish(table, "k=2", to=tmp_path / "r")
     (found,) = earlier_releases(table, tmp_path)
-    assert (found.release, found.rows, bool(found.at)) == (str(tmp_path / "r"), 6, True)
-    assert earlier_releases(replace(table, registers=()), tmp_path)[0].at == ""
+    assert (found.release, found.rows, found.number, bool(found.at)) == (str(tmp_path / "r"), 6, 1, True)
+    (lying,) = earlier_releases(replace(table, registers=()), tmp_path)
+    assert (lying.at, lying.number, lying.population) == ("", 0, "age6")
     renamed = replace(table, registers=(), card=replace(table.card, name="other"))
     assert earlier_releases(renamed, tmp_path) == []
     recipe = tmp_path / "r" / "recipe.json"

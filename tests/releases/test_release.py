@@ -2,11 +2,13 @@
 
 import datetime as dt
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.releases.registers import listed
 
 import discreet as dc
 from discreet.core.holder_copy import HolderCopy, belongs, read_holder_copy
@@ -18,7 +20,6 @@ from discreet.noise.entropy import SYSTEM
 from discreet.releases import pipeline
 from discreet.releases.method import Answering, Bench, Made, Method
 from discreet.releases.pipeline import NO_LEDGER, Uncharged, answered, draft, release, require_places
-from discreet.releases.register import Register
 
 CARD = dc.Card(
     "people",
@@ -36,7 +37,7 @@ RECEIPT = Receipt("people", "monday", Pure(1), 3, "00", dt.datetime(2026, 1, 1, 
 
 @pytest.fixture
 def people(tmp_path):
-    return replace(dc.read(ROWS, CARD), registers=(tmp_path / "people.published.jsonl",))
+    return replace(dc.read(ROWS, CARD), registers=(str(tmp_path / "people.register.db"),))
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,15 @@ def test_the_steps_are_taken_in_order_and_told(people, tmp_path):
     def progress(done, what):
         told.append((round(done, 3), what))
         if what in ("begun", "checking", "saving"):
-            assert not people.registers[0].exists(), "registered last"
+            assert not Path(people.registers[0]).exists(), "registered last"
 
     made = release(method, people, to=tmp_path / "r", progress=progress)
     assert method.seen == ["promise", "make", ("recheck", {"n": 1})]
-    parts = [(0.0, "begun"), (0.4, "half"), (0.8, "made"), (0.85, "checking"), (0.95, "saving"), (1.0, "done")]
+    parts = [(0.0, "begun"), (0.4, "half"), (0.8, "made"), (0.85, "checking")]
+    parts += [(0.9, "checking together with earlier releases"), (0.95, "saving"), (1.0, "done")]
     assert told == parts
     assert made.statement.models == (K2,)
-    (line,) = Register(people.registers[0]).read()
+    (line,) = listed(people.registers[0])
     assert (line.method, line.rows, line.release) == ("publish steps", 4, str(tmp_path / "r"))
 
 
@@ -112,7 +114,7 @@ def test_a_table_is_written_and_what_was_written_is_checked(people, tmp_path):
     assert isinstance(written, Rows)
     assert made.payload == Rows(tmp_path / "r" / "payload.parquet")
     assert pq.read_table(made.payload.path).sort_by("age").equals(ROWS)
-    assert Register(people.registers[0]).read()[0].rows == 3, "as the recipe says"
+    assert listed(people.registers[0])[0].rows == 3, "as the recipe says"
     in_memory = release(method, people)
     assert in_memory.payload.sort_by("age").equals(ROWS)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

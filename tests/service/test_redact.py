@@ -20,6 +20,12 @@ WORKSPACE = Path("/srv/data of ours/clinic")
         ("'/etc/ssl/key.pem' cannot be read", "'key.pem' cannot be read"),
         ("There is no folder /tmp/some/", "There is no folder …"),
         ("(/tmp/a/b, /tmp/c/d)", "(b, d)"),
+        ("no /tmp/data of theirs/secret/people.parquet.", "no people.parquet."),
+        ("'/tmp/a, b (old)/secret/x.csv' and /etc/ssl/y", "'x.csv' and y"),
+        ("See /tmp/a/b or GET /v1/tables", "See b or GET /v1/tables"),
+        ("file:/tmp/secret/people.parquet and file:///etc/ssl/k", "people.parquet and k"),
+        ("file://host/tmp/secret/x and path:/tmp/secret/y", "x and path:y"),
+        ("IO Error: /tmp/a/b.csv: 3/4 read", "IO Error: b.csv: 3/4 read"),
         ("GET /v1/tables lists those that there are.", "GET /v1/tables lists those that there are."),
         ("and/or 3/4 of sc://host/tmp/x", "and/or 3/4 of sc://host/tmp/x"),
         ("SELECT a /b/ c FROM t", "SELECT a /b/ c FROM t"),
@@ -54,7 +60,7 @@ def test_a_job_does_not_say_where_earlier_releases_are(clinic):
     job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=2",), title="Paths"))
     while (claim := queue.claim("a test")).job.id != job.id:
         pass
-    assert queue.failed(claim, f"{notice([Entry('patients', '', str(place), 'publish', 5)])}")
+    assert queue.failed(claim, f"{notice([Entry(0, 'patients', 'patients', '', str(place), 'publish', 5)])}")
     queue.let_go(claim)
     said = clinic.desk.job(clinic.steward, job.id).error
     assert "clinic/published/earlier" in said

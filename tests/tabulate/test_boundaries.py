@@ -10,17 +10,17 @@ from tests.tabulate.suppress.test_optimal import protection_of
 
 import discreet as dc
 from discreet.errors import BadInput, DataError, NoPromise
+from discreet.verbs.attack.intruder.sparse import sparse
+from discreet.verbs.attack.intruder.unknowns import Simplex, outer_bounds, unknowns
 from discreet.verbs.tabulate.intruder.audit import certify
 from discreet.verbs.tabulate.intruder.boxes import Boxes, Sides
 from discreet.verbs.tabulate.intruder.release_audit import audit
-from discreet.verbs.tabulate.intruder.unknowns import Simplex, outer_bounds, unknowns
 from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
 from discreet.verbs.tabulate.printing import html, xlsx
 from discreet.verbs.tabulate.printing.information import changed_loss
 from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.private.top_down import _settle
 from discreet.verbs.tabulate.rules import PriorPosterior
-from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.suppress.master import _LASTING, _OFTEN, Master
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells

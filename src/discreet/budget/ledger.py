@@ -22,7 +22,7 @@ from typing import Self
 
 from discreet.budget.entries import Account, Began, Book, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
-from discreet.budget.store import Contents, Group, Session, Store
+from discreet.budget.store import POSTGRES, Contents, Group, Session, Store
 from discreet.budget.tables import (
     SCHEMA,
     account_of,
@@ -41,7 +41,6 @@ from discreet.core.release import Receipt
 from discreet.errors import DiscreetError, LedgerError, NotFound
 
 FORMAT: Format[Session] = Format("ledger", error=LedgerError)
-_POSTGRES = ("postgresql://", "postgres://")
 _FEW, _MANY = 1000, 10_000
 """Lines after which sums are kept for the next opening: when a ledger is opened or closed, and while it is charged."""
 _NEVER = 2**31
@@ -51,7 +50,7 @@ _PAUSE_SECONDS = 0.01
 
 def create_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     """A new ledger, where there must be none yet; ``witness`` is as for ``open_ledger``."""
-    if str(where).startswith(_POSTGRES):
+    if str(where).startswith(POSTGRES):
         from discreet.budget.postgres import create_postgres
 
         return create_postgres(str(where), witness=witness)
@@ -65,7 +64,7 @@ def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
 
     How far a ledger had come is kept in files beside the path ``witness``; those of an SQLite file lie beside it.
     """
-    if str(where).startswith(_POSTGRES):
+    if str(where).startswith(POSTGRES):
         from discreet.budget.postgres import open_postgres
 
         return open_postgres(str(where), witness=witness)

@@ -23,12 +23,12 @@ from urllib.parse import quote
 
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.store import (
-    REMEDY,
     VERSION,
     Contents,
     Readers,
     Session,
     Witness,
+    gone,
     migrate,
     outdated,
     record_version,
@@ -59,8 +59,7 @@ def create_store(path: Path, contents: Contents) -> None:
     It is made under another name and then given this one, so that it is there as a whole or not at all.
     """
     path = _local(path)
-    if (head := Witness(path.resolve()).head()) and not path.exists():
-        raise Unsound(f"The {contents.what} that was at {path}, with {head[0]:,} lines, is gone.", hint=REMEDY)
+    require_not_gone(path, contents)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -86,9 +85,17 @@ def create_store(path: Path, contents: Contents) -> None:
         raise LedgerError(f"No {contents.what} can be made at {path}: {error.strerror}.") from None
 
 
+def require_not_gone(path: Path, contents: Contents) -> None:
+    """An error if there is nothing at ``path``, and once was."""
+    if (head := Witness(path.resolve()).head()) and not path.exists():  # in this order: others may be making it
+        raise gone(contents, str(path), head[0])
+
+
 def open_store(path: Path, contents: Contents) -> SqliteStore:
     """The file at ``path``, which must be there and have such contents."""
     path = _local(path)
+    if path.is_dir():
+        raise LedgerError(f"{path} is no {contents.what}, but a folder.")
     if not path.is_file():
         raise NotFound(f"There is no {contents.what} at {path}.", hint="Create one, or restore the one that was there.")
     return SqliteStore(path, contents)
@@ -270,7 +277,7 @@ _ELSEWHERE = "Keep it on a local disk, or use PostgreSQL, which several machines
 def _require_contents(connection: sqlite3.Connection, path: Path, contents: Contents) -> None:
     [(application,)] = connection.execute("PRAGMA application_id").fetchall()
     if application != contents.application:
-        raise LedgerError(f"{path} is no {contents.what}, but some other SQLite file.")
+        raise _foreign(path, contents, ", but some other SQLite file")
     connection.execute("BEGIN IMMEDIATE")  # fails now, rather than at the first write, if it is read-only
     try:
         stored, needs = _version(connection), ""
@@ -309,18 +316,26 @@ def _errors(path: Path, contents: Contents) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
-            raise LedgerError(f"{path} is no {contents.what}: it is not an SQLite file.") from None
+            raise _foreign(path, contents, ": it is not an SQLite file") from None
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             raise _read_only(path, contents, str(error)) from None
         if code == sqlite3.SQLITE_CORRUPT:
             raise Unsound(
                 f"The file of the {contents.what} {path} is damaged.",
-                hint=f"{REMEDY} Remove the old files -wal and -shm first.",
+                hint=f"{contents.remedy} Remove the old files -wal and -shm first.",
             ) from None
         raise LedgerError(
             f"The {contents.what} {path} could not be read or written: {error}.",
             hint=f"Mend that first. {contents.again}",
         ) from None
+
+
+def _foreign(path: Path, contents: Contents, why: str) -> LedgerError:
+    """The error of a file that holds something else: by the witness beside it, what was there was written over."""
+    if head := Witness(path).head():
+        said = f"The {contents.what} {path} was cut short or written over: {head[0]:,} lines had been written to it"
+        return Unsound(f"{said}, and now it is no {contents.what}{why}.", hint=contents.remedy)
+    return LedgerError(f"{path} is no {contents.what}{why}.")
 
 
 def _read_only(path: Path, contents: Contents, reason: str) -> LedgerError:

@@ -21,7 +21,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
 
 from discreet.core.document import Format
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, Unsound
 
 REMEDY = (
     "Nothing may be answered until it is put right, or a budget could be spent twice: put the newest copy back, or "
@@ -29,7 +29,8 @@ REMEDY = (
     "says what to do without one."
 )
 """What the holder must do about a ledger that is not sound."""
-
+POSTGRES = ("postgresql://", "postgres://")
+"""How addresses of PostgreSQL databases begin."""
 
 VERSION = "SELECT number, discreet FROM formats ORDER BY number DESC LIMIT 1"
 """The version of a database and the discreet that it needs. One of version 1 does not have this table."""
@@ -78,6 +79,8 @@ class Contents:
     """Write what a new one starts with."""
     again: str
     """What to do after a failure."""
+    remedy: str = REMEDY
+    """What the holder must do about one that is not sound."""
 
     @property
     def what(self) -> str:
@@ -132,6 +135,11 @@ def outdated(contents: Contents, place: str) -> LedgerError:
         f"The {contents.what} {place} was brought to another format while this process had it open.",
         hint="Start this process again, with the discreet that did it or a later one.",
     )
+
+
+def gone(contents: Contents, place: str, lines: int) -> Unsound:
+    """The error of a database that is not there any more, though a witness has seen it."""
+    return Unsound(f"The {contents.what} that was at {place}, with {lines:,} lines, is gone.", hint=contents.remedy)
 
 
 class Connection(Protocol):

@@ -8,12 +8,12 @@ again, since a change to an old line shows nowhere else. What the lines add up t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from discreet.budget.entries import Began, Book, Charged, digest, is_filed_under, write
-from discreet.budget.store import REMEDY, Session, Store
+from discreet.budget.store import REMEDY, Contents, Session, Store
 from discreet.budget.tables import account_of, book_of, line_of, page_after, spent_of
 from discreet.core.release import Receipt
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError, Unsound
@@ -76,6 +76,24 @@ def require_head(session: Session, table: str, head: tuple[int, str] | None, wha
     raise Unsound(
         f"{what} is an older copy, or was cut short: line {head[0]:,} had been written to it, and {found}.", hint=hint
     )
+
+
+def lines_after(
+    session: Session, contents: Contents, known: tuple[int, str], what: str, *, also: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """Number, content and digest of the lines after a known one, and what is ``also`` in their rows; each is checked.
+
+    An error if one of them was edited, or does not go on from the line before it.
+    """
+    number, before = known
+    columns = f"number, content, digest{also}"
+    page_sql = f"SELECT {columns} FROM {contents.lines} WHERE number > ? ORDER BY number LIMIT 5000"  # noqa: S608
+    while page := session.rows(page_sql, (number,)):
+        for line in page:
+            if line[0] != number + 1 or line[2] != digest(before, line[1]):
+                raise Unsound(f"{what} was edited or damaged, at line {number + 1:,}.", hint=contents.remedy)
+            number, before = line[0], line[2]
+            yield line
 
 
 def verified(

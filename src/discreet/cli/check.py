@@ -82,8 +82,8 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
         return
     rows = (cells(verdict) for verdict in verdicts)
     out.print(grid("model", "holds", "#figure", "what it is", "worst class", "#rows exposed", rows=rows))
-    for caveat in verdicts.caveats:
-        out.print(f"Note: {caveat}")
+    for note in verdicts.notes:
+        out.print(note)
     broken = sum(not verdict.holds for verdict in verdicts)
     if not asked:
         out.print("This is what holds as it is. Ask for more with --model, and get it with discreet publish.")

@@ -250,8 +250,8 @@ def audit(
         raise BadInput("A column is audited in one way.")
     with Curator(folder) as curator:
         policy = curator.audit(table, watched, by=_named(by))
-        register = Register(curator.workspace.register).read()
-    others = [entry for entry in register if entry.table == table]  # of the same people, which auditing does not weigh
+        with Register(curator.workspace.register) as register:
+            others = [one for one in register.entries() if one.table == table]  # which auditing does not weigh
     if others:
         console(stderr=as_json).print(notice(others))
     if as_json:

@@ -8,6 +8,7 @@ have) is declared here by a person. Nothing in it is read off the data, unless i
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from discreet.core.kind import ORDERED, TYPES, Kind, Scalar
 from discreet.core.text import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
+_POPULATION = re.compile(r"\w([\w -]{0,38}\w)?")
 LONGEST = 1_000
 """Characters of a text that count, where the card does not say how many."""
 
@@ -193,18 +195,29 @@ class Card:
     """Conditions in SQL that no row can meet. One about a column that is not here says nothing."""
     rows_are_people: bool = False
     """Whether every row is about somebody else though identifiers repeat: two people may share a name."""
+    population: str | None = None
+    """Which people these are: releases of tables with one population are checked together. ``None``: its name."""
+    stable: tuple[str, ...] = ()
+    """Columns whose value never changes for a unit, so that releases of different versions of the table can be linked.
+    One that is not here says nothing."""
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        said: object = self.impossible
-        if isinstance(said, str):
-            raise BadInput(f"impossible is a list of conditions, not {self.impossible!r}.")
-        object.__setattr__(self, "impossible", tuple(self.impossible))
+        for field_, what in (("impossible", "conditions"), ("stable", "columns")):
+            said = getattr(self, field_)
+            if isinstance(said, str):
+                raise BadInput(f"{field_} is a list of {what}, not {said!r}.")
+            object.__setattr__(self, field_, tuple(said))
         for field_ in ("rows_per_unit", "groups_per_unit"):
             object.__setattr__(self, field_, _of_python(getattr(self, field_)))
         object.__setattr__(self, "_index", {column.name: column for column in self.columns})
         if problems := self.problems():
             raise CardError(f"The card of {self.name}", problems)
+
+    @property
+    def people(self) -> str:
+        """The name of the population."""
+        return self.name if self.population is None else self.population
 
     @property
     def whose(self) -> str:
@@ -217,7 +230,7 @@ class Card:
 
     def without_unit(self, columns: Iterable[Column]) -> Card:
         """The card of rows that no longer say whose they are, with these columns."""
-        return replace(self, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None)
+        return replace(self, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None, stable=())
 
     def problems(self) -> list[Problem]:
         """Everything about this card that contradicts itself."""
@@ -243,12 +256,26 @@ class Card:
             found.append(Problem(("rows_are_people",), other))
         if self.public and self.unit is not None:
             found.append(Problem(("public",), "a table with a unit is about people"))
+        if self.population is not None and not _POPULATION.fullmatch(str(self.population)):
+            what = f"is a short name of letters, digits, spaces, - and _, not {self.population!r}"
+            found.append(Problem(("population",), what))
         for text in self.impossible:
             try:
                 conditions.condition(text)
             except BadInput as error:
                 found.append(Problem(("impossible",), str(error)))
         return found
+
+    def stable_problems(self) -> list[Problem]:
+        """What is wrong with the stable columns of a whole table; some of its columns may have others stay behind."""
+        found = [f"no column is called {name!r}" for name in self.stable if name not in self._index]
+        if self.stable and self.unit is None:
+            found.append("without a unit nobody can tell whose value it is in the next version of the table")
+        named = [one for one in self.stable if one in self._index]
+        found += [f"{one!r} is the unit, which is stable anyway" for one in named if one == self.unit]
+        identifiers = [one for one in named if one != self.unit and self[one].role is Role.IDENTIFIER]
+        found += [f"{one!r} is an identifier, and never leaves" for one in identifiers]
+        return [Problem(("stable",), what) for what in found]
 
     def __getitem__(self, name: str) -> Column:
         try:

@@ -49,6 +49,8 @@ TABLE_FIELDS: _Fields = {
     "public": (bool,),
     "impossible": (list,),
     "rows_are_people": (bool,),
+    "population": (str,),
+    "stable": (list,),
     "note": (str,),
     "columns": (dict,),
 }
@@ -122,6 +124,8 @@ def _table_fields(card: Card) -> dict[str, Any]:
         "public": card.public or None,
         "impossible": card.impossible or None,
         "rows_are_people": card.rows_are_people or None,
+        "population": card.population,
+        "stable": card.stable or None,
         "note": card.note or None,
         "columns": {column.name: _column_fields(column) for column in card.columns},
     }
@@ -171,7 +175,7 @@ class _Reader:
         good = tuple(column for column in columns if column is not None)
         impossible = self._impossible(fields.get("impossible", []), [*fields.get("columns", ())], (*path, "impossible"))
         try:
-            return Card(
+            card = Card(
                 name,
                 good,
                 fields.get("unit"),
@@ -180,8 +184,13 @@ class _Reader:
                 public=fields.get("public", False),
                 impossible=impossible,
                 rows_are_people=fields.get("rows_are_people", False),
+                population=fields.get("population"),
+                stable=tuple(map(str, fields.get("stable", ()))),
                 note=fields.get("note", ""),
             )
+            if len(good) == len(columns) and (problems := card.stable_problems()):
+                raise CardError(name, problems)
+            return card
         except CardError as error:
             broken = len(good) < len(columns)
             for problem in error.problems:  # a unit that is missing only because its column is broken is no news
@@ -386,6 +395,8 @@ def card_schema() -> dict[str, Any]:
             "public": _said(_TRUTH, "Whether it is about nobody, and may be looked at by anybody."),
             "impossible": _said(_list(_TEXT), "SQL conditions that no row can meet."),
             "rows_are_people": _said(_TRUTH, "Every row is about somebody else, though identifiers repeat."),
+            "population": _said(_TEXT, "Which people these are: tables with one population are checked together."),
+            "stable": _said(_list(_TEXT), "Columns whose value never changes for a unit."),
             "note": _said(_TEXT, "For people."),
             "columns": {"type": "object", "minProperties": 1, "additionalProperties": _column_schema()},
         },

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,6 +11,7 @@ from sqlglot import exp
 from discreet.core import markup, sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.hierarchy.hierarchy import TOP, apply, unknown
 from discreet.core.kind import Kind
 from discreet.core.text import number
@@ -38,8 +38,10 @@ class Table:
     """Columns that stay behind when something is made of this table: see ``core/identifiers.py``."""
     source: str = ""
     """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
-    registers: tuple[Path, ...] = ()
-    """Files that list what was released of these people (``releases/register.py``)."""
+    registers: tuple[str, ...] = ()
+    """Places of the registers that list what was released of these people (``releases/register.py``)."""
+    policy: ExposurePolicy = field(default_factory=ExposurePolicy)
+    """What a release may give away together with those."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,12 +89,17 @@ class Table:
                 f"The unit {self.card.unit!r} must stay, or nobody could tell whose rows these are.",
                 hint="Select it too; payload() leaves it out of what is released.",
             )
-        card = replace(self.card, columns=columns)
+        card = replace(self.card, columns=columns, stable=tuple(one for one in self.card.stable if one in names))
         return replace(self, card=card, relation=self.query(*map(sql.column, names)))
 
     def where(self, condition: exp.Expr) -> Table:
         """The rows for which ``condition`` holds."""
         return replace(self, relation=self.query(exp.Star()).where(condition))
+
+    def despite(self, reason: str) -> Table:
+        """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
+        that the statement and the register quote."""
+        return replace(self, policy=replace(self.policy, despite=reason))
 
     def histogram(self, *names: str, levels: Mapping[str, int] | None = None) -> pa.Table:
         """The distinct value combinations of ``names`` (default: the quasi-identifiers) and how many rows have each.

@@ -9,14 +9,17 @@ the workspace as it was at one moment, that of its ledger, also if people ask wh
   by then is in the copy, and one that is missing is an error. An answer that was charged later is left out with its
   charge;
 * people, the audit log and the list of releases are copied before either: what they list is in the copy, and what they
-  do not list yet is listed when the service starts.
+  do not list yet is listed when the service starts;
+* the register of what has left is copied last: a release is in it before it has its place, so none is in the copy that
+  is not in its register.
 
 Why restoring is dangerous: whatever was spent after the copy was made is forgotten. The same budget could be spent
 twice, and what had been answered since would be answered again, with other noise. So ``restore`` wants the newest
 receipts, all of which must be in the copy, or somebody to say that they know.
 
-A ledger in PostgreSQL is not copied: a database is backed up by its own means, *after* the folder. Then it has the
-charge of every answer in the copy; what it has beyond that is refused, not answered again.
+A ledger in PostgreSQL, with the register beside it, is not copied: a database is backed up by its own means, *after*
+the folder. Then it has the charge of every answer in the copy, and the line of every release; what it has beyond that
+is refused, not answered again.
 """
 
 from __future__ import annotations
@@ -41,8 +44,9 @@ from discreet.core.document import fields, give_name, settle
 from discreet.core.release import Receipt, Release
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
-from discreet.curator.workspace import LEDGER, Workspace, open_books, open_workspace, require_free
+from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, require_free
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
+from discreet.releases.register import Register
 from discreet.releases.store import SEAL, Store, is_failure, receipts_of
 
 FORMAT = 1
@@ -89,6 +93,8 @@ def back_up(folder: str | Path, file: str | Path) -> Copy:
             for place in charged:
                 tar.add(place, f"{_RELEASES}/{place.name}")
             _add_rest(tar, workspace)
+            if _copied_register(workspace, here):
+                tar.add(here / REGISTER, REGISTER)
         give_name(draft, file)
     return copy
 
@@ -108,6 +114,8 @@ def restore(
         copy = _extracted(file, made)
         workspace = open_workspace(made)
         workspace.require_twins()
+        with Register(workspace.register) as register:
+            register.verify()
         with open_books(workspace) as book:
             verdict = book.verify(Store(workspace.releases, book).receipts())
             if not verdict.sound:
@@ -146,6 +154,16 @@ def _copied_ledger(workspace: Workspace, here: Path) -> SqlLedger:
     return open_ledger(here / LEDGER)
 
 
+def _copied_register(workspace: Workspace, here: Path) -> bool:
+    """Whether there is a register to be copied, all of which was found as it was written."""
+    if workspace.ledger != LEDGER or not (workspace.folder / REGISTER).is_file():
+        return False
+    with Register(workspace.register) as register:
+        register.verify()
+        _copy_database(workspace.folder / REGISTER, here / REGISTER)
+    return True
+
+
 def _copy_database(source: Path, target: Path) -> None:
     target.touch(mode=0o600)
     try:
@@ -180,7 +198,7 @@ def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]
 def _add_rest(tar: tarfile.TarFile, workspace: Workspace) -> None:
     """Add what is neither a database nor an answer: tables, published releases, holder's copies."""
     for path in sorted(workspace.folder.iterdir()):
-        if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE)):
+        if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE, REGISTER)):
             _add(tar, path, path.name)
 
 

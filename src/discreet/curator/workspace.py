@@ -7,6 +7,7 @@
     tables/visits/synthetic.json    which release is its synthetic stand-in, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
     ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/store.py``)
+    register.db                 what was released of the tables; unless the ledger is in PostgreSQL: then there, too
     releases/                   every answer that was given
     .synthetic/                 the last answers that synthetic stand-ins gave, which cost nothing and can be made again
 
@@ -43,6 +44,7 @@ from typing import Any, TypeAlias
 import pyarrow.parquet as pq
 from sqlglot import exp
 
+from discreet.budget.home import Home
 from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.budget.store import REMEDY
 from discreet.core import sql, toml
@@ -62,7 +64,7 @@ from discreet.releases.store import SEAL, Store
 from discreet.verbs.ask.source import described
 
 FORMAT: Format[dict[str, Any]] = Format("workspace")
-LEDGER = "ledger.db"
+LEDGER, REGISTER = "ledger.db", "register.db"
 Given: TypeAlias = tuple[Any, Card | str | Path]
 """A source, as ``read`` takes it, and its card."""
 Public: TypeAlias = Any
@@ -190,9 +192,20 @@ class Workspace:
         return replace(read(source, card), registers=(self.register,))
 
     @property
-    def register(self) -> Path:
-        """The list of what was released of the tables."""
-        return self.folder / "published.jsonl"
+    def register(self) -> str:
+        """Where the register of what was released of the tables is."""
+        return str(self.home(REGISTER))
+
+    def home(self, name: str) -> Home:
+        """The place of a database of this workspace: a file of that name, or a schema in the ledger's PostgreSQL.
+
+        The schema has its name from the identities of the bounded tables: no other workspace has the same.
+        """
+        file = self.folder / name
+        if self.ledger_place == str(self.folder / self.ledger):
+            return Home(file)
+        twins = "\n".join(sorted(one.id for one in self.tables.values()))
+        return Home(file, self.ledger_place, f"discreet_{file.stem}_{_digest(twins.encode())[:16]}")
 
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""
@@ -353,7 +366,7 @@ def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Gi
     """A table with a card that says it is public; without one, that is drafted by a look at it."""
     known = draft(source, name=name).card if card is None else _card(name, source, card)
     columns = tuple(replace(column, role=Role.OTHER) if card is None else column for column in known.columns)
-    return source, replace(known, columns=columns, unit=None, rows_per_unit=None, groups_per_unit=None, public=True)
+    return source, replace(known.without_unit(columns), public=True)
 
 
 def _parquet(path: Path, name: str) -> exp.Expr:

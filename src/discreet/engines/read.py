@@ -27,7 +27,7 @@ from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file, require_plain
-from discreet.errors import BadInput, DataError, NotFound
+from discreet.errors import BadInput, CardError, DataError, NotFound
 
 if TYPE_CHECKING:
     from discreet.engines.spark import Spark
@@ -62,10 +62,12 @@ def read(
             "A draft is a proposal, not yet a card: somebody has to look at it.",
             hint="Print it, change what is wrong, and give its card: dc.read(source, draft.card).",
         )
-    registers: tuple[Path, ...] = ()
+    registers: tuple[str, ...] = ()
     if isinstance(card, str | Path):
-        registers = (Path(card).absolute().with_suffix(".published.jsonl"),)
+        file = Path(card).absolute()
         card = load_card(card, table, default=_name_of(source))
+        own, first = (file.with_name(f"{one}.register.db") for one in (card.population or file.stem, file.stem))
+        registers = (str(own), *([str(first)] if own != first and first.exists() else []))
     elif not isinstance(card, Card):
         raise BadInput(
             f"A card is a dc.Card or the file it is in, not a {type(card).__name__}.",
@@ -73,6 +75,8 @@ def read(
         )
     elif table is not None and table != card.name:
         raise NotFound(f"The card given is of {card.name}, not of {table}.")
+    if problems := card.stable_problems():
+        raise CardError(f"The card of {card.name}", problems)
     opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
     found = replace(_declared(card, opened), source=written_source(source), registers=registers)
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of

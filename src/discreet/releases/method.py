@@ -18,6 +18,7 @@ from discreet.core.statement import Claim, Statement
 from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.releases.facts import Facts, Opaque
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
@@ -112,6 +113,10 @@ class Method(Protocol[T]):
     def holds(self, claim: Claim, payload: T) -> bool:
         """Whether a promised privacy model holds for the result; False if it cannot be checked."""
         return False
+
+    def facts(self, made: Made[T], table: Table) -> Facts:
+        """What the written result tells of people, as figures that can be checked together with other releases."""
+        return Opaque(f"{self.name} changes or makes up rows, which no figures describe")
 
     def makes(self, card: Card) -> tuple[str, ...]:
         """Columns of the rows that stand in for the table's (synthetic data); empty if it makes none."""

@@ -45,7 +45,8 @@ from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, NotFound, Refused, Taken, Unreachable
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
-from discreet.releases.register import earlier_releases, notice, register
+from discreet.releases.register import earlier_releases, notice
+from discreet.releases.registration import Weighed, facts_of, weigh
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
@@ -326,12 +327,19 @@ def release(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
                 hint="Leave holder out.",
             )
+        weighed = None
+        if table is not None:
+            progress(0.9, "checking together with earlier releases")
+            facts = facts_of(method, made, table, statement.loss)
+            weighed = weigh(table, facts, made.title or method.name)
+            made = replace(made, caveats=(*made.caveats, *weighed.caveats))
+            before = [one for one in before if not one.number or one in weighed.unchecked]
         finished = draft(method, table, statement, made, receipt)
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
         label = f"{method.verb} {method.name}".strip()
-        finished = _handed_out(finished, label, table, folder, csv=csv, holder=holder)
+        finished = _handed_out(finished, label, weighed, folder, csv=csv, holder=holder)
     progress(1.0, "done")
     return finished
 
@@ -417,7 +425,7 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
 def _handed_out(
     finished: Release[Any],
     label: str,
-    table: Table | None,
+    weighed: Weighed | None,
     folder: Path | None,
     *,
     csv: bool,
@@ -436,9 +444,9 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
-            if table is not None:
+            if weighed is not None:
                 rows = finished.recipe.parameters.get("rows")
-                register(table, folder, label, rows if type(rows) is int else table.count())
+                weighed.register(folder, label, rows if type(rows) is int else weighed.table.count())
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""

@@ -2,38 +2,78 @@
 
 Privacy models speak of one release: two tables, each safe, may not be safe together. So the pipeline writes down what
 it releases where the next one will pass: beside the card that the rows are published by (``patients.toml`` has
-``patients.published.jsonl``) and, if there is one, in the workspace. The register holds no data, only what was made of
-which table, and where it was put. Releases that nobody wrote down are found if they lie beside the new one.
+``patients.register.db``; cards that declare a population share that of the population) and, if there is one, in the
+workspace. Releases that nobody wrote down are found if they lie beside the new one.
+
+A line says what was made of which table, and where it was put. With it are kept the facts that the release tells, and
+the group of every person in it: for the holder's eyes, as the rows are.
+
+It is kept with the ledger's care (``budget/store.py``): a line is durable before a release leaves, and carries the
+digest of the line before it, of its own content and of what is kept with it. How far the register had come is noted
+outside of it, too. One that was edited, damaged, cut short, or put back from an older copy is an error before
+anything leaves, since whatever it forgot would be left out of what is checked.
 
 Who is in a table is not compared: tomorrow's table has a few people more, and yesterday's release still tells of all
-others. So whatever was made by the same card's table, or of the same source, is of the same people.
+others. So whatever was made of the same population, by the same card's table, or of the same source, is of the same
+people.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Self
 
-from discreet.core.document import fields, loads, owned
+from discreet.budget.entries import START, digest
+from discreet.budget.home import Home
+from discreet.budget.store import Contents, Session, Store
+from discreet.budget.verify import lines_after, require_head
+from discreet.core.document import Format, fields, loads
 from discreet.core.statement import Recipe
 from discreet.core.table import Table
-from discreet.errors import BadInput, Damaged, DiscreetError
+from discreet.errors import BadInput, DiscreetError, LedgerError, NotFound, Taken, Unsound
 
+FORMAT: Format[Session] = Format("register", error=LedgerError)
 _KINDS = {"publish": "published", "hide": "hidden", "synthesize": "synthetic", "learn": "learnt", "tabulate": "printed"}
 _NAMED = 3
 """Number of earlier releases that are named, the last ones."""
-_FIELDS = {"table": str, "source": str, "release": str, "method": str, "rows": int, "at": str}
+_TEXTS = dict.fromkeys(("population", "table", "source", "release", "method", "at", "title", "facts", "note"), str)
+_FIELDS: dict[str, type] = {"number": int, "rows": int, "told": dict, "sums": dict, **_TEXTS}
+_FACTS, _PEOPLE = "facts", "people"
+"""What is kept with a line."""
+
+REGISTER = Contents(
+    format=FORMAT,
+    application=0x64635267,  # "dcRg"
+    schema=(
+        "CREATE TABLE lines (number integer PRIMARY KEY, content text NOT NULL, digest text NOT NULL)",
+        "CREATE TABLE attachments (number integer NOT NULL, kind text NOT NULL, data bytea NOT NULL, "
+        "PRIMARY KEY (number, kind))",
+    ),
+    lines="lines",
+    begin=lambda session: None,
+    again="Try again: at worst, the release is listed twice.",
+    remedy="Nothing leaves until it is put right, or releases that are out would be left out of what is checked: put "
+    "the newest copy back, or restore a backup. docs/publish.md, “When the register is not sound”, says what to do "
+    "without one.",
+)
+"""What a store of a register holds."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """A release that has left."""
 
+    number: int
+    """Its line in the register; 0 if it is in none, and was found in a folder."""
+    population: str
+    """Which people it is of: what the card says, or the card's name."""
     table: str
     """What the card calls the rows."""
     source: str
@@ -45,7 +85,14 @@ class Entry:
     rows: int
     """How many rows the table had then."""
     at: str = ""
-    """The day; empty if nobody wrote it down."""
+    """When, by UTC, to the second; empty if nobody wrote it down."""
+    title: str = ""
+    facts: str = "opaque"
+    """What is known of what it tells: ``figures``, ``loss`` or ``opaque``."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """More about that: why it is opaque, the loss, what the figures are of."""
+    note: str = ""
+    """Why it was released although something spoke against it."""
 
     @property
     def kind(self) -> str:
@@ -54,59 +101,216 @@ class Entry:
 
     def __str__(self) -> str:
         gone = "" if not self.release or Path(self.release).is_dir() else ", no longer there"
-        when = f" on {self.at}" if self.at else ""
+        when = f" on {self.at[:10]}" if self.at else ""
         return f"{self.release or 'in memory'} ({self.kind}{when}, of {self.rows:,} rows{gone})"
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A line as it was read: what left, and the SHA-256 of what is kept with it, by its kind."""
+
+    entry: Entry
+    sums: Mapping[str, str]
+
+
 class Register:
-    """A file with a line for each release. Lines are added and never changed."""
+    """A register, at a place as ``Home`` writes it; opened and checked when it is first needed. One thread's own.
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    Lines are added and never changed. One that was never written to is empty, and reading does not make it.
+    """
 
-    def read(self) -> list[Entry]:
-        """All that was released, the oldest first; an error if the register was tampered with."""
-        if not self.file.exists():
-            return []
-        found = []
+    def __init__(self, place: str) -> None:
+        self._home = Home.parse(place)
+        self._store: Store | None = None
+        self._lines: list[_Line] = []
+        self._last = (0, START)
+
+    def entries(self, population: str | None = None) -> list[Entry]:
+        """All that was released, or all of one population, the oldest first."""
+        if (store := self._found()) is not None:
+            with store.reading() as session:
+                self._catch_up(session)
+        return [line.entry for line in self._lines if population in (None, line.entry.population)]
+
+    def facts(self, number: int) -> bytes | None:
+        """The facts that were kept with a line; ``None`` if there were none."""
+        if not 1 <= number <= len(self.entries()) or (store := self._found()) is None:
+            raise NotFound(f"The register {self._home.path} has no line {number}.")
+        with store.reading() as session:
+            line = self._lines[number - 1]
+            return self._attached(session, line, _FACTS) if _FACTS in line.sums else None
+
+    def people(self, population: str) -> tuple[int, bytes] | None:
+        """The groups of a population's people as they were kept last, and the line they were kept with."""
+        if (store := self._found()) is None:
+            return None
+        with store.reading() as session:  # one state: another may be writing newer ones, and dropping these
+            self._catch_up(session)
+            newest = self._with_people(population)[-1:]
+            return next(((line.entry.number, self._attached(session, line, _PEOPLE)) for line in newest), None)
+
+    def add(
+        self, entry: Entry, facts: bytes | None = None, people: bytes | None = None, *, after: int | None = None
+    ) -> Entry:
+        """Write down a release, durably; its folder is noted as seen from the register, so that both can move.
+
+        ``after`` is the last line of this population that it was checked against: if there is a later one by now,
+        ``Taken`` is raised, and it has to be checked again. Of a population, the last two ``people`` are kept.
+        """
+        attached = {kind: data for kind, data in ((_FACTS, facts), (_PEOPLE, people)) if data is not None}
+        store = self._found(create=True)
+        assert store is not None  # noqa: S101  # just made, if it was not there
+        with store.writing() as session:
+            self._catch_up(session)
+            mine = [line.entry.number for line in self._lines if line.entry.population == entry.population]
+            if after is not None and mine and mine[-1] > after:
+                raise Taken(
+                    f"Another release of {entry.population} was registered meanwhile, on line {mine[-1]:,}.",
+                    hint="Check this one together with it, and try again.",
+                )
+            number, before = self._last[0] + 1, self._last[1]
+            at = entry.at or dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+            entry = replace(entry, number=number, at=at)
+            line = _Line(entry, {kind: hashlib.sha256(data).hexdigest() for kind, data in attached.items()})
+            content = self._written(line)
+            last = (number, digest(before, content))
+            session.run("INSERT INTO lines (number, content, digest) VALUES (?, ?, ?)", [(number, content, last[1])])
+            rows = [(number, kind, data) for kind, data in attached.items()]
+            session.run("INSERT INTO attachments (number, kind, data) VALUES (?, ?, ?)", rows)
+            if people is not None:
+                old = [(one.entry.number, _PEOPLE) for one in self._with_people(entry.population)[:-1]][-1:]
+                session.run("DELETE FROM attachments WHERE number = ? AND kind = ?", old)
+        self._lines.append(line)
+        self._last = last
+        if store.witness:
+            store.witness.write(*last)
+        return entry
+
+    def verify(self) -> None:
+        """Go through all lines and all that is kept with them again; ``Unsound`` if anything is not as it was."""
+        if (store := self._found()) is None:
+            return
+        self._lines, self._last = [], (0, START)
+        with store.reading() as session:
+            self._catch_up(session)
+            for problem in store.problems(session):
+                raise Unsound(f"The file of the register {store.place} is damaged: {problem}.", hint=REGISTER.remedy)
+            kept = set(session.rows("SELECT number, kind FROM attachments"))
+            populations = {line.entry.population for line in self._lines}
+            newest = {line.entry.number for one in populations for line in self._with_people(one)[-2:]}
+            for line in self._lines:
+                for kind in line.sums:
+                    number = line.entry.number
+                    if kind == _FACTS or number in newest or (number, kind) in kept:
+                        self._attached(session, line, kind)
+                        kept.discard((number, kind))
+        if kept:
+            raise self._unsound(f"no line says what is kept with line {min(kept)[0]:,}")
+
+    def close(self) -> None:
+        """Let go of it; it is opened again when it is needed."""
+        if self._store is not None:
+            self._store.close()
+        self._store = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _found(self, *, create: bool = False) -> Store | None:
+        """The store, opened and checked; ``None`` if it was never made."""
+        if self._store is None:
+            store = self._home.find_or_create(REGISTER) if create else self._home.find(REGISTER)
+            if store is None:
+                return None
+            head = store.witness.head() if store.witness else None  # before it is read: others may add lines any time
+            try:
+                with store.reading() as session:
+                    self._catch_up(session)
+                    require_head(session, "lines", head, f"The register {store.place}", REGISTER.remedy)
+                if store.witness and self._last[0]:
+                    store.witness.write(*self._last)
+            except BaseException:
+                store.close()
+                raise
+            self._store = store
+        return self._store
+
+    def _catch_up(self, session: Session) -> None:
+        """Read the lines that came since, each checked against the one before it."""
+        what = f"The register {self._home.path}"
+        require_head(session, "lines", self._last if self._last[0] else None, what, REGISTER.remedy)
+        for number, content, found in lines_after(session, REGISTER, self._last, what):
+            self._lines.append(self._read(number, content))
+            self._last = (number, found)
+
+    def _with_people(self, population: str) -> list[_Line]:
+        return [line for line in self._lines if line.entry.population == population and _PEOPLE in line.sums]
+
+    def _attached(self, session: Session, line: _Line, kind: str) -> bytes:
+        """What was kept with a line; an error if it is not what the line says."""
+        number = line.entry.number
+        rows = session.rows("SELECT data FROM attachments WHERE number = ? AND kind = ?", (number, kind))
+        if not rows:
+            raise self._unsound(f"the {kind} of line {number:,} are gone")
+        data = bytes(rows[0][0]) if isinstance(rows[0][0], bytes | memoryview) else b""
+        if hashlib.sha256(data).hexdigest() != line.sums[kind]:
+            raise self._unsound(f"the {kind} of line {number:,} are not what was written")
+        return data
+
+    def _written(self, line: _Line) -> str:
+        """A line's content: JSON in one spelling only."""
+        folder = line.entry.release and os.path.relpath(Path(line.entry.release).absolute(), self._folder)
+        said = {**vars(line.entry), "release": folder, "told": dict(line.entry.told), "sums": line.sums}
         try:
-            for line in self.file.read_text(encoding="utf-8").splitlines():
-                said = fields(json.loads(line), "a line", **_FIELDS)
-                folder = said["release"] and os.path.normpath(self.file.absolute().parent / said["release"])
-                found.append(Entry(**(said | {"release": folder})))
-        except (ValueError, BadInput) as error:
-            raise Damaged(
-                f"Line {len(found) + 1} of {self.file} does not say what was released: {error}",
-                hint="Mend that line; whoever publishes must know what is out.",
-            ) from error
-        return found
+            return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"What a release tells cannot be written as JSON: {error}.") from None
 
-    def add(self, entry: Entry) -> None:
-        """Write down a release, durably; its folder is noted as seen from the register, so that both can move."""
-        folder = entry.release and os.path.relpath(Path(entry.release).absolute(), self.file.absolute().parent)
-        line = json.dumps(asdict(entry) | {"release": folder}, ensure_ascii=False)
-        private = not self.file.absolute().parent.stat().st_mode & 0o077
-        with open(self.file, "a", encoding="utf-8", newline="\n", opener=owned if private else None) as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+    def _read(self, number: int, content: str) -> _Line:
+        try:
+            said = fields(json.loads(content), "it", **_FIELDS)
+        except (ValueError, BadInput) as error:
+            problem = str(error).rstrip(".")
+            raise self._unsound(f"line {number:,} does not say what was released: {problem}") from None
+        sums, release = said.pop("sums"), said["release"]
+        said["release"] = release and os.path.normpath(self._folder / release)
+        return _Line(Entry(**said | {"number": number}), sums)
+
+    @property
+    def _folder(self) -> Path:
+        return self._home.path.absolute().parent
+
+    def _unsound(self, problem: str) -> Unsound:
+        return Unsound(f"The register {self._home.path} was edited or damaged: {problem}.", hint=REGISTER.remedy)
 
 
 def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
     """What was released of the same people, by the table's registers and by releases in the folder ``beside``."""
-    name = table.card.name
-    listed = [entry for file in table.registers for entry in Register(file).read()]
-    mine = [entry for entry in listed if name == entry.table or (table.source and table.source == entry.source)]
-    found = {entry.release or str(place): entry for place, entry in enumerate(mine)}
+    found: dict[str, Entry] = {}
+    for place in table.registers:
+        with Register(place) as register:
+            mine = (entry for entry in register.entries() if is_of(table, entry))
+            found |= {entry.release or f"{place} {entry.number}": entry for entry in mine}
     for file in sorted(beside.absolute().glob("*/recipe.json")) if beside is not None else ():
         if file.parent.name.startswith(".discreet-"):  # of a process that was stopped: it never got its name
             continue
         with suppress(DiscreetError, OSError, UnicodeDecodeError):  # whatever it is, it is no release
             made = Recipe.from_dict(loads(file.read_text(encoding="utf-8")))
             folder = os.path.normpath(file.parent)
-            if made.parameters.get("table") == name and folder not in found:
-                found[folder] = Entry(name, "", folder, made.method, int(made.parameters.get("rows") or 0))
+            if made.parameters.get("table") == table.card.name and folder not in found:
+                rows = int(made.parameters.get("rows") or 0)
+                found[folder] = replace(entry_of(table, file.parent, made.method, rows), source="")
     return list(found.values())
+
+
+def is_of(table: Table, entry: Entry) -> bool:
+    """Whether an earlier release is of the same people: of its population, or made of that table or source."""
+    if table.card.people == entry.population or table.card.name == entry.table:
+        return True
+    return bool(table.source) and table.source == entry.source
 
 
 def kind_of(method: str) -> str:
@@ -124,9 +328,15 @@ def notice(earlier: Iterable[Entry]) -> str:
     return f"{said} Whoever has them and this one may learn more than each alone tells."
 
 
-def register(table: Table, folder: Path | None, method: str, rows: int) -> None:
-    """Write a release of a table down in all its registers."""
-    today = dt.datetime.now(dt.UTC).date().isoformat()
+def entry_of(table: Table, folder: Path | None, method: str, rows: int, **more: Any) -> Entry:
+    """The entry of a release of a table that is to be registered; ``more`` are further fields of it."""
     place = "" if folder is None else os.path.normpath(folder.absolute())
-    for file in table.registers:
-        Register(file).add(Entry(table.card.name, table.source, place, method, rows, today))
+    return Entry(0, table.card.people, table.card.name, table.source, place, method, rows, **more)
+
+
+def register(table: Table, folder: Path | None, method: str, rows: int, **more: Any) -> None:
+    """Write a release of a table down in all its registers."""
+    entry = entry_of(table, folder, method, rows, **more)
+    for place in table.registers:
+        with Register(place) as one:
+            one.add(entry)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
 
-from discreet.curator.people.state import State, schema_of
+from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace
+
+
+def schema_of(workspace: Workspace) -> str:
+    """The schema that has a workspace's service database, if its ledger is in PostgreSQL."""
+    return replace(workspace, ledger="postgresql://localhost").home("service.db").schema
 
 
 def forget(server: psycopg.Connection[tuple[object, ...]]) -> None:

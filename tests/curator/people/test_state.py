@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.curator.people.places import Place, forget
+from tests.curator.people.places import Place, forget, schema_of
 
 from discreet.budget.store import Session
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
-from discreet.curator.people.state import State, schema_of
+from discreet.curator.people.state import State
 from discreet.curator.workspace import Registered, Workspace
 from discreet.errors import BadInput, LedgerError
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.releases.registers import listed
 
 from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
-from discreet.releases.register import Register
 from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
 from discreet.service.jobs.work import work
 
@@ -75,10 +75,10 @@ def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_a
     assert (found.state, found.result, found.error, found.progress) == ("done", job.id, "", 1.0)
     assert jobs.result(job.id)["release"] == job.id
     assert jobs.paper(job.id, "holder.html").is_file()
-    [listed] = Shelf(jobs._queue._state, open_workspace(folder)).all()
-    assert (listed.id, listed.kind, listed.tables, listed.title) == (job.id, "published", ("stays",), "Stays")
-    assert (listed.by, listed.shared, listed.private) == ("steward", False, False)
-    [written] = Register(folder / "published.jsonl").read()
+    [shelved] = Shelf(jobs._queue._state, open_workspace(folder)).all()
+    assert (shelved.id, shelved.kind, shelved.tables, shelved.title) == (job.id, "published", ("stays",), "Stays")
+    assert (shelved.by, shelved.shared, shelved.private) == ("steward", False, False)
+    [written] = listed(folder / "register.db")
     assert written.release == str(folder / "published" / job.id) and written.rows == 200
 
 
@@ -92,7 +92,7 @@ def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, u
     until(lambda: jobs.find(job.id).over)
     found = jobs.find(job.id)
     assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing of it was released" in found.error
-    assert left_in(folder) == [] and Register(folder / "published.jsonl").read() == []
+    assert left_in(folder) == [] and listed(folder / "register.db") == []
 
 
 def test_the_same_job_is_submitted_once_until_it_is_over(jobs):
@@ -123,15 +123,25 @@ def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, 
 
 
 def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
-    job = jobs.submit(SPEC, "steward")
-    (folder / "published.jsonl").mkdir()
+    job = jobs.submit(Tabulate("stays", ("ward × disease",), None, (), "cell-key"), "steward")
+    jobs._places.prepare()
+    (folder / "papers" / "stays.secret").mkdir()
     jobs.start()
-    until(lambda: jobs.find(job.id).over and left_in(folder) == [])
+    until(lambda: jobs.find(job.id).over and left_in(folder) == ["stays.secret"])
     found = jobs.find(job.id)
     assert found.state == "failed" and "stumbled" in found.error
     log = found.error.partition("(log ")[2].partition(")")[0]
     [line] = [record.getMessage() for record in caplog.records if log in record.getMessage()]
-    assert "IsADirectoryError" in line and "releases/register.py" in line and str(folder) not in line
+    assert "IsADirectoryError" in line and "perturb/record_keys.py" in line and str(folder) not in line
+
+
+def test_nothing_leaves_while_the_register_is_something_else(jobs, folder, until):
+    job = jobs.submit(SPEC, "steward")
+    (folder / "register.db").mkdir()
+    jobs.start()
+    until(lambda: jobs.find(job.id).over and left_in(folder) == [])
+    found = jobs.find(job.id)
+    assert found.state == "failed" and "register.db is no register, but a folder" in found.error
 
 
 def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
@@ -146,7 +156,7 @@ def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
     jobs.start()
     until(lambda: jobs.find(job.id).over and whole(folder, job))
     assert jobs.find(job.id).state == "done"
-    assert len(Register(folder / "published.jsonl").read()) == 1
+    assert len(listed(folder / "register.db")) == 1
 
 
 def test_what_can_be_said_against_a_job_is_said_at_once(jobs):

@@ -12,35 +12,22 @@ its lines are the ones that nobody may change. How far the log had come is kept 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from discreet.budget.entries import START, digest
+from discreet.budget.entries import START
 from discreet.budget.store import Contents, Group, Session, Store
-from discreet.budget.verify import require_head
+from discreet.budget.verify import lines_after, require_head
 from discreet.core.document import Format
 from discreet.curator.workspace import Workspace
-from discreet.errors import AccessError, BadInput, LedgerError, NotFound, Unsound
-
-if TYPE_CHECKING:
-    from discreet.budget.postgres import PostgresStore
+from discreet.errors import AccessError, BadInput, LedgerError, Unsound
 
 T = TypeVar("T")
 FORMAT: Format[Session] = Format("service database", error=LedgerError)
 FILE = "service.db"
-_PAGE = "SELECT number, who, content, digest FROM audit WHERE number > ? ORDER BY number LIMIT 5000"
-"""Query for the next lines of the audit log."""
-_REMEDY = (
-    "Put the newest copy of the service's database back, or restore a backup into a new folder (discreet workspace "
-    "restore). docs/serve.md, “Backup”, says what to do without one."
-)
-
-
 SERVICE = Contents(
     format=FORMAT,
     application=0x64635376,  # "dcSv"
@@ -52,6 +39,8 @@ SERVICE = Contents(
     lines="audit",
     begin=lambda session: None,
     again="Try again.",
+    remedy="Put the newest copy of the service's database back, or restore a backup into a new folder (discreet "
+    "workspace restore). docs/serve.md, “Backup”, says what to do without one.",
 )
 
 
@@ -72,9 +61,7 @@ class State:
     @classmethod
     def open(cls, workspace: Workspace) -> Self:
         """Open a workspace's database; it is created on first use."""
-        if workspace.ledger_place == str(workspace.folder / workspace.ledger):
-            return cls(_file(workspace.folder / FILE))
-        return cls(_schema(workspace.ledger_place, schema_of(workspace), workspace.folder / FILE))
+        return cls(workspace.home(FILE).find_or_create(SERVICE))
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Rows of a single query; cheaper than a transaction."""
@@ -104,7 +91,8 @@ class State:
         sql = "SELECT number, digest FROM audit WHERE number = ? OR number = (SELECT MAX(number) FROM audit)"
         rows = session.rows(sql, self._known[:1]) or [(0, START)]
         if self._known[0] and self._known not in rows:
-            raise Unsound(f"Line {self._known[0]:,} of the audit log, which had been written, is gone.", hint=_REMEDY)
+            problem = f"Line {self._known[0]:,} of the audit log, which had been written, is gone."
+            raise Unsound(problem, hint=SERVICE.remedy)
         return max(rows)
 
     def set_last_line(self, session: Session, number: int, digest: str) -> None:
@@ -136,17 +124,16 @@ class State:
         witness = self._store.witness
         head = witness.head() if witness else None  # before the log is read: others may add lines at any time
         with self.reading() as session:
-            number, before = 0, START
-            while page := session.rows(_PAGE, (number,)):
-                for found, who, content, digest_ in page:
-                    filed = content.endswith(f'"who":{json.dumps(who)}}}')  # the last field
-                    if found != number + 1 or digest_ != digest(before, content) or not filed:
-                        raise Unsound(f"The audit log was edited or damaged, at line {number + 1:,}.", hint=_REMEDY)
-                    number, before = found, digest_
-            require_head(session, "audit", head, "The audit log", _REMEDY)
-        if witness and number:
-            witness.write(number, before)
-        return number, before
+            last = (0, START)
+            for number, content, digest, who in lines_after(session, SERVICE, last, "The audit log", also=", who"):
+                if not content.endswith(f'"who":{json.dumps(who)}}}'):  # the last field
+                    problem = f"The audit log was edited or damaged, at line {number:,}."
+                    raise Unsound(problem, hint=SERVICE.remedy)
+                last = (number, digest)
+            require_head(session, "audit", head, "The audit log", SERVICE.remedy)
+        if witness and last[0]:
+            witness.write(*last)
+        return last
 
     def _commit(self, changes: Sequence[Callable[[Session], Any]]) -> list[Any]:
         try:
@@ -154,49 +141,3 @@ class State:
                 return [change(session) for change in changes]
         except (BadInput, AccessError) as refusal:
             return [refusal] if len(changes) == 1 else [self._commit([change])[0] for change in changes]
-
-
-def schema_of(workspace: Workspace) -> str:
-    """Schema of a workspace in its ledger's database, derived from the identities of its bounded tables."""
-    twins = "\n".join(sorted(one.id for one in workspace.tables.values()))
-    return f"discreet_service_{hashlib.sha256(twins.encode()).hexdigest()[:16]}"
-
-
-def _file(path: Path) -> Store:
-    from discreet.budget.sqlite import create_store, open_store
-
-    try:
-        return open_store(path, SERVICE)
-    except NotFound:
-        pass
-    try:
-        create_store(path, SERVICE)
-    except LedgerError:
-        if not path.is_file():  # else another process was faster
-            raise
-    return open_store(path, SERVICE)
-
-
-def _schema(address: str, schema: str, witness: Path) -> Store:
-    from discreet.budget.postgres import PostgresStore
-
-    store = PostgresStore(address, schema, SERVICE, witness)
-    try:
-        try:
-            store.open()
-        except NotFound:
-            _create(store)
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
-def _create(store: PostgresStore) -> None:
-    try:
-        store.create()
-    except LedgerError as problem:
-        try:
-            store.open()  # another process was faster
-        except NotFound:
-            raise problem from None

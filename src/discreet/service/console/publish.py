@@ -195,7 +195,7 @@ _Out: TypeAlias = tuple[str, str, str, str]
 
 def _out(who: Person, desk: Operations, table: str) -> list[_Out]:
     """Earlier releases of a table, rows and printed tables, in the order they were made."""
-    rows = [(one.at or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
+    rows = [(one.at[:10] or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
     for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic stand-in")):
         rows += [(when(one.at)[:10], how, "–", one.id) for one in desk.releases(who, kind=kind, table=table)]
     return sorted(rows)

@@ -264,7 +264,8 @@ class Operations:
     def published(self, who: Person, table: str) -> list[Entry]:
         """What of a table is out already."""
         self._may.require(who, *READERS)
-        return [one for one in Register(self.workspace.register).read() if one.table == table]
+        with Register(self.workspace.register) as register:
+            return [one for one in register.entries() if one.table == table]
 
     def full_card(self, who: Person, table: str) -> Card:
         """All of a table's card, hierarchies and identifiers too: for whoever publishes it."""

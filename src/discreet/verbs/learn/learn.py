@@ -8,7 +8,7 @@ nobody's part in it is certain. It is no bound on how likely each set is, and no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ class _Learning(Method[Any]):
         comparison = _compare_models(learn, learn.learner.trainer(frame), found, table.card)
         used = {one.name for one in frame.features}
         columns = tuple(column for column in table.card.columns if column.name in used)
-        grid = replace(table.card, columns=columns, unit=None, rows_per_unit=None, groups_per_unit=None)
+        grid = table.card.without_unit(columns)
         tried = f"{learn.tries:,} samples of the people at most, and a model of each"
         return Made(
             evidence.model,

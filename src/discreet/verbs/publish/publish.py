@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
+from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.card import Card, Role
 from discreet.core.families import MASKING, RECODERS
 from discreet.core.holder_copy import HolderCopy
@@ -27,6 +29,7 @@ from discreet.errors import BadInput, NoPromise
 from discreet.models.catalogue import parse_all
 from discreet.models.model import Model, check_all, checked_alone, evidence_of, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
+from discreet.releases.facts import Facts, Opaque, class_figures
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.publish.earlier_releases import Earlier, check_together
@@ -34,6 +37,7 @@ from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.method import Masking
 from discreet.verbs.publish.recoding import (
+    Labelled,
     Recoder,
     Recoding,
     prepare,
@@ -220,6 +224,18 @@ class Recode(Method[Any]):
         caveats = (first, *(caveat for verdict in verdicts for caveat in verdict.caveats), *rest)
         drawn = pictures(before, after, _column_losses(found))
         return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
+
+    def facts(self, made: Made[Any], table: Table) -> Facts:
+        """How many rows of each equivalence class have each combination of the other values."""
+        card, _, found = made.context
+        if found.added is not None and found.added.num_rows:
+            return Opaque("nobody can tell which of its rows are dummies")
+        labelled = Labelled.of(table, found, "discreet_")
+        labels = {name: sql.column(label.name) for name, label in labelled.labels.items()}
+        rows = exp.select(exp.Star()).from_(labelled.relation.subquery("r")).where(sql.column(labelled.kept))
+        told = [one.name for one in card.columns if one.name not in labels]
+        out = read(made.payload.path if isinstance(made.payload, Rows) else made.payload, card)
+        return class_figures(replace(table, relation=rows), labels, out, told)
 
 
 def _assumes(table: Table, models: Sequence[Model]) -> tuple[str, ...]:

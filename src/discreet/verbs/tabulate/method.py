@@ -116,6 +116,8 @@ class ProtectedTable:
     recipe_details: Mapping[str, Any] = field(default_factory=dict)
     """What the recipe says beyond the method's own parameters."""
     pattern: Pattern | None = None
+    known: Intervals | None = None
+    """What anybody can tell of each true value from its own printed one; None if that cannot be said."""
     holder: Sequence[tuple[str, str]] = ()
     """Facts for the holder alone, by name."""
     secret: bytes | None = None

@@ -12,9 +12,9 @@ import numpy as np
 from discreet.core.exact import Number, exact
 from discreet.core.text import meant
 from discreet.errors import BadInput
+from discreet.verbs.attack.intruder.sparse import components, sparse
 from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.rules import Request, Rule, RuleInput, Zero, has
-from discreet.verbs.tabulate.sparse import components, sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Numbers
 

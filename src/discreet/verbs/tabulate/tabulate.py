@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -16,10 +17,12 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.families import TABLE_METHODS
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import hold_back
 from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
+from discreet.releases.facts import Facts, Opaque
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
@@ -29,10 +32,12 @@ from discreet.verbs.tabulate.printing.holder import TableHolder, exposed
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.protection import protect
-from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules
+from discreet.verbs.tabulate.rules import PPercent, Request, Rule, Zero, parse_rules
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells, require_additive
 from discreet.verbs.tabulate.tables.crosstable import HIDDEN, CrossTable, written
+from discreet.verbs.tabulate.tables.figures import table_figures
+from discreet.verbs.tabulate.tables.gather import measure
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]
 _EVEN = 1e-9
@@ -117,6 +122,10 @@ def _tables(
             raise BadInput("A table of figures has been added up already: give it and its rules alone.")
         return given, ()
     sides = sides_of(by)
+    named = {name.split("@")[0] for side in sides for name in side}
+    looked_at = [name for name in source.columns if name in named or name == source.card.unit]
+    if looked_at:
+        hold_back(source.select(*looked_at), named, quasi=False)
     largest = max((rule.largest for rule in rules), default=0)
     declared = any(isinstance(rule, Zero) for rule in rules)
     made = (build(source, one, value, keep_largest=max(largest, 2), declared=declared, **how) for one in sides)
@@ -186,7 +195,7 @@ class _Tabulation(Method[pa.Table]):
         }
         known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
         learned = tuple(map(str, exposed(cells, protection)))
-        facts = _facts(problem, made, computed)
+        facts = _holder_facts(problem, made, computed)
         details = TableHolder(cells, protection, made.values, made.hidden, computed, learned, facts, made.secret)
         title = f"{cells.tables[0].what or 'counts'} by {by}"
         copy = HolderCopy(
@@ -207,19 +216,41 @@ class _Tabulation(Method[pa.Table]):
             seed=problem.seed,
             holder=copy,
             title=title,
-            context=printed,
+            context=(printed, made),
         )
 
     def recheck(self, made: Made[pa.Table], written: pa.Table, promised: Statement) -> Made[pa.Table]:
         """What leaves is what was certified: every hidden figure is missing, every other one is as it was meant."""
-        if not written.equals(made.context.rows()) or written.filter(pc.field(HIDDEN)).column(-2).null_count != int(
+        if not written.equals(made.context[0].rows()) or written.filter(pc.field(HIDDEN)).column(-2).null_count != int(
             pc.sum(written.column(HIDDEN)).as_py() or 0
         ):
             raise NoPromise("The table that was written is not the one that was protected. Nothing was released.")
         return made
 
+    def facts(self, made: Made[pa.Table], table: Table) -> Facts:
+        """Every printed figure, and what is known of every hidden or rounded one."""
+        _, protected = made.context
+        known, cells = protected.known, self.problem.cells
+        if self.problem.weight is not None:
+            return Opaque("figures with sampling weights are of people that are not in the table")
+        if known is None and protected.pattern is None:
+            return Opaque(f"{self.name} changes figures in a way that leaves no interval for the true ones")
+        if known is None:
+            low = np.where(protected.hidden, cells.lower, protected.values)
+            known = Intervals(low, np.where(protected.hidden, cells.upper, protected.values))
+        share = max((Fraction(rule.p) / 100 for rule in self.rules if isinstance(rule, PPercent)), default=None)
+        what = measure(table, self.problem.value, None, cells.decimals if self.problem.value else None)
+        return tuple(
+            table_figures(
+                what, one, asked, (known.low[places], known.high[places]), value=self.problem.value, share=share
+            )
+            for one, asked, places in zip(cells.tables, self.problem.by, cells.places, strict=True)
+        )
 
-def _facts(problem: ProtectionProblem, made: ProtectedTable, computed: Intervals | None) -> list[tuple[str, str]]:
+
+def _holder_facts(
+    problem: ProtectionProblem, made: ProtectedTable, computed: Intervals | None
+) -> list[tuple[str, str]]:
     facts = list(made.holder)
     pattern = made.pattern
     if pattern is not None:

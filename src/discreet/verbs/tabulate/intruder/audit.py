@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.errors import NoPromise
 from discreet.releases.method import Progress, silent
-from discreet.verbs.tabulate.intruder.extents import extent, in_turn, movable
-from discreet.verbs.tabulate.intruder.unknowns import unknowns
+from discreet.verbs.attack.intruder.extents import extent, in_turn, movable
+from discreet.verbs.attack.intruder.unknowns import unknowns
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall, Witnesses
 from discreet.verbs.tabulate.method import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells

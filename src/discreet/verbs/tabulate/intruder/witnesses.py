@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.verbs.attack.intruder.extents import Tick, in_turn, reaching
+from discreet.verbs.attack.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, unknowns
 from discreet.verbs.tabulate.intruder.boxes import Boxes
-from discreet.verbs.tabulate.intruder.extents import Tick, in_turn, reaching
-from discreet.verbs.tabulate.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, unknowns
 from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Numbers
@@ -121,7 +121,7 @@ class _Mover:
     """Moves one cell of a part: along a network if it is one, else by linear programs."""
 
     def __init__(self, part: Unknowns) -> None:
-        from discreet.verbs.tabulate.suppress.network import Network
+        from discreet.verbs.attack.intruder.network import Network
 
         self._part = part
         network = Network.of(part.relations)

@@ -21,9 +21,9 @@ from discreet.core.programs import Numbers, Program
 from discreet.core.statement import Claim
 from discreet.errors import BadInput, EngineError, NoPromise
 from discreet.releases.method import Progress, silent
+from discreet.verbs.attack.intruder.sparse import sparse
 from discreet.verbs.tabulate.method import ProtectedTable, Protection, ProtectionProblem
 from discreet.verbs.tabulate.perturb.integer_rounding import WholeNumberProblem
-from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _FAR = 4

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.programs import Numbers, Program
 from discreet.errors import EngineError, NoPromise
 from discreet.releases.method import Progress
-from discreet.verbs.tabulate.sparse import sparse
+from discreet.verbs.attack.intruder.sparse import sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,6 +70,7 @@ class Round:
             ),
             steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
             recipe_details={"base": self.base, "how": self.how, "reach": made.reach},
+            known=Intervals(made.low.astype(float), made.high.astype(float)),
             holder=_told_exactly(problem, made),
         )
 

@@ -9,10 +9,10 @@ import numpy as np
 from discreet.core.programs import Numbers, Program, Status
 from discreet.errors import NoPromise
 from discreet.releases.method import Progress, silent
+from discreet.verbs.attack.intruder.sparse import sparse
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
 from discreet.verbs.tabulate.method import Protection
-from discreet.verbs.tabulate.sparse import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import NoPromise
+from discreet.verbs.attack.intruder.network import Cut, Network, Reach, nothing
 from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.suppress.completion import unprotectable
 from discreet.verbs.tabulate.suppress.linear import Linear
-from discreet.verbs.tabulate.suppress.network import Cut, Network, Reach, nothing
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Numbers
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.programs import WARM, Numbers, Program, Solver, Status
-from discreet.verbs.tabulate.sparse import sparse
-from discreet.verbs.tabulate.suppress.network import Cut, Reach
+from discreet.verbs.attack.intruder.network import Cut, Reach
+from discreet.verbs.attack.intruder.sparse import sparse
 
 _NEAR = 1e-9
 _FAR = 1e3  # a change of one cell by more than this many times what another one needs is not looked for

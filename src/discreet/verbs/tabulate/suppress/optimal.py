@@ -9,12 +9,12 @@ import numpy as np
 
 from discreet.errors import DiscreetError, EngineError, NoPromise
 from discreet.releases.method import Progress, silent
+from discreet.verbs.attack.intruder.network import Network, Reach
 from discreet.verbs.tabulate.method import Pattern, Protection
 from discreet.verbs.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.verbs.tabulate.suppress.fast import fast
 from discreet.verbs.tabulate.suppress.linear import Linear
 from discreet.verbs.tabulate.suppress.master import Master, whole
-from discreet.verbs.tabulate.suppress.network import Network, Reach
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import Numbers
 

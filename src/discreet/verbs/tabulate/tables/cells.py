@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.verbs.tabulate.sparse import sparse
+from discreet.verbs.attack.intruder.sparse import sparse
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers, written
 
 _SHOWN = 10

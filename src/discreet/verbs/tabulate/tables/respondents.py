@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from discreet.verbs.tabulate.sparse import components
+from discreet.verbs.attack.intruder.sparse import components
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Numbers, rolled_up
 

@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 
 from discreet.core.optional import extra
-from discreet.verbs.tabulate.tables.crosstable import Numbers
+from discreet.core.programs import Numbers
 
 
 def sparse() -> ModuleType:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from discreet.verbs.attack.intruder.network import Network
 from discreet.verbs.tabulate.suppress.linear import Linear
-from discreet.verbs.tabulate.suppress.network import Network
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 

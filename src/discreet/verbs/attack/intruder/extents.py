@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, outer_bounds
-from discreet.verbs.tabulate.tables.crosstable import Numbers
+from discreet.core.programs import Numbers
+from discreet.verbs.attack.intruder.unknowns import MergedUnknowns, Simplex, Unknowns, outer_bounds
 
 Tick = Callable[[float], None]
 """Told the share of the work that is done, now and then, by whichever thread does it; an error it raises ends it."""
@@ -22,7 +22,7 @@ _WORTH_SHARING = 200  # programs: with fewer, another solver takes longer to sta
 
 def extent(part: Unknowns, columns: Numbers, tick: Tick) -> tuple[Numbers, Numbers]:
     """How far each of these columns can fall and rise: by maximum flows if the part is a network, else by programs."""
-    from discreet.verbs.tabulate.suppress.network import Network
+    from discreet.verbs.attack.intruder.network import Network
 
     network = Network.of(part.relations)
     if network is not None:

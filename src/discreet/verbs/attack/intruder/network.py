@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.sparse import signed_components, sparse
-from discreet.verbs.tabulate.tables.crosstable import Numbers
+from discreet.core.programs import Numbers
+from discreet.verbs.attack.intruder.sparse import signed_components, sparse
 
 if TYPE_CHECKING:
-    from discreet.verbs.tabulate.suppress.flow import Graph
+    from discreet.verbs.attack.intruder.flow import Graph
 
 
 def nothing() -> Numbers:
@@ -86,7 +86,7 @@ class Network:
 
         With ``share``, what a cell may take of a flow is its rise or fall, at most the flow, times its share.
         """
-        from discreet.verbs.tabulate.suppress.flow import graph  # Numba: a moment to load
+        from discreet.verbs.attack.intruder.flow import graph  # Numba: a moment to load
 
         share = np.ones(len(rise)) if share is None else share
         arcs = np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0))
@@ -97,7 +97,7 @@ class Network:
 
     @cached_property
     def _graph(self) -> Graph:
-        from discreet.verbs.tabulate.suppress.flow import graph
+        from discreet.verbs.attack.intruder.flow import graph
 
         return graph(self.tails, self.heads, self.nodes)
 
@@ -108,7 +108,7 @@ class Network:
 
         What must be printed has no room to rise or fall.
         """
-        from discreet.verbs.tabulate.suppress.flow import cheap_flow
+        from discreet.verbs.attack.intruder.flow import cheap_flow
 
         first, last = self.heads[cell], self.tails[cell]
         if side < 0:
@@ -138,7 +138,7 @@ class OpenNetwork:
         The cell's own bounds do not count. The cuts are the smallest sets of nodes around where the flow starts and
         where it ends that it cannot leave in a larger amount (max-flow min-cut).
         """
-        from discreet.verbs.tabulate.suppress.flow import max_flow
+        from discreet.verbs.attack.intruder.flow import max_flow
 
         first, last = self.network.heads[cell], self.network.tails[cell]
         if side < 0:

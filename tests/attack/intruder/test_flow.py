@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from discreet.verbs.tabulate.suppress.flow import cheap_flow, graph, max_flow
+from discreet.verbs.attack.intruder.flow import cheap_flow, graph, max_flow
 
 NONE = np.array([-1])
 FIRST, MIDDLE, LAST = map(np.int32, (0, 2, 6))

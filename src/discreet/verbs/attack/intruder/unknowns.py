@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.core.programs import WARM, Numbers, Program, Solver
-from discreet.verbs.tabulate.sparse import components, signed_components, sparse
-from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.attack.intruder.sparse import components, signed_components, sparse
 
 _LARGEST = 1e9  # beyond this a solver's tolerance of 1e-9 is below what doubles can tell apart
 
@@ -42,7 +41,27 @@ class Unknowns:
         return np.asarray(places[self.cells[places] == cells])
 
 
-def unknowns(cells: Cells, hidden: Numbers, known: Iterable[int] = ()) -> list[Unknowns]:
+class Figures(Protocol):
+    """Cells with their true values, their bounds, and relations between them: ``relations @ values == 0``."""
+
+    @property
+    def values(self) -> Numbers:
+        """The true value of each cell."""
+
+    @property
+    def relations(self) -> Any:
+        """A ``scipy.sparse.csr_array`` with a row for each relation and a column for each cell."""
+
+    @property
+    def lower(self) -> Numbers:
+        """The least that everybody knows each cell to be."""
+
+    @property
+    def upper(self) -> Numbers:
+        """The most that everybody knows each cell to be."""
+
+
+def unknowns(cells: Figures, hidden: Numbers, known: Iterable[int] = ()) -> list[Unknowns]:
     """The parts into which the hidden cells fall, if an intruder also knows some; whatever is in none is determined.
 
     In a relation a cell can move one way only if another can make up for it. Where none can, that side is closed, and

@@ -1,0 +1,572 @@
+"""Atoms: people grouped by which group of every earlier release they belong to.
+
+A *space* is what the releases of one state of a population tell of the same people: for every record its key, its atom
+and the values that were told of it, and for every release the group of each atom. Whoever knows all quasi-identifiers
+knows everybody's atom and no more, so that people of one atom are alike in everything that was released.
+
+Which person is which: the card's unit, if nobody has two rows; else a digest of the row's content, with the unit if
+there is one. Rows alike are interchangeable. What this module keeps is for the holder alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.card import Role
+from discreet.core.programs import Numbers
+from discreet.core.table import Table
+from discreet.errors import Damaged, DataError
+from discreet.releases.facts import Figures
+
+NOT_TOLD = "\x00"
+"""Value of a column that no release has told of a person."""
+_ROUNDING = 1e-6
+_ESCAPES = (("\x1e", "\x1e0"), ("\x1f", "\x1e1"))
+_MISSING = "\x1en"
+
+
+class Ambiguous(Exception):
+    """Rows that cannot be told apart belong to different groups, so that nobody can say who is in which."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """The figures of one release about the people of a space."""
+
+    number: int
+    """Line in the register; 0 for a release that has not left."""
+    title: str
+    group: Numbers
+    """For every atom the leaf group that its people are in; -1 if the release does not tell of them."""
+    tells: tuple[str, ...]
+    domain: tuple[tuple[str | None, ...], ...]
+    """Combinations of values that occur among those it tells of."""
+    leaf: Numbers
+    """For each of these, the leaf of the figures it belongs to."""
+    leaves: int
+    """How many leaves the sides that tell have together; a figure's place is group * leaves + leaf."""
+    starts: Numbers
+    places: Numbers
+    """For each figure the places it adds up: ``places[starts[i]:starts[i + 1]]``."""
+    low: Numbers
+    high: Numbers
+    possible: Numbers
+    """Places that are not known to be empty, ascending."""
+    measure: str = ""
+    nonnegative: bool = True
+    share: str = ""
+    dropped: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """For each known side its name and the figures that are left if the table is made without it."""
+
+    def at(self, atoms: Numbers) -> Told:
+        """The same figures for other atoms, of which each was (part of) one of these, or -1."""
+        return replace(self, group=np.where(atoms >= 0, self.group[np.maximum(atoms, 0)], -1))
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Records of a space: a row each."""
+
+    key: Any
+    unit: Any
+    copies: Numbers
+    atom: Numbers
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Text of each value that was told of somebody; ``NOT_TOLD`` where it was not."""
+    amounts: Mapping[str, Numbers] = field(default_factory=dict)
+    """float64 whole numbers: contribution to each measure; NaN where none was told."""
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @cached_property
+    def units(self) -> Numbers:
+        """A number for each unit."""
+        return np.asarray(self.unit.dictionary_encode().indices.to_numpy(zero_copy_only=False))
+
+    @property
+    def atoms(self) -> int:
+        """How many atoms there are."""
+        return int(self.atom.max(initial=-1)) + 1
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """How many records each atom has."""
+        return np.bincount(self.atom, self.copies, self.atoms).astype(np.int64)
+
+    @cached_property
+    def unit_counts(self) -> Numbers:
+        """How many units each atom has; without units, a record is one."""
+        if self.unit.null_count == len(self.unit):
+            return self.sizes
+        pairs = np.unique(self.atom.astype(np.int64) * (int(self.units.max(initial=0)) + 1) + self.units)
+        return np.bincount(pairs // (int(self.units.max(initial=0)) + 1), minlength=self.atoms)
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """People and what every release tells of them."""
+
+    people: People
+    told: tuple[Told, ...] = ()
+    by: tuple[str, ...] = ()
+    """Columns whose content is the key, or the unit alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The people of a new release: their keys, leaf groups, leaf values and told values."""
+
+    key: Any
+    unit: Any
+    copies: Numbers
+    group: Numbers
+    leaf: Numbers
+    values: Mapping[str, Any]
+    amounts: Numbers | None
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Sums of a measure that were answered exactly, with the group of everybody: what query auditing knows."""
+
+    measure: str
+    unit: Any
+    """Unit of each row."""
+    group: Numbers
+    """Group of each row; -1 for none."""
+    amounts: Numbers
+    sums: Numbers
+    """Sum of each group, as it was answered."""
+
+    @property
+    def tells(self) -> tuple[str, ...]:
+        """The measure."""
+        return (self.measure,)
+
+    def records(self, unit: str) -> tuple[Records, Told]:
+        """The rows, each somebody's own; ``Ambiguous`` if somebody has two."""
+        here = np.flatnonzero(self.group >= 0)
+        who = self.unit.take(pa.array(here))
+        if who.null_count or len(pc.unique(who)) < len(here):
+            raise Ambiguous
+        none, count = np.zeros(len(here), np.int64), len(self.sums)
+        records = Records(who.cast(pa.string()), who, none + 1, self.group[here], none, {}, self.amounts[here], (unit,))
+        places = np.arange(count)
+        measure = f"{self.measure} in 10^-0"
+        told = Told(
+            0, "", none[:0], (), ((),), none[:1], 1, np.arange(count + 1), places, self.sums, self.sums, places, measure
+        )
+        return records, told
+
+
+def fetch_records(figures: Figures) -> Records:
+    """Everybody that figures tell of, by one GROUP BY on the engine."""
+    rows, card = figures.rows, figures.rows.card
+    known = [side for side in figures.sides if not side.tells]
+    telling = [side for side in figures.sides if side.tells]
+    by = key_columns(rows)
+    shown: dict[str, exp.Expr] = {f"key_{place}": sql.column(name) for place, name in enumerate(by)}
+    if card.unit is not None:
+        shown["unit"] = sql.column(card.unit)
+    for number, side in enumerate((*known, *telling)):
+        shown |= {f"label_{number}_{place}": label.copy() for place, label in enumerate(side.labels)}
+    told = tuple(dict.fromkeys(name for side in telling for name in side.tells))
+    shown |= {f"told_{place}": sql.column(name) for place, name in enumerate(told)}
+    if figures.amount is not None:
+        shown["amount"] = figures.amount.copy()
+    inner = rows.query(*(sql.named(value, name) for name, value in shown.items()))
+    keys = [sql.column(name) for name in shown]
+    counted = sql.named(exp.cast(sql.count_rows(), exp.DType.BIGINT), "copies")
+    fetched = rows.engine.fetch(
+        exp.select(*keys, counted).from_(inner.subquery("r")).group_by(*(key.copy() for key in keys))
+    )
+    leaves = [
+        side.find([fetched.column(f"label_{number}_{place}") for place in range(len(side.labels))])
+        for number, side in enumerate((*known, *telling))
+    ]
+    if any((leaf < 0).any() for leaf in leaves):
+        raise DataError("What was released is not of these rows: some of them are in none of its groups.")
+    unit = _array(fetched, "unit") if card.unit is not None else pa.nulls(fetched.num_rows)
+    single = by == (card.unit,)
+    key = _array(fetched, "key_0") if single else _digests([_array(fetched, f"key_{n}") for n in range(len(by))])
+    found = Records(
+        key.cast(pa.string()) if single else key,
+        unit,
+        np.asarray(fetched.column("copies").to_numpy(), np.int64),
+        mixed([side.leaves for side in known], leaves[: len(known)], fetched.num_rows),
+        mixed([side.leaves for side in telling], leaves[len(known) :], fetched.num_rows),
+        {name: texts(_array(fetched, f"told_{place}")) for place, name in enumerate(told)},
+        None if figures.amount is None else np.asarray(fetched.column("amount").to_numpy(), np.float64),
+        by,
+    )
+    if len(pc.unique(found.key)) < len(found.key):
+        raise Ambiguous
+    return found
+
+
+def key_columns(rows: Table) -> tuple[str, ...]:
+    """The columns that say which record is which: the unit, if it does, or all but identifiers."""
+    card = rows.card
+    if card.unit is not None:
+        figures = rows.query(
+            sql.named(sql.count_rows(), "n"),
+            sql.named(exp.Count(this=exp.Distinct(expressions=[sql.column(card.unit)])), "units"),
+        )
+        counted = rows.engine.fetch(figures).to_pylist()[0]
+        if counted["n"] == counted["units"]:
+            return (card.unit,)
+    content = [one.name for one in card.columns if one.role is not Role.IDENTIFIER and one.name != card.unit]
+    return (*([card.unit] if card.unit is not None else []), *content)
+
+
+def told_by(figures: Figures, records: Records, title: str) -> Told:
+    """What figures tell, before the people they tell of have atoms; an error if the rows say otherwise."""
+    known = [place for place, side in enumerate(figures.sides) if not side.tells]
+    telling = [place for place, side in enumerate(figures.sides) if side.tells]
+    sides = [figures.sides[place] for place in (*known, *telling)]
+    leaves = prod(figures.sides[place].leaves for place in telling)
+    shape = [side.leaves for side in sides]
+    codes = figures.codes[:, [*known, *telling]]
+    single = np.stack(
+        [np.array([len(cover) == 1 for cover in side.covers])[codes[:, n]] for n, side in enumerate(sides)], 1
+    ).all(axis=1)
+    if not figures.complete and (figures.low == figures.high)[single].all() and single.sum() == prod(shape):
+        keep = np.flatnonzero(single)  # every inner cell is printed: totals say nothing more
+    else:
+        least = 0.0 if figures.nonnegative else -np.inf
+        keep = np.flatnonzero((figures.low > least) | (figures.high < np.inf))
+    starts, places = _places(sides, codes[keep], shape)
+    low, high = figures.low[keep], figures.high[keep]
+    amounts = records.copies if records.amounts is None else records.amounts * records.copies
+    used, where = np.unique(np.concatenate([records.group * leaves + records.leaf, places]), return_inverse=True)
+    sums = np.bincount(where[: len(amounts)], amounts, len(used))
+    here = where[len(amounts) :]
+    running = np.concatenate([[0.0], np.cumsum(sums[here])])
+    truth = running[starts[1:]] - running[starts[:-1]]
+    slack = _ROUNDING * np.maximum(1.0, np.abs(truth))
+    if (truth < low - slack).any() or (truth > high + slack).any():
+        raise DataError(
+            f"{title} was not made of these rows: its figures are others.",
+            hint="Did the table change meanwhile? Try again.",
+        )
+    empty = places[starts[:-1][(np.diff(starts) == 1) & (high <= 0)]] if not figures.measure else places[:0]
+    possible = np.unique(places) if figures.complete else np.setdiff1d(np.arange(prod(shape)), empty)
+    names = tuple(records.values)
+    columns = [records.values[name].dictionary_encode(null_encoding="encode") for name in names]
+    combos, first = _combinations(columns, len(records.key))
+    return Told(
+        0,
+        title,
+        np.empty(0, np.int64),
+        names,
+        combos,
+        records.leaf[first],
+        leaves,
+        starts,
+        places,
+        low,
+        high,
+        possible,
+        f"{figures.measure} in 10^-{figures.decimals}" if figures.measure else "",
+        figures.nonnegative,
+        str(figures.share or ""),
+        tuple(
+            (sides[n].name, tuple(np.flatnonzero(_covers_all(sides[n], codes[keep][:, n])).tolist()))
+            for n in range(len(known))
+        ),
+    )
+
+
+def _covers_all(side: Any, codes: Numbers) -> Numbers:
+    return np.array([len(cover) == side.leaves for cover in side.covers], bool)[codes]
+
+
+def _places(sides: Sequence[Any], codes: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
+    """The places that each figure adds up."""
+    firsts = [np.array([cover[0] for cover in side.covers]) for side in sides]
+    counts = [np.array([len(cover) for cover in side.covers]) for side in sides]
+    sizes = np.ones(len(codes), np.int64)
+    flat = np.zeros(len(codes), np.int64)
+    for n, size in enumerate(shape):
+        sizes *= counts[n][codes[:, n]]
+        flat = flat * size + firsts[n][codes[:, n]]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.empty(starts[-1], np.int64)
+    places[starts[:-1][sizes == 1]] = flat[sizes == 1]
+    for row in np.flatnonzero(sizes > 1).tolist():
+        grid = np.zeros(1, np.int64)
+        for n, size in enumerate(shape):
+            grid = (grid[:, None] * size + sides[n].covers[codes[row, n]][None, :]).ravel()
+        places[starts[row] : starts[row + 1]] = grid
+    return starts, places
+
+
+def link(space: Space, records: Records, told: Told) -> Space:
+    """The space with the people of a new release, and atoms that keep its groups apart.
+
+    ``Ambiguous`` if it cannot be said who is who.
+    """
+    people = space.people
+    at = pc.index_in(records.key, value_set=people.key).fill_null(-1)
+    place = np.asarray(at.to_numpy(zero_copy_only=False), np.int64)
+    there = place >= 0
+    if len(people) and (people.copies[place[there]] != records.copies[there]).any():
+        raise Ambiguous
+    fresh = np.flatnonzero(~there)
+    target = place.copy()
+    target[fresh] = len(people) + np.arange(len(fresh))
+    count = len(people) + len(fresh)
+    group = np.full(count, -1, np.int64)
+    group[target] = records.group
+    before = np.concatenate([people.atom, np.full(len(fresh), -1, np.int64)])
+    width = int(group.max(initial=-1)) + 2
+    pairs, atom = np.unique((before + 1) * width + group + 1, return_inverse=True)
+    parents = pairs // width - 1
+    moved = [one.at(parents) for one in space.told]
+    values, amounts = {}, {}
+    for name in {*people.values, *records.values}:
+        values[name] = _told_values(people.values.get(name), records.values.get(name), target, count)
+    for name in {*people.amounts, *([told.measure] if records.amounts is not None else [])}:
+        known = people.amounts.get(name)
+        amounts[name] = np.concatenate(
+            [np.full(len(people), np.nan) if known is None else known, np.full(len(fresh), np.nan)]
+        )
+        if name == told.measure and records.amounts is not None:
+            amounts[name][target] = records.amounts
+    merged = People(
+        pa.concat_arrays([people.key, records.key.take(pa.array(fresh))])
+        if len(people)
+        else records.key.take(pa.array(fresh)),
+        _joined(people.unit, records.unit.take(pa.array(fresh))),
+        np.concatenate([people.copies, records.copies[fresh]]),
+        atom.astype(np.int64),
+        values,
+        amounts,
+    )
+    return Space(merged, (*moved, replace(told, group=pairs % width - 1)), records.by)
+
+
+def same_values(people: People, records: Records, told: Told) -> tuple[int, bool]:
+    """How many people of a space are in the new records, and whether all that was told of them is as it is now."""
+    place = np.asarray(pc.index_in(records.key, value_set=people.key).fill_null(-1).to_numpy(zero_copy_only=False))
+    there = np.flatnonzero(place >= 0)
+    same = True
+    for name, now in records.values.items():
+        if name in people.values:
+            before = people.values[name].take(pa.array(place[there]))
+            unknown = pc.equal(before, pa.scalar(NOT_TOLD)).fill_null(False)
+            alike = pc.or_(
+                pc.equal(before, now.take(pa.array(there))).fill_null(False),
+                pc.and_(pc.is_null(before), pc.is_null(now.take(pa.array(there)))),
+            )
+            same &= bool(pc.all(pc.or_(unknown, alike)).as_py() in (True, None))
+    if records.amounts is not None and told.measure in people.amounts:
+        before_amounts = people.amounts[told.measure][place[there]]
+        same &= bool((np.isnan(before_amounts) | (before_amounts == records.amounts[there])).all())
+    return len(there), same
+
+
+def _told_values(before: Any, now: Any, target: Numbers, count: int) -> Any:
+    """The values that were told of each record, the newest last."""
+    parts = [one for one in (before, now) if one is not None]
+    held = pa.concat_arrays([*parts, pa.array([NOT_TOLD])])
+    place = np.full(count, len(held) - 1)
+    if before is not None:
+        place[: len(before)] = np.arange(len(before))
+    if now is not None:
+        place[target] = len(held) - 1 - len(now) + np.arange(len(now))
+    return held.take(pa.array(place))
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if not len(one):
+        return other
+    return pa.concat_arrays([one, other.cast(one.type)])
+
+
+def nobody() -> Space:
+    """A space without people."""
+    none = np.empty(0, np.int64)
+    return Space(People(pa.array([], pa.string()), pa.nulls(0), none, none))
+
+
+def mixed(sizes: Sequence[int], leaves: Sequence[Numbers], count: int) -> Numbers:
+    """One number for a leaf on each of several sides."""
+    found = np.zeros(count, np.int64)
+    for size, leaf in zip(sizes, leaves, strict=True):
+        found = found * size + leaf
+    return found
+
+
+def _array(table: pa.Table, name: str) -> Any:
+    column = table.column(name).combine_chunks()
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def texts(column: Any) -> Any:
+    """Values as text, the same for equal values; missing ones stay missing."""
+    if pa.types.is_string(column.type):
+        return column
+    coded = column.dictionary_encode(null_encoding="mask")
+    names = pa.array([str(value) for value in coded.dictionary.to_pylist()], pa.string())
+    return names.take(coded.indices)
+
+
+def _digests(columns: Sequence[Any]) -> Any:
+    """A digest of each row's content, the same for equal rows only."""
+    parts: list[Any] = []
+    for column in columns:
+        part: Any = texts(column)
+        for mark, escaped in _ESCAPES:
+            part = pc.replace_substring(part, mark, escaped)
+        parts.append(part.fill_null(_MISSING))
+    joined = pc.binary_join_element_wise(*parts, "\x1f") if parts else pa.array([], pa.string())
+    return pa.array(
+        [hashlib.blake2b(str(one).encode(), digest_size=16).hexdigest() for one in joined.to_pylist()], pa.string()
+    )
+
+
+def _combinations(columns: Sequence[Any], count: int) -> tuple[tuple[tuple[str | None, ...], ...], Numbers]:
+    """The distinct combinations of values, and a row that has each."""
+    key = np.zeros(count, np.int64)
+    for column in columns:
+        _, key = np.unique(key, return_inverse=True)
+        key = key * len(column.dictionary) + column.indices.to_numpy(zero_copy_only=False)
+    _, first = np.unique(key, return_index=True)
+    if not columns:
+        return ((),) if count else (), first[:1]
+    named = [column.dictionary.to_pylist() for column in columns]
+    rows = zip(*(column.indices.take(pa.array(first)).to_pylist() for column in columns), strict=True)
+    return tuple(tuple(named[n][code] for n, code in enumerate(row)) for row in rows), first
+
+
+# -- as bytes, for the register
+
+
+def dump_people(spaces: Mapping[str, Space]) -> bytes:
+    """The people of all spaces of a population."""
+    parts = {}
+    for name, space in spaces.items():
+        people = space.people
+        columns: dict[str, Any] = {"key": people.key, "unit": people.unit, "copies": people.copies, "atom": people.atom}
+        columns |= {f"value {name}": texts.dictionary_encode() for name, texts in people.values.items()}
+        columns |= {f"amount {name}": figures for name, figures in people.amounts.items()}
+        sink = io.BytesIO()
+        pq.write_table(pa.table(columns), sink, compression="zstd")
+        parts[name] = np.frombuffer(sink.getvalue(), np.uint8)
+    parts["spaces"] = _text({name: list(space.by) for name, space in spaces.items()})
+    return _packed(parts)
+
+
+def load_people(data: bytes) -> dict[str, Space]:
+    """What ``dump_people`` wrote, without what was told."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as parts:
+            spaces = {}
+            for name, by in _read(parts["spaces"]).items():
+                table = pq.read_table(io.BytesIO(parts[name].tobytes()))
+                columns = {column: _array(table, column) for column in table.column_names}
+                people = People(
+                    columns["key"],
+                    columns["unit"],
+                    columns["copies"].to_numpy(),
+                    columns["atom"].to_numpy(),
+                    {one[6:]: columns[one] for one in columns if one.startswith("value ")},
+                    {
+                        one[7:]: columns[one].to_numpy(zero_copy_only=False)
+                        for one in columns
+                        if one.startswith("amount ")
+                    },
+                )
+                spaces[name] = Space(people, (), tuple(by))
+    except (KeyError, ValueError, OSError, pa.ArrowException) as error:
+        raise _damaged() from error
+    return spaces
+
+
+_ARRAYS = ("group", "leaf", "starts", "places", "low", "high", "possible")
+
+
+def dump_told(told: Mapping[str, Sequence[Told]], parents: Mapping[str, Numbers]) -> bytes:
+    """What a release tells in each space, with the atom that each atom was part of before it."""
+    parts: dict[str, Any] = {}
+    listed: list[dict[str, Any]] = []
+    for space, items in told.items():
+        parts[f"parents {space}"] = parents[space]
+        for one in items:
+            number = len(listed)
+            parts |= {f"{name} {number}": getattr(one, name) for name in _ARRAYS}
+            listed.append(
+                {
+                    "space": space,
+                    "tells": list(one.tells),
+                    "domain": [list(row) for row in one.domain],
+                    "leaves": one.leaves,
+                    "measure": one.measure,
+                    "nonnegative": one.nonnegative,
+                    "share": one.share,
+                    "dropped": [[name, list(rows)] for name, rows in one.dropped],
+                }
+            )
+    parts["told"] = _text(listed)
+    return _packed(parts)
+
+
+def load_told(data: bytes, number: int, title: str) -> tuple[dict[str, list[Told]], dict[str, Numbers]]:
+    """What ``dump_told`` wrote."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as parts:
+            told: dict[str, list[Told]] = {}
+            for place, one in enumerate(_read(parts["told"])):
+                arrays = {name: parts[f"{name} {place}"] for name in _ARRAYS}
+                told.setdefault(one["space"], []).append(
+                    Told(
+                        number,
+                        title,
+                        tells=tuple(one["tells"]),
+                        domain=tuple(map(tuple, one["domain"])),
+                        leaves=one["leaves"],
+                        measure=one["measure"],
+                        nonnegative=one["nonnegative"],
+                        share=one["share"],
+                        dropped=tuple((name, tuple(rows)) for name, rows in one["dropped"]),
+                        **arrays,
+                    )
+                )
+            return told, {name[8:]: parts[name] for name in parts.files if name.startswith("parents ")}
+    except (KeyError, ValueError, TypeError, OSError) as error:
+        raise _damaged() from error
+
+
+def _packed(parts: Mapping[str, Any]) -> bytes:
+    sink = io.BytesIO()
+    np.savez_compressed(sink, **parts)
+    return sink.getvalue()
+
+
+def _text(value: object) -> Numbers:
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
+
+
+def _read(part: Numbers) -> Any:
+    return json.loads(part.tobytes())
+
+
+def _damaged() -> Damaged:
+    return Damaged("What the register says of people cannot be read.", hint="Put the newest copy of the register back.")

@@ -1,0 +1,402 @@
+"""Joint exposure: what a new release gives away together with everything that left before.
+
+Every release is protected by itself; together they may not be. Two tables of the same people of which one leaves out a
+single person differ by that person. So before a release is sealed its facts (``facts.py``) are put beside those of all
+earlier releases of the same population: people fall into atoms (``atoms.py``), released figures are sums over atoms,
+and an intruder's linear system (``joint_counts.py``, ``joint_sums.py``) says what follows.
+
+What is promised. The intruder is taken to know who is in which group of every release, and nothing of anybody's told
+values. A value is *exposed* if, by all releases together and by no single one of them, its exact count is known in a
+group of fewer than ``smallest_group`` people, or if a contributor can estimate another's amount within p %. What a
+release tells by itself is for its own models and rules to judge. Counts are decided exactly over whole numbers, or not
+at all: what is too large is *undecided*, which is not safe, and what cannot be said in figures is *not checked*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+
+from discreet.core.card import Card, Role
+from discreet.core.exact import exact
+from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.programs import Numbers
+from discreet.core.text import number
+from discreet.errors import BadInput, DataError
+from discreet.releases.atoms import (
+    Ambiguous,
+    Answered,
+    Records,
+    Space,
+    Told,
+    dump_people,
+    dump_told,
+    fetch_records,
+    link,
+    load_people,
+    load_told,
+    nobody,
+    same_values,
+    told_by,
+)
+from discreet.releases.facts import Facts, Figures, Lossy, Opaque
+from discreet.releases.joint_counts import CountSystem, Target, TooLarge
+from discreet.releases.joint_sums import SumSystem, SumTarget
+from discreet.verbs.attack.intruder.determined import Verdict
+
+STABLE = "stable"
+"""Space of the columns that never change for a unit, whatever the state of the table."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A group of which too much becomes known."""
+
+    people: int
+    """How many people are in it."""
+    column: str
+    releases: tuple[int, ...]
+    """Lines of the earlier releases from which it follows, together with the new one."""
+    helps: tuple[str, ...] = ()
+    """Changes to the new release under which it does not."""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What a new release gives away together with earlier ones."""
+
+    checked: tuple[int, ...]
+    """Lines of the earlier releases it was checked with."""
+    findings: tuple[Finding, ...] = ()
+    exposed: int = 0
+    """How many people are in a group of which too much becomes known."""
+    undecided: tuple[str, ...] = ()
+    """Why something was not decided."""
+    atoms: int = 0
+    smallest: int = 0
+    """People in the smallest group that all releases together tell apart."""
+
+    @property
+    def safe(self) -> bool:
+        """Whether nothing is exposed and everything was decided."""
+        return not self.findings and not self.undecided
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A verdict, and what the register is to keep if the release leaves."""
+
+    exposure: Exposure
+    told: bytes | None
+    people: bytes | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the register kept of a population."""
+
+    earlier: Sequence[tuple[int, str, bytes]] = ()
+    """Line, title and told figures of every release."""
+    people: bytes | None = None
+    same_source: bool = True
+    """Whether some of it was made of the same source."""
+
+
+def check(
+    facts: Facts | tuple[Answered, ...],
+    title: str,
+    card: Card,
+    known: Known,
+    policy: ExposurePolicy,
+) -> Checked:
+    """Put the facts of a new release beside those of earlier ones."""
+    if isinstance(facts, Opaque | Lossy) or not facts:
+        return Checked(Exposure(()), None, None)
+    earlier = known.earlier
+    joined = _Joining(_load(earlier, known.people), card, title, known)
+    try:
+        if telling := [one for one in facts if one.tells]:
+            joined.add(telling)
+    except Ambiguous:
+        why = "rows that are alike in all columns are in different groups, so that nobody can say who is who"
+        return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
+    if not joined.new:
+        return Checked(Exposure(()), None, None)
+    deadline = monotonic() + policy.seconds
+    found = [_Space(joined.spaces[name], card, policy, deadline).exposure() for name in joined.new]
+    told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
+    verdict = Exposure(
+        tuple(sorted({line for one in found for line in one.checked})),
+        tuple(finding for one in found for finding in one.findings),
+        max(one.exposed for one in found),
+        tuple(dict.fromkeys(why for one in found for why in one.undecided)),
+        max(one.atoms for one in found),
+        min(one.smallest for one in found),
+    )
+    return Checked(verdict, dump_told(told, joined.parents), dump_people(joined.spaces))
+
+
+def _load(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> dict[str, Space]:
+    """The spaces of a population, with what all earlier releases tell of today's atoms."""
+    spaces = {} if people is None else load_people(people)
+    now = {name: np.arange(space.people.atoms) for name, space in spaces.items()}
+    told: dict[str, list[Told]] = {name: [] for name in spaces}
+    for line, title, data in sorted(earlier, reverse=True):
+        found, parents = load_told(data, line, title)
+        for name, items in found.items():
+            told[name] += [one.at(now[name]) for one in items]
+        for name, parent in parents.items():
+            now[name] = np.where(now[name] >= 0, parent[np.maximum(now[name], 0)], -1)
+    return {name: replace(space, told=tuple(reversed(told[name]))) for name, space in spaces.items()}
+
+
+class _Joining:
+    """Adds the figures of a new release to the spaces of its population."""
+
+    def __init__(self, spaces: Mapping[str, Space], card: Card, title: str, known: Known) -> None:
+        self.spaces, self._card, self._title, self._known = dict(spaces), card, title, known
+        self.new: list[str] = []
+        self.parents: dict[str, Numbers] = {}
+
+    def add(self, facts: Sequence[Figures | Answered]) -> None:
+        """Link all figures of the release with the people that earlier releases told of."""
+        found = [(one, *self._read(one)) for one in facts]
+        agreeing = [self._agreeing(records, told) for _, records, told in found]
+        new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
+        for (figures, records, told), states in zip(found, agreeing, strict=True):
+            for name in (*states, *new):
+                self._link(name, records, told)
+            self._add_stable(figures, records)
+
+    def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
+        if isinstance(figures, Answered):
+            records, told = figures.records(self._card.unit or "")
+            return records, replace(told, title=self._title)
+        records = fetch_records(figures)
+        return records, told_by(figures, records, self._title)
+
+    def _add_stable(self, figures: Figures | Answered, records: Records) -> None:
+        """Link what is told of columns that never change with all states of the table."""
+        plain = isinstance(figures, Figures) and self._card.stable
+        lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
+        if lasting is None or records.by != (self._card.unit,):
+            return
+        records = fetch_records(lasting)
+        told = told_by(lasting, records, self._title)
+        if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
+            raise DataError(
+                f"A column that the card of {self._card.name} calls stable has changed for somebody since "
+                "it was released.",
+                hint="Take it out of stable, or put the table right.",
+            )
+        self._link(STABLE, records, told)
+
+    def _link(self, name: str, records: Records, told: Told) -> None:
+        before = self.spaces.get(name, nobody())
+        linked = link(before, records, told)
+        parent = np.full(linked.people.atoms, -1, np.int64)
+        parent[linked.people.atom[: len(before.people)]] = before.people.atom
+        known = self.parents.get(name)
+        self.parents[name] = parent if known is None else np.where(parent >= 0, known[np.maximum(parent, 0)], -1)
+        self.spaces[name] = linked
+        if name not in self.new:
+            self.new.append(name)
+
+    def _agreeing(self, records: Records, told: Told) -> list[str]:
+        """The states of the table of which all that was told is as it is now, for everybody who is in both.
+
+        More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
+        """
+        alike = [name for name in self._states() if self.spaces[name].by == records.by]
+        found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
+        strangers = alike and not any(common for common, _ in found.values())
+        if strangers and not self._known.same_source and records.by == (self._card.unit,):
+            raise BadInput(
+                f"The register knows other people under the name {self._card.people!r}: none of them is in this table.",
+                hint='If these are other people, give their card a population of its own: population = "…".',
+            )
+        if strangers and self._known.same_source:
+            return alike[-1:]  # other rows of the same source
+        return [name for name, (common, same) in found.items() if common and same]
+
+    def _states(self) -> list[str]:
+        return sorted((name for name in self.spaces if name != STABLE), key=int)
+
+
+class _Space:
+    """The exposure of the people of one space."""
+
+    def __init__(self, space: Space, card: Card, policy: ExposurePolicy, deadline: float) -> None:
+        self._space, self._policy, self._deadline = space, policy, deadline
+        self._sensitive = {column.name for column in card.having(Role.SENSITIVE)}
+
+    def exposure(self) -> Exposure:
+        people = self._space.people
+        parts = [self._counts(), *(self._sums(measure) for measure in self._measures())]
+        lines = {one.number for one in self._space.told} - {0}
+        return Exposure(
+            tuple(sorted(lines)),
+            tuple(finding for part in parts for finding in part.findings),
+            sum(part.exposed for part in parts),
+            tuple(why for part in parts for why in part.undecided),
+            people.atoms,
+            int(people.unit_counts.min(initial=0)),
+        )
+
+    # -- counts
+
+    def _counts(self) -> Exposure:
+        told = [one for one in self._space.told if not one.measure]
+        if not any(one.number == 0 for one in told) or not any(one.number for one in told):
+            return Exposure(())
+        people = self._space.people
+        covered = np.any([one.group >= 0 for one in told], axis=0)
+        small = np.flatnonzero(covered & (people.unit_counts < self._policy.smallest_group))
+        if not len(small):
+            return Exposure(())
+        try:
+            targets = self._targets(told, small)
+            pinned, undecided = self._decide(told, targets)
+            new = [one for one in told if one.number == 0]
+            old = [one for one in told if one.number]
+            for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
+                known = set(self._decide(part, self._asked(part, pinned))[0])
+                pinned = [one for one in pinned if one not in known]
+            findings = self._explained(old, new, pinned)
+        except TooLarge:
+            return Exposure((), undecided=("there are too many groups and values to compute with",))
+        atoms = {one.atom for one in pinned}
+        why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
+        return Exposure((), findings, int(people.unit_counts[list(atoms)].sum()) if atoms else 0, why)
+
+    def _targets(self, told: Sequence[Told], small: Numbers) -> list[Target]:
+        """Every value that counts, in every small atom of whose people it was told."""
+        targets = []
+        for column in dict.fromkeys(name for one in told for name in one.tells):
+            if self._sensitive and column not in self._sensitive:
+                continue
+            telling = [one for one in told if column in one.tells]
+            values = {row[one.tells.index(column)] for one in telling for row in one.domain}
+            counts = self._policy.values.get(column)
+            chosen = sorted((value for value in values if counts is None or value in counts), key=str)
+            for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
+                targets += [Target(atom, column, value) for value in chosen]
+        return targets
+
+    def _asked(self, told: Sequence[Told], targets: Sequence[Target]) -> list[Target]:
+        """Those of the targets that these releases tell anything of."""
+        columns = {name for one in told for name in one.tells}
+        return [
+            one
+            for one in targets
+            if one.column in columns
+            and any(release.group[one.atom] >= 0 for release in told if one.column in release.tells)
+        ]
+
+    def _decide(self, told: Sequence[Told], targets: Sequence[Target]) -> tuple[list[Target], list[Target]]:
+        """Which targets are determined by these releases, and which are undecided."""
+        if not targets or not told:
+            return [], []
+        verdicts = CountSystem.of(self._space, told).verdicts(targets, max(self._deadline - monotonic(), 0.1))
+        both = list(zip(targets, verdicts, strict=True))
+        return (
+            [one for one, verdict in both if verdict is Verdict.DETERMINED],
+            [one for one, verdict in both if verdict is Verdict.UNDECIDED],
+        )
+
+    def _explained(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> tuple[Finding, ...]:
+        """A finding for each column: the group, the fewest earlier releases found it follows from, and what helps."""
+        findings = []
+        for column in dict.fromkeys(one.column for one in pinned):
+            mine = [one for one in pinned if one.column == column]
+            sizes = self._space.people.unit_counts
+            first = min(mine, key=lambda one: (sizes[one.atom], one.atom))
+            needed = [one for one in old if one.group[first.atom] >= 0] or list(old)
+            if not self._follows([*needed, *new], first):
+                needed = list(old)
+            for one in list(needed):
+                rest = [other for other in needed if other is not one]
+                if len(needed) > 1 and monotonic() < self._deadline and self._follows([*rest, *new], first):
+                    needed = rest
+            helps = tuple(self._helps(old, new, mine))
+            findings.append(Finding(int(sizes[first.atom]), column, tuple(one.number for one in needed), helps))
+        return tuple(findings)
+
+    def _follows(self, told: Sequence[Told], target: Target) -> bool:
+        return bool(self._decide(told, self._asked(told, [target]))[0])
+
+    def _helps(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> Iterator[str]:
+        """The obvious changes to a table, tried out: which of them would do."""
+        if len(new) != 1 or len(new[0].dropped) < 1 or monotonic() > self._deadline:
+            return
+        for side, figures in new[0].dropped:
+            if figures and not self._decide([*old, _only(new[0], figures)], pinned)[0]:
+                yield f"the same table without {side}"
+
+    # -- sums
+
+    def _measures(self) -> list[str]:
+        return list(dict.fromkeys(one.measure for one in self._space.told if one.measure and one.number == 0))
+
+    def _sums(self, measure: str) -> Exposure:
+        told = [one for one in self._space.told if one.measure == measure]
+        new, old = [one for one in told if one.number == 0], [one for one in told if one.number]
+        column = measure.rpartition(" in 10^-")[0]
+        if any(column in one.tells for one in self._space.told):
+            return Exposure((), undecided=(f"{column} was released by its values and as sums",))
+        if len({one.measure for one in self._space.told if one.measure.rpartition(" in 10^-")[0] == column}) > 1:
+            return Exposure((), undecided=(f"sums of {column} were released with different decimals",))
+        promised = max((Fraction(one.share) for one in new if one.share), default=None)
+        if promised is None and not old:
+            return Exposure(())
+        share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
+        assert share is not None  # noqa: S101  # one of both is there
+        exposed, undecided = self._estimated(told, share)
+        for alone in (old, *([one] for one in (*old, *([] if promised else new)))):
+            if alone and exposed:
+                exposed -= self._estimated(alone, share, exposed)[0]
+        if not exposed:
+            why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
+            return Exposure((), undecided=why)
+        lines = tuple(one.number for one in old)
+        smallest = min(self._space.people.unit_counts[list(one.atoms)].sum() for one in exposed)
+        return Exposure((), (Finding(int(smallest), column, lines),), len({one.unit for one in exposed}))
+
+    def _estimated(
+        self, told: Sequence[Told], share: Fraction, among: set[SumTarget] | None = None
+    ) -> tuple[set[SumTarget], int]:
+        """The targets that can be estimated too closely from these releases, and how many could not be decided."""
+        system = SumSystem.of(self._space, told)
+        exposed, undecided = set(), 0
+        for target in system.candidates(share) if among is None else sorted(among, key=str):
+            if any(system.part[atom] < 0 for atom in target.atoms):
+                continue
+            verdict = system.verdict(target, share, self._deadline)
+            if verdict is Verdict.DETERMINED:
+                exposed.add(target)
+            undecided += verdict is Verdict.UNDECIDED
+        return exposed, undecided
+
+
+def _only(told: Told, figures: Sequence[int]) -> Told:
+    """What a release would tell if it had these figures only."""
+    keep = np.array(figures)
+    spans = [told.places[told.starts[row] : told.starts[row + 1]] for row in keep.tolist()]
+    starts = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
+    empty = np.concatenate(
+        [span for span, high in zip(spans, told.high[keep], strict=True) if high <= 0] or [np.empty(0, np.int64)]
+    )
+    covered = np.unique(np.concatenate([told.possible, told.places]))
+    return replace(
+        told,
+        starts=starts,
+        places=np.concatenate(spans),
+        low=told.low[keep],
+        high=told.high[keep],
+        possible=np.setdiff1d(covered, empty),
+        dropped=(),
+    )

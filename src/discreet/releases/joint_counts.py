@@ -1,0 +1,261 @@
+"""Counts that an intruder can work out from the figures of several releases together.
+
+Unknown is how the told values spread over the atoms: how many people of atom a have the combination t of values, a
+whole number that is 0 or more. What is released are sums of these. ``determined`` says which of them are the same in
+every database that agrees with all releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.core.programs import Numbers
+from discreet.releases.atoms import NOT_TOLD, Space, Told
+from discreet.verbs.attack.intruder.determined import LinearSystem, Verdict, determined
+from discreet.verbs.attack.intruder.sparse import sparse
+
+_MOST_COMBINATIONS = 50_000
+_MOST_PAIRS = 400_000
+"""Unknowns of a system, at most."""
+
+
+class TooLarge(Exception):
+    """There are more unknowns than can be computed with."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A value of a column among the people of an atom."""
+
+    atom: int
+    column: str
+    value: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class CountSystem:
+    """Unknown counts: how many people of an atom have a combination of values."""
+
+    columns: tuple[str, ...]
+    combinations: tuple[tuple[str | None, ...], ...]
+    atom: Numbers
+    combination: Numbers
+    """For each unknown its atom, ascending, and its combination."""
+    truth: Numbers
+    relations: Any
+    fall: Numbers
+    rise: Numbers
+    """Of the unknowns and, behind them, of figures that are known within an interval."""
+
+    @classmethod
+    def of(cls, space: Space, told: Sequence[Told]) -> CountSystem:
+        """What the people of a space may have, by what these releases tell."""
+        columns, combinations = _combinations(told)
+        leaves = [_leaves(one, columns, combinations) for one in told]
+        atom, combination = _pairs(space, told, leaves, len(combinations))
+        truth = _truth(space, columns, combinations, atom, combination)
+        lib = sparse()
+        size = len(atom)
+        sizes = space.people.sizes
+        rows = [lib.csr_array((np.ones(size), (atom, np.arange(size))), shape=(len(sizes), size))]
+        lows, highs = [sizes.astype(float)], [sizes.astype(float)]
+        for one, leaf in zip(told, leaves, strict=True):
+            group = one.group[atom]
+            place = np.where((group >= 0) & (leaf[combination] >= 0), group * one.leaves + leaf[combination], -1)
+            used, where = np.unique(np.concatenate([one.places, place[place >= 0]]), return_inverse=True)
+            figure = np.repeat(np.arange(len(one.low)), np.diff(one.starts))
+            adds = lib.csr_array(
+                (np.ones(len(figure)), (figure, where[: len(figure)])), shape=(len(one.low), len(used))
+            )
+            has = lib.csr_array(
+                (np.ones(len(where) - len(figure)), (where[len(figure) :], np.flatnonzero(place >= 0))),
+                shape=(len(used), size),
+            )
+            rows.append(adds @ has)
+            lows.append(one.low)
+            highs.append(one.high)
+        matrix, low, high = _distinct(
+            lib.csr_array(lib.vstack(rows, format="csr")), np.concatenate(lows), np.concatenate(highs)
+        )
+        sums = matrix @ truth
+        within = np.flatnonzero(low < high)
+        slack = lib.csr_array((-np.ones(len(within)), (within, np.arange(len(within)))), shape=(len(low), len(within)))
+        relations = lib.csr_array(lib.hstack([matrix, slack], format="csr"))
+        fall = np.concatenate([truth, sums[within] - low[within]])
+        rise = np.concatenate([sizes[atom] - truth, high[within] - sums[within]])
+        return cls(columns, combinations, atom, combination, truth, relations, fall, rise)
+
+    def verdicts(self, targets: Sequence[Target], seconds: float) -> list[Verdict]:
+        """Whether the count of each target is the same in every possible database."""
+        lib = sparse()
+        places = {name: place for place, name in enumerate(self.columns)}
+        first = np.searchsorted(self.atom, [one.atom for one in targets])
+        last = np.searchsorted(self.atom, [one.atom for one in targets], side="right")
+        asked, sums = list[int](), list[list[int]]()
+        for target, start, end in zip(targets, first.tolist(), last.tolist(), strict=True):
+            column = places[target.column]
+            which = [n for n in range(start, end) if self.combinations[self.combination[n]][column] == target.value]
+            if len(which) == 1:
+                asked.append(which[0])
+            elif which:
+                asked.append(self.relations.shape[1] + len(sums))
+                sums.append(which)
+            else:
+                asked.append(-1)
+        relations, fall, rise = self.relations, self.fall, self.rise
+        if sums:
+            rows = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
+            these = lib.csr_array(
+                (np.ones(len(rows)), (rows, np.concatenate(sums))), shape=(len(sums), relations.shape[1])
+            )
+            totals = these[:, : len(self.truth)] @ self.truth
+            room = these[:, : len(self.truth)] @ self.rise[: len(self.truth)]
+            relations = lib.csr_array(
+                lib.block_array([[relations, None], [these, -lib.eye_array(len(sums))]], format="csr")
+            )
+            fall, rise = np.concatenate([fall, totals]), np.concatenate([rise, room])
+        there = np.array(asked, np.int64)
+        found = np.full(len(targets), Verdict.DETERMINED, np.int8)
+        found[there >= 0] = determined(LinearSystem(relations, fall, rise), there[there >= 0], seconds=seconds)
+        return [Verdict(int(one)) for one in found]
+
+
+def _combinations(told: Sequence[Told]) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
+    """The columns that are told of, and every combination of their values that somebody may have.
+
+    What two releases tell of different columns may go together in any way, unless a column they share says otherwise.
+    """
+    by_columns: dict[tuple[str, ...], set[tuple[str | None, ...]]] = {}
+    for one in told:
+        by_columns.setdefault(one.tells, set()).update(one.domain)
+    (columns, rows), *others = by_columns.items()
+    for names, more in others:
+        shared = [name for name in names if name in columns]
+        new = [name for name in names if name not in columns]
+        index: dict[tuple[str | None, ...], list[tuple[str | None, ...]]] = {}
+        for row in more:
+            value = dict(zip(names, row, strict=True))
+            index.setdefault(tuple(value[name] for name in shared), []).append(tuple(value[name] for name in new))
+        at = [columns.index(name) for name in shared]
+        joined = set()
+        for row in rows:
+            for rest in index.get(tuple(row[place] for place in at), [(NOT_TOLD,) * len(new)]):
+                joined.add((*row, *rest))
+            if len(joined) > _MOST_COMBINATIONS:
+                raise TooLarge
+        matched = {tuple(row[place] for place in at) for row in rows}
+        for key, rests in index.items():
+            if key not in matched:
+                value = dict(zip(shared, key, strict=True))
+                joined |= {(*(value.get(name, NOT_TOLD) for name in columns), *rest) for rest in rests}
+        columns, rows = (*columns, *new), joined
+    if len(rows) > _MOST_COMBINATIONS:
+        raise TooLarge
+    return columns, tuple(sorted(rows, key=repr))
+
+
+def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str | None, ...]]) -> Numbers:
+    """For each combination the leaf of a release it belongs to; -1 if nobody that it tells of has it."""
+    at = [columns.index(name) for name in one.tells]
+    known = dict(zip(one.domain, one.leaf.tolist(), strict=True))
+    return np.array([known.get(tuple(row[place] for place in at), -1) for row in combinations], np.int64)
+
+
+def _pairs(space: Space, told: Sequence[Told], leaves: Sequence[Numbers], count: int) -> tuple[Numbers, Numbers]:
+    """Atoms and combinations that somebody of the atom may have: no release says that nobody has them."""
+    groups = np.stack([one.group for one in told])
+    first = np.argmax(groups >= 0, axis=0)
+    atoms, combinations = list[Numbers](), list[Numbers]()
+    for number, (one, leaf) in enumerate(zip(told, leaves, strict=True)):
+        mine = np.flatnonzero((first == number) & (groups[number] >= 0))
+        if not len(mine):
+            continue
+        members = np.flatnonzero(leaf >= 0)
+        order = members[np.argsort(leaf[members], kind="stable")]
+        starts = np.searchsorted(leaf[order], np.arange(one.leaves + 1))
+        group, value = one.possible // one.leaves, one.possible % one.leaves
+        sizes = (starts[1:] - starts[:-1])[value]
+        expanded = np.repeat(np.arange(len(group)), sizes)
+        within = np.arange(len(expanded)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        of_group, of_value = group[expanded], order[starts[value[expanded]] + within]
+        low = np.searchsorted(of_group, groups[number][mine])
+        many = np.searchsorted(of_group, groups[number][mine], side="right") - low
+        if sum(map(len, atoms)) + many.sum() > 20 * _MOST_PAIRS:
+            raise TooLarge
+        which = np.repeat(low, many) + np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+        atom, combination = np.repeat(mine, many), of_value[which]
+        for other, its in zip(told, leaves, strict=True):
+            at = other.group[atom]
+            place = at * other.leaves + its[combination]
+            ok = (at < 0) | ((its[combination] >= 0) & _among(place, other.possible))
+            atom, combination = atom[ok], combination[ok]
+        atoms.append(atom)
+        combinations.append(combination)
+    atom = np.concatenate(atoms) if atoms else np.empty(0, np.int64)
+    combination = np.concatenate(combinations) if combinations else np.empty(0, np.int64)
+    if len(atom) > _MOST_PAIRS:
+        raise TooLarge
+    order = np.lexsort((combination, atom))
+    return atom[order], combination[order]
+
+
+def _among(places: Numbers, sorted_places: Numbers) -> Numbers:
+    where = np.minimum(np.searchsorted(sorted_places, places), max(len(sorted_places) - 1, 0))
+    return sorted_places[where] == places if len(sorted_places) else np.zeros(len(places), bool)
+
+
+def _truth(
+    space: Space,
+    columns: Sequence[str],
+    combinations: Sequence[tuple[str | None, ...]],
+    atom: Numbers,
+    combination: Numbers,
+) -> Numbers:
+    """How many people there are of each pair; of values that nobody was told of, any will do."""
+    people = space.people
+    covered = np.isin(people.atom, np.unique(atom))
+    coded = [people.values[name].dictionary_encode(null_encoding="encode") for name in columns]
+    key = people.atom.copy()
+    for column in coded:
+        _, key = np.unique(key, return_inverse=True)
+        key = key * len(column.dictionary) + column.indices.to_numpy(zero_copy_only=False)
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    copies = np.bincount(which, np.where(covered, people.copies, 0))
+    names = [column.dictionary.to_pylist() for column in coded]
+    codes = [column.indices.to_numpy(zero_copy_only=False) for column in coded]
+    pairs: dict[tuple[int, tuple[str | None, ...]], int] = {
+        (int(a), combinations[int(c)]): place for place, (a, c) in enumerate(zip(atom, combination, strict=True))
+    }
+    truth = np.zeros(len(atom))
+    for row, count in zip(first.tolist(), copies.tolist(), strict=True):
+        if not count:
+            continue
+        here = int(people.atom[row])
+        values = tuple(names[n][codes[n][row]] for n in range(len(columns)))
+        place = pairs.get((here, values))
+        if place is None:  # some columns were told of nobody in this atom
+            span = range(*np.searchsorted(atom, [here, here + 1]).tolist())
+            known = [n for n, value in enumerate(values) if value != NOT_TOLD]
+            place = next(n for n in span if all(combinations[int(combination[n])][k] == values[k] for k in known))
+        truth[place] += count
+    return truth
+
+
+def _distinct(matrix: Any, low: Numbers, high: Numbers) -> tuple[Any, Numbers, Numbers]:
+    """Each sum once, within the narrowest interval; equal groups of different releases are one equation."""
+    from discreet.noise.masking import generator
+
+    weights = generator(0).integers(1, 2**62, matrix.shape[1]).astype(np.uint64)
+    sums = np.zeros(matrix.shape[0], np.uint64)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    np.add.at(sums, rows, weights[matrix.indices] * matrix.data.astype(np.uint64))
+    _, first, which = np.unique(sums, return_index=True, return_inverse=True)
+    least, most = np.full(len(first), -np.inf), np.full(len(first), np.inf)
+    np.maximum.at(least, which, low)
+    np.minimum.at(most, which, high)
+    there = np.flatnonzero((np.diff(matrix.indptr)[first] > 0) & ((least > -np.inf) | (most < np.inf)))
+    return sparse().csr_array(matrix[first[there]]), least[there], most[there]

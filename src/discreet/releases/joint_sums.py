@@ -1,0 +1,187 @@
+"""Sums from which one contributor can estimate another's, when several figures are read together.
+
+Unknown is what the people of each atom have together. A contributor knows what they reported, in *every* atom they are
+in, and subtracts it. So for a target t, a set A of atoms that t is in and a contributor u the estimate is the largest
+that the sum over A can be, given all that was released and that no sum is below what u has in it, less what u has in A.
+It must not be within p % above what t has in A.
+
+First everybody is taken to know the largest contribution to each atom, which is more than any single contributor
+knows: if that does not suffice, nothing does. Only where it does are contributors looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from discreet.core.programs import Numbers
+from discreet.releases.atoms import Space, Told
+from discreet.verbs.attack.intruder.determined import Verdict
+from discreet.verbs.attack.intruder.sparse import components, sparse
+from discreet.verbs.attack.intruder.unknowns import Simplex, Unknowns
+
+_MOST_CONTRIBUTORS = 2_000
+"""Contributors that are looked at one by one, at most."""
+_MOST_UNION = 4
+"""Atoms of one target of which all sets are looked at; of more, the single ones, the pairs and all."""
+_NEARLY = 1 - 1e-7
+
+
+@dataclass(frozen=True)
+class SumTarget:
+    """What one contributor has in a set of atoms."""
+
+    unit: int
+    atoms: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SumSystem:
+    """What the people of each atom have together, and what single contributors have of it."""
+
+    sums: Numbers
+    matrix: Any
+    low: Numbers
+    high: Numbers
+    floor: float
+    """The least that everybody knows an atom to have: 0, or minus infinity."""
+    part: Numbers
+    """For each atom the connected part it is in; -1 if nothing was released of it."""
+    contributions: dict[int, dict[int, float]]
+    """By atom and unit."""
+    by_unit: dict[int, dict[int, float]]
+
+    @classmethod
+    def of(cls, space: Space, told: Sequence[Told]) -> SumSystem:
+        """The sums of one measure, by what these releases tell of it."""
+        people, measure = space.people, told[0].measure
+        amounts = np.nan_to_num(people.amounts[measure]) * people.copies
+        sums = np.bincount(people.atom, amounts, people.atoms)
+        blocks = []
+        for one in told:
+            figure = np.repeat(np.arange(len(one.low)), np.diff(one.starts))
+            covered = np.flatnonzero(one.group >= 0)
+            used, where = np.unique(np.concatenate([one.places, one.group[covered]]), return_inverse=True)
+            adds = sparse().csr_array(
+                (np.ones(len(figure)), (figure, where[: len(figure)])), shape=(len(one.low), len(used))
+            )
+            has = sparse().csr_array(
+                (np.ones(len(covered)), (where[len(figure) :], covered)), shape=(len(used), people.atoms)
+            )
+            blocks.append(adds @ has)
+        matrix = sparse().csr_array(sparse().vstack(blocks, format="csr"))
+        low, high = np.concatenate([one.low for one in told]), np.concatenate([one.high for one in told])
+        coordinates = matrix.tocoo()
+        label = components(coordinates.row, len(low) + coordinates.col, len(low) + people.atoms)[len(low) :]
+        part = np.where(np.isin(np.arange(people.atoms), coordinates.col), label, -1)
+        contributions: dict[int, dict[int, float]] = {}
+        by_unit: dict[int, dict[int, float]] = {}
+        single = people.unit.null_count == len(people.unit)
+        units = np.arange(len(people)) if single else people.units
+        told_of = ~np.isnan(people.amounts[measure])
+        for record in np.flatnonzero(told_of & (part[people.atom] >= 0)).tolist():
+            atom, unit = int(people.atom[record]), int(units[record])
+            for copy in range(int(people.copies[record]) if single else 1):
+                who = unit + copy * len(people)
+                own = contributions.setdefault(atom, {})
+                own[who] = own.get(who, 0.0) + abs(float(amounts[record]) / (people.copies[record] if single else 1))
+                by_unit.setdefault(who, {})[atom] = own[who]
+        floor = 0.0 if all(one.nonnegative for one in told) else -np.inf
+        return cls(sums, matrix, low, high, floor, part, contributions, by_unit)
+
+    def candidates(self, share: Fraction) -> Iterator[SumTarget]:
+        """Contributors who could be estimated too closely if the sum of their atoms were known exactly."""
+        for unit, own in self.by_unit.items():
+            for atoms in _sets(sorted(own)):
+                rivals = self._others(unit, atoms)
+                mine, total = sum(own[atom] for atom in atoms), sum(sum(self.contributions[a].values()) for a in atoms)
+                if mine > 0 and total - mine - max(rivals.values(), default=0.0) < float(share) * mine:
+                    yield SumTarget(unit, atoms)
+
+    def verdict(self, target: SumTarget, share: Fraction, deadline: float) -> Verdict:
+        """Whether somebody can estimate the target within the share."""
+        own = self.by_unit[target.unit]
+        mine = sum(own[atom] for atom in target.atoms)
+        mates = np.flatnonzero(self.part == self.part[target.atoms[0]])
+        largest = {
+            int(atom): max((c for unit, c in self.contributions[int(atom)].items() if unit != target.unit), default=0.0)
+            for atom in mates
+        }
+        rivals = self._others(target.unit, target.atoms)
+        if (
+            self._estimate(target, largest, mates) - max(rivals.values(), default=0.0)
+            >= (1 + float(share)) * mine * _NEARLY
+        ):
+            return Verdict.FREE
+        order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
+        for unit in (None, *order[:_MOST_CONTRIBUTORS]):
+            if monotonic() > deadline:
+                return Verdict.UNDECIDED
+            known = {} if unit is None else self.by_unit[unit]
+            seen = sum(known.get(atom, 0.0) for atom in target.atoms)
+            if self._estimate(target, known, mates) - seen < (1 + float(share)) * mine * _NEARLY:
+                return Verdict.DETERMINED
+        return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
+
+    def _insiders(self, target: int, mates: Numbers) -> set[int]:
+        """Contributors one of whom knows the most: of those who are in one atom only, the largest there.
+
+        A contributor to one atom who has more there subtracts more, and knows more of the sum.
+        """
+        found = set()
+        for atom in mates.tolist():
+            others = {unit: size for unit, size in self.contributions[atom].items() if unit != target}
+            found |= {unit for unit in others if len(self.by_unit[unit]) > 1}
+            single = [unit for unit in others if len(self.by_unit[unit]) == 1]
+            if single:
+                found.add(max(single, key=others.__getitem__))
+        return found
+
+    def _others(self, unit: int, atoms: Iterable[int]) -> dict[int, float]:
+        """What others have in these atoms."""
+        found: dict[int, float] = {}
+        for atom in atoms:
+            for other, size in self.contributions[atom].items():
+                if other != unit:
+                    found[other] = found.get(other, 0.0) + size
+        return found
+
+    def _estimate(self, target: SumTarget, known: dict[int, float], mates: Numbers) -> float:
+        """The largest that the target's atoms may have together, for somebody with a share of their own in some."""
+        sums = self.sums[mates]
+        floor = np.array([known.get(int(atom), self.floor) for atom in mates])
+        places = np.searchsorted(mates, target.atoms)
+        rows = np.flatnonzero(np.diff(self.matrix[:, mates].indptr))
+        matrix = sparse().csr_array(self.matrix[rows][:, mates])
+        figures = matrix @ sums
+        low, high = self.low[rows], self.high[rows]
+        within = np.flatnonzero(low < high)
+        enough = 4.0 * (np.abs(sums).sum() + 1.0)
+        slack = sparse().csr_array(
+            (-np.ones(len(within)), (within, np.arange(len(within)))), shape=(len(rows), len(within))
+        )
+        fall = np.concatenate(
+            [np.minimum(sums - np.minimum(floor, sums), enough), np.minimum(figures - low, enough)[within]]
+        )
+        rise = np.concatenate([np.full(len(mates), enough), np.minimum(high - figures, enough)[within]])
+        part = Unknowns(
+            np.arange(len(fall)), sparse().csr_array(sparse().hstack([matrix, slack], format="csr")), fall, rise
+        )
+        changes = Simplex(part).furthest(places, np.ones(len(places)))
+        return float((sums + changes[: len(mates)])[places].sum())
+
+
+def _sets(atoms: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    if len(atoms) <= _MOST_UNION:
+        for size in range(1, len(atoms) + 1):
+            yield from combinations(atoms, size)
+        return
+    yield from ((atom,) for atom in atoms)
+    yield from combinations(atoms, 2)
+    yield tuple(atoms)

@@ -1,0 +1,192 @@
+"""Registration: a release is weighed together with all earlier ones, and written down before it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.core.card import Role
+from discreet.core.loss import Loss
+from discreet.core.table import Table
+from discreet.core.text import number
+from discreet.errors import BadInput, Exposed, Taken
+from discreet.releases.atoms import Answered
+from discreet.releases.exposure import Checked, Exposure, Known, check
+from discreet.releases.facts import Facts, Lossy, Opaque
+from discreet.releases.method import Made, Method
+from discreet.releases.register import Entry, Register, entry_of, is_of
+
+_TRIES = 5
+"""Attempts to register while others register releases of the same people."""
+_final: ContextVar[Path | None] = ContextVar("final", default=None)
+
+
+@contextmanager
+def released_to(folder: Path) -> Iterator[None]:
+    """Register what is released meanwhile under ``folder``, to which it will be moved."""
+    token = _final.set(folder)
+    try:
+        yield
+    finally:
+        _final.reset(token)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What a release tells, and what became of it in each register of its table."""
+
+    table: Table
+    facts: Facts | tuple[Answered, ...]
+    title: str
+    checks: tuple[tuple[str, int, Checked, tuple[Entry, ...]], ...]
+    """For each register its place, the last line that was looked at, the verdict and the earlier releases."""
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the statement says of earlier releases."""
+        said = []
+        for _, _, checked, earlier in self.checks:
+            exposure = checked.exposure
+            if exposure.checked and exposure.safe:
+                group = self.table.policy.smallest_group
+                others = number(len(exposure.checked), "earlier release")
+                said.append(
+                    f"Checked together with {others} of the same people: from all of them no count follows of a group "
+                    f"of fewer than {group} people that a single one does not tell."
+                )
+            if not exposure.safe:
+                problem = _problem(self.table, exposure, earlier, self.title)
+                said.append(
+                    f"Released although {problem[0].lower()}{problem[1:]} The reason: {self.table.policy.despite}."
+                )
+        return tuple(dict.fromkeys(said))
+
+    @property
+    def unchecked(self) -> list[Entry]:
+        """Earlier releases that this one was not checked with."""
+        return [
+            one
+            for _, _, checked, earlier in self.checks
+            for one in earlier
+            if one.number not in checked.exposure.checked
+        ]
+
+    def register(self, folder: Path | None, method: str, rows: int, **more: object) -> None:
+        """Write the release down in every register, weighed again if others came in between; ``more`` is said of it."""
+        entry = entry_of(self.table, _final.get() or folder, method, rows, title=self.title, told=more)
+        for weighed in self.checks:
+            self._add(entry, weighed)
+
+    def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]]) -> None:
+        for _ in range(_TRIES):
+            place, after, checked, _ = weighed
+            kind, told = _described(self.facts, checked)
+            sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
+            told |= {
+                **entry.told,
+                "unit": self.table.card.unit,
+                "checked": list(checked.exposure.checked),
+                "sensitive": sensitive,
+            }
+            note = "" if checked.exposure.safe else self.table.policy.despite
+            try:
+                with Register(place) as register:
+                    register.add(
+                        replace(entry, facts=kind, told=told, note=note), checked.told, checked.people, after=after
+                    )
+                return
+            except Taken:
+                (weighed,) = weigh(replace(self.table, registers=(place,)), self.facts, self.title).checks
+        raise Taken("Others keep registering releases of the same people.", hint="Try again.")
+
+
+def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[str, dict[str, Any]]:
+    if isinstance(facts, Lossy):
+        return "loss", {"loss": facts.loss.to_dict()}
+    if isinstance(facts, Opaque):
+        return "opaque", {"why": facts.why}
+    if checked.told is None:
+        return "opaque", {"why": "; ".join(checked.exposure.undecided) or "it tells no value of anybody"}
+    return "figures", {"tells": sorted({name for one in facts for name in one.tells})}
+
+
+def facts_of(method: Method[Any], made: Made[Any], table: Table, loss: Loss | None) -> Facts:
+    """What a release tells; only looked at where there is a register to keep it in."""
+    if loss is not None:
+        return Lossy(loss)
+    if not table.registers:
+        return Opaque("there is no register to keep it in")
+    return method.facts(made, table)
+
+
+def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weighed:
+    """Check a release together with all earlier ones; ``Exposed`` if they give too much away."""
+    checks = []
+    for place in table.registers:
+        with Register(place) as register:
+            earlier = [one for one in register.entries() if is_of(table, one)]
+            mine = [one for one in earlier if one.population == table.card.people]
+            _require_same_unit(table, mine)
+            figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
+            people = register.people(table.card.people)
+        known = Known(
+            [(one.number, _named(one), data) for one, data in figures if data is not None],
+            people[1] if people is not None else None,
+            any(one.source == table.source for one, _ in figures),
+        )
+        checked = check(facts, title, table.card, known, table.policy)
+        checks.append((place, mine[-1].number if mine else 0, checked, tuple(earlier)))
+        exposure = checked.exposure
+        refused = exposure.findings or (exposure.undecided and table.policy.undecided == "refuse")
+        if refused and not table.policy.despite:
+            raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure))
+    return Weighed(table, facts, title, tuple(checks))
+
+
+def _require_same_unit(table: Table, earlier: Sequence[Entry]) -> None:
+    for one in earlier:
+        unit = one.told.get("unit", table.card.unit)
+        if one.facts == "figures" and unit != table.card.unit:
+            raise BadInput(
+                f"The unit of {table.card.people} was {unit or 'the row'} when line {one.number} of the register was "
+                f"written, and is {table.card.unit or 'the row'} now: nobody can say who is who.",
+                hint="Declare the unit as it was, or give the card a population of its own.",
+            )
+
+
+def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: str) -> str:
+    """What speaks against a release, in words that tell nothing of anybody."""
+    said = []
+    named = {one.number: _named(one) for one in earlier}
+    for finding in exposure.findings:
+        others = [named[line] for line in finding.releases if line in named]
+        together = f"together with {_listed(others)} “{title}”" if others else f"“{title}” by itself"
+        said.append(f"{together} tells {finding.column} of a group of {number(finding.people, 'person', 'people')}")
+    if not said:
+        why = "; ".join(exposure.undecided)
+        return f"It was not decided what “{title}” gives away together with earlier releases: {why}."
+    joined = "; ".join(said)
+    group, exposed = table.policy.smallest_group, number(exposure.exposed, "person", "people")
+    rule = f"a group of fewer than {group} people must not become known"
+    return f"{joined[0].upper()}{joined[1:]}; {rule}. This exposes {exposed}."
+
+
+def _hint(exposure: Exposure) -> str:
+    found = [one for finding in exposure.findings for one in finding.helps]
+    tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
+    return (
+        f"{tried}Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead. "
+        "To release it all the same, give a reason (--despite, or table.despite)."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _named(entry: Entry) -> str:
+    return f"“{entry.title or entry.method}” of {entry.at[:10]} (release {entry.number})"

@@ -1,0 +1,1 @@
+"""What an intruder can compute from figures that add up: linear systems, intervals, networks."""

@@ -1,0 +1,69 @@
+"""Figures of a table as facts: which rows each cell adds up, and within which interval its value is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.card import Role
+from discreet.core.programs import Numbers
+from discreet.errors import DataError
+from discreet.releases.facts import FactSide, Figures
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
+from discreet.verbs.tabulate.tables.gather import Measure
+from discreet.verbs.tabulate.tables.sides import Side, side
+
+
+def table_figures(
+    what: Measure,
+    table: CrossTable,
+    by: Sequence[str],
+    known: tuple[Numbers, Numbers],
+    *,
+    value: str | None,
+    share: Fraction | None,
+) -> Figures:
+    """The cells of ``table``, made ``by`` columns, of whose values everybody knows the least and the most."""
+    sides = [side(what.rows, asked) for asked in by]
+    for one, dimension in zip(sides, table.dimensions, strict=True):
+        if not set(one.dimension.codes) <= set(dimension.codes):
+            raise DataError("The table changed while it was added up.", hint="Try again.")
+    codes = np.stack(np.unravel_index(np.arange(table.size), table.shape), 1)
+    return Figures(
+        what.rows,
+        tuple(_fact_side(one, dimension) for one, dimension in zip(sides, table.dimensions, strict=True)),
+        codes,
+        known[0].astype(np.float64),
+        known[1].astype(np.float64),
+        measure=value or "",
+        decimals=table.decimals,
+        amount=what.value if value is not None else None,
+        nonnegative=not what.negative,
+        share=share,
+    )
+
+
+def _fact_side(found: Side, dimension: Dimension) -> FactSide:
+    """A side of the table: what is not a quasi-identifier is what it tells."""
+    level = found.levels[0]
+    assert level is not None  # noqa: S101  # the finest level comes first
+    leaves = {int(place): number for number, place in enumerate(dimension.leaves)}
+    below: list[list[int]] = [[] for _ in dimension.codes]
+    for place in range(len(dimension) - 1, -1, -1):
+        if place in leaves:
+            below[place].append(leaves[place])
+        if place:
+            below[dimension.parents[place]] += below[place]
+
+    def find(columns: Sequence[pa.ChunkedArray[Any]]) -> Numbers:
+        places = found.find(level, columns[0])
+        codes = np.array([leaves.get(dimension.places[code], -1) for code in found.dimension.codes])
+        return np.where(places >= 0, codes[places], -1)
+
+    told = () if found.column.role is Role.QUASI else (found.column.name,)
+    covers = tuple(np.array(sorted(one), np.int64) for one in below)
+    return FactSide(dimension.name, told, (found.at(level),), find, len(leaves), covers)
