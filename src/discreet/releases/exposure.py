@@ -26,7 +26,7 @@ from discreet.core.exact import exact
 from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.programs import Numbers
 from discreet.core.text import number
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 from discreet.releases.atoms import (
     Ambiguous,
     Records,
@@ -118,9 +118,8 @@ def check(
     earlier = known.earlier
     joined = _Joining(_load(earlier, known.people), card, title, known)
     try:
-        for figures in facts:
-            if figures.tells:
-                joined.add(figures)
+        if telling := [one for one in facts if one.tells]:
+            joined.add(telling)
     except Ambiguous:
         why = "rows that are alike in all columns are in different groups, so that nobody can say who is who"
         return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
@@ -161,14 +160,33 @@ class _Joining:
         self.spaces, self._card, self._title, self._known = dict(spaces), card, title, known
         self.new: list[str] = []
         self.parents: dict[str, Numbers] = {}
-        self._state = ""
 
-    def add(self, figures: Figures) -> None:
-        records = fetch_records(figures)
-        told = told_by(figures, records, self._title)
-        if not self._state:
-            self._state = self._state_of(records, told)
-        self._link(self._state, records, told)
+    def add(self, facts: Sequence[Figures]) -> None:
+        """Link all figures of the release with the people that earlier releases told of."""
+        found = [
+            (one, records, told_by(one, records, self._title)) for one in facts for records in [fetch_records(one)]
+        ]
+        agreeing = [self._agreeing(records, told) for _, records, told in found]
+        new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
+        for (figures, records, told), states in zip(found, agreeing, strict=True):
+            for name in (*states, *new):
+                self._link(name, records, told)
+            self._add_stable(figures, records)
+
+    def _add_stable(self, figures: Figures, records: Records) -> None:
+        """Link what is told of columns that never change with all states of the table."""
+        lasting = figures.project(self._card.stable) if self._card.stable else None
+        if lasting is None or records.by != (self._card.unit,):
+            return
+        records = fetch_records(lasting)
+        told = told_by(lasting, records, self._title)
+        if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
+            raise DataError(
+                f"A column that the card of {self._card.name} calls stable has changed for somebody since "
+                "it was released.",
+                hint="Take it out of stable, or put the table right.",
+            )
+        self._link(STABLE, records, told)
 
     def _link(self, name: str, records: Records, told: Told) -> None:
         before = self.spaces.get(name, nobody())
@@ -181,23 +199,25 @@ class _Joining:
         if name not in self.new:
             self.new.append(name)
 
-    def _state_of(self, records: Records, told: Told) -> str:
-        """The newest state of the table that agrees with the rows as they are now, or a new one."""
-        states = sorted((name for name in self.spaces if name != STABLE), key=int, reverse=True)
-        alike = [name for name in states if self.spaces[name].by == records.by]
+    def _agreeing(self, records: Records, told: Told) -> list[str]:
+        """The states of the table of which all that was told is as it is now, for everybody who is in both.
+
+        More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
+        """
+        alike = [name for name in self._states() if self.spaces[name].by == records.by]
         found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
-        for name, (common, same) in found.items():
-            if common and same:
-                return name
-        by_unit = records.by == (self._card.unit,)
-        if by_unit and alike and not self._known.same_source and not any(common for common, _ in found.values()):
+        strangers = alike and not any(common for common, _ in found.values())
+        if strangers and not self._known.same_source and records.by == (self._card.unit,):
             raise BadInput(
                 f"The register knows other people under the name {self._card.people!r}: none of them is in this table.",
                 hint='If these are other people, give their card a population of its own: population = "…".',
             )
-        if alike and self._known.same_source and not any(common for common, _ in found.values()):
-            return alike[0]  # other rows of the same source
-        return str(len(states) + 1)
+        if strangers and self._known.same_source:
+            return alike[-1:]  # other rows of the same source
+        return [name for name, (common, same) in found.items() if common and same]
+
+    def _states(self) -> list[str]:
+        return sorted((name for name in self.spaces if name != STABLE), key=int)
 
 
 class _Space:
@@ -321,6 +341,8 @@ class _Space:
         column = measure.rpartition(" in 10^-")[0]
         if any(column in one.tells for one in self._space.told):
             return Exposure((), undecided=(f"{column} was released by its values and as sums",))
+        if len({one.measure for one in self._space.told if one.measure.rpartition(" in 10^-")[0] == column}) > 1:
+            return Exposure((), undecided=(f"sums of {column} were released with different decimals",))
         promised = max((Fraction(one.share) for one in new if one.share), default=None)
         if promised is None and not old:
             return Exposure(())

@@ -11,8 +11,8 @@ says of people (diagnosis, income class). A cell has a code on every side, and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, TypeAlias
@@ -91,6 +91,38 @@ class Figures:
         """Columns that the figures tell the values of."""
         told = dict.fromkeys(name for side in self.sides for name in side.tells)
         return (*told, *([self.measure] if self.measure else []))
+
+    def project(self, columns: Collection[str]) -> Figures | None:
+        """What these figures tell of some columns alone; ``None`` if nothing."""
+        if set(self.tells) <= set(columns):
+            return self
+        if not set(self.tells) & set(columns) or self.measure:
+            return None
+        if self.complete:
+            return self._projected_rows(columns)
+        keep = [place for place, side in enumerate(self.sides) if not side.tells or set(side.tells) <= set(columns)]
+        whole = np.ones(len(self.codes), bool)
+        for place in set(range(len(self.sides))) - set(keep):
+            full = np.array([len(cover) == self.sides[place].leaves for cover in self.sides[place].covers])
+            whole &= full[self.codes[:, place]]
+        sides = tuple(self.sides[place] for place in keep)
+        return replace(self, sides=sides, codes=self.codes[whole][:, keep], low=self.low[whole], high=self.high[whole])
+
+    def _projected_rows(self, columns: Collection[str]) -> Figures:
+        """Counts of fewer columns of a published file: those of all combinations that agree on them."""
+        known, telling = self.sides
+        assert isinstance(telling.find, TupleFinder)  # noqa: S101  # made by ``class_figures``
+        names = [name for name in telling.tells if name in columns]
+        labels = telling.find.labels
+        fewer = _distinct(labels.select(names))
+        find = TupleFinder(fewer)
+        leaf = find([labels.column(name) for name in names])[self.codes[:, 1]]
+        codes, which = np.unique(np.stack([self.codes[:, 0], leaf], 1), axis=0, return_inverse=True)
+        counts = np.bincount(which.ravel(), self.low)
+        side = FactSide(
+            ", ".join(names), tuple(names), tuple(map(sql.column, names)), find, fewer.num_rows, _each(fewer.num_rows)
+        )
+        return replace(self, sides=(known, side), codes=codes, low=counts, high=counts)
 
 
 Facts: TypeAlias = Opaque | Lossy | tuple[Figures, ...]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from discreet.core.card import Role
 from discreet.core.loss import Loss
 from discreet.core.table import Table
 from discreet.core.text import number
@@ -16,7 +17,7 @@ from discreet.errors import BadInput, Exposed, Taken
 from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
-from discreet.releases.register import Entry, Register, entry_of
+from discreet.releases.register import Entry, Register, entry_of, is_of
 
 _TRIES = 5
 """Attempts to register while others register releases of the same people."""
@@ -83,7 +84,8 @@ class Weighed:
         for _ in range(_TRIES):
             place, after, checked, _ = weighed
             kind, told = _described(self.facts, checked)
-            told |= {"unit": self.table.card.unit, "checked": list(checked.exposure.checked)}
+            sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
+            told |= {"unit": self.table.card.unit, "checked": list(checked.exposure.checked), "sensitive": sensitive}
             note = "" if checked.exposure.safe else self.table.policy.despite
             try:
                 with Register(place) as register:
@@ -120,9 +122,10 @@ def weigh(table: Table, facts: Facts, title: str) -> Weighed:
     checks = []
     for place in table.registers:
         with Register(place) as register:
-            earlier = register.entries(table.card.people)
-            _require_same_unit(table, earlier)
-            figures = [(one, register.facts(one.number)) for one in earlier if one.facts == "figures"]
+            earlier = [one for one in register.entries() if is_of(table, one)]
+            mine = [one for one in earlier if one.population == table.card.people]
+            _require_same_unit(table, mine)
+            figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
             people = register.people(table.card.people)
         known = Known(
             [(one.number, _named(one), data) for one, data in figures if data is not None],
@@ -130,7 +133,7 @@ def weigh(table: Table, facts: Facts, title: str) -> Weighed:
             any(one.source == table.source for one, _ in figures),
         )
         checked = check(facts, title, table.card, known, table.policy)
-        checks.append((place, earlier[-1].number if earlier else 0, checked, tuple(earlier)))
+        checks.append((place, mine[-1].number if mine else 0, checked, tuple(earlier)))
         exposure = checked.exposure
         refused = exposure.findings or (exposure.undecided and table.policy.undecided == "refuse")
         if refused and not table.policy.despite:

@@ -20,7 +20,6 @@ from discreet.curator.release_index import Shelf, Shelved
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
-from discreet.releases.register import Register, register
 from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
 from discreet.service.jobs.places import Made, Places
 from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
@@ -110,8 +109,6 @@ class Jobs:
             self._queue.died(claim, "What it had made could not be read.")
             self._queue.let_go(claim)
             return
-        if job.kind in _KINDS:
-            self._register(job, made)
         self._places.put_away(job.id, claim.run)
         release = None
         if job.kind in _KINDS:
@@ -140,15 +137,6 @@ class Jobs:
             shared=False,
             place=str(self._places.release(job.id).relative_to(self._workspace.folder)),
         )
-
-    def _register(self, job: Job, made: Made) -> None:
-        """Write the release of a job down before it gets its place, so that none is there unregistered."""
-        folder = self._places.release(job.id)
-        with Register(self._workspace.register) as known:
-            listed = {one.release for one in known.entries()}
-        if str(folder) not in listed:
-            table = self._workspace.original(job.table)
-            register(table, folder, made.method, made.rows or table.count())
 
 
 def _title(text: str) -> str:

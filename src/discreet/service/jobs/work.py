@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 from discreet.core.document import open_private
 from discreet.core.families import TABLE_METHODS
 from discreet.core.release import Release
-from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.curator.audited import find_audited
 from discreet.curator.workspace import Workspace, open_books, open_workspace
+from discreet.releases.registration import released_to
 from discreet.service.jobs.checks import method_of, models_of
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
@@ -60,7 +60,8 @@ def work(task: Task, progress: Progress) -> Made:
     folder = Path(task.workspace)
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
     spec = read_spec(task.kind, task.spec)
-    made, result = _WORK[type(spec)](spec, bench)
+    with released_to(bench.places.release(task.id)):  # where it will lie, once all of it is there
+        made, result = _WORK[type(spec)](spec, bench)
     if isinstance(spec, Publish | Tabulate | Hide) and _audited(bench.workspace, spec.table):
         made = replace(made, said=f"{made.said} {_BESIDE_ANSWERS}")
     bench.run.end(made, result)
@@ -77,7 +78,7 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
     from discreet.verbs.synthesize.synthesize import synthesize
 
-    table = _original(spec.table, bench)
+    table = bench.workspace.original(spec.table)
     method, models = method_of(spec, table.card), models_of(spec, table.card)
     if isinstance(method, Synthesizer):
         release = synthesize(table, method, progress=bench.progress, **_places(bench))
@@ -85,18 +86,13 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
         kept: dict[str, Any] = _places(bench) if isinstance(method, Masker) else {"to": bench.run.release}
         release = publish(table, method, models, progress=bench.progress, **kept)
     _write_page(bench, release)
-    made_of, warning = release.recipe.parameters, _earlier(spec.table, bench)
+    made_of, warning = release.recipe.parameters, _notices(release, bench)
     rows = int(made_of["rows"])
     said = f"{made_of.get('released', rows):,} of {rows:,} rows were released. {warning}".strip()
     if isinstance(method, Synthesizer):
-        said = " ".join([f"Rows were made up, of {rows:,}, and attacked.", *release.notices, warning]).strip()
+        said = f"Rows were made up, of {rows:,}, and attacked. {warning}".strip()
     made = Made(said, spec.title or release.title, release.recipe.method, release.private, rows)
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
-
-
-def _original(table: str, bench: _Bench) -> Table:
-    """The rows as they were registered. The service registers what a job released, when it gets its place."""
-    return replace(bench.workspace.original(table), registers=())
 
 
 def _places(bench: _Bench) -> dict[str, Any]:
@@ -110,12 +106,9 @@ def _write_page(bench: _Bench, release: Release[Any]) -> None:
             file.write(release.holder.page().encode())
 
 
-def _earlier(table: str, bench: _Bench) -> str:
-    """What whoever releases rows of a table must know; empty if none of them left before."""
-    from discreet.releases.register import earlier_releases, notice
-
-    text = notice(earlier_releases(bench.workspace.original(table), bench.places.published))
-    return without_paths(text, bench.workspace.folder)
+def _notices(release: Release[Any], bench: _Bench) -> str:
+    """What whoever passes a release on must know."""
+    return without_paths(" ".join(release.notices), bench.workspace.folder)
 
 
 def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
@@ -143,7 +136,7 @@ def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
     from discreet.verbs.tabulate.printing.holder import view
     from discreet.verbs.tabulate.tabulate import tabulate
 
-    table, way = _original(spec.table, bench), TABLE_METHODS.parse(spec.method)
+    table, way = bench.workspace.original(spec.table), TABLE_METHODS.parse(spec.method)
     recognised = isinstance(way, CellKeys | Multiply) and table.card.unit is not None
     release = tabulate(
         table,
@@ -168,7 +161,7 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
     from discreet.verbs.hide.hiding import hide
 
     release = hide(
-        _original(spec.table, bench),
+        bench.workspace.original(spec.table),
         support=spec.support,
         confidence=spec.confidence,
         itemsets=spec.itemsets,
@@ -181,7 +174,7 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
         **_places(bench),
     )
     _write_page(bench, release)
-    holder, warning = release.holder.details, _earlier(spec.table, bench)  # type: ignore[union-attr]  # just made
+    holder, warning = release.holder.details, _notices(release, bench)  # type: ignore[union-attr]  # just made
     rows, effects = holder.problem.transactions.rows, holder.effects
     secrets, title = number(len(holder.problem.secrets), "secret"), spec.title or release.title
     said = f"{secrets} hidden in {number(rows, 'transaction')}, {effects.touched:,} of them changed."
