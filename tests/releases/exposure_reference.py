@@ -151,34 +151,41 @@ def exposed(
     *,
     unions: bool = True,
 ) -> list[tuple[tuple[Hashable, ...], str, Any]]:
-    """Groups of fewer than ``smallest`` units of which a count follows from all, and not from either part alone."""
+    """Groups of fewer than ``smallest`` units of which a count follows from all, and not from either part alone.
+
+    A group is an atom, or several of which it is not known already how many of some of them have the value.
+    """
     both = [*earlier, *new]
     if not earlier or not new:
         return []
     joint, parts = Databases(both), (Databases(earlier), Databases(new))
     found = []
-    for rows in _groups(both, unit, smallest, unions=unions):
+    for atoms in _groups(both, smallest if unions else 2):
+        rows = [key for atom in atoms for key in atom]
+        if len({unit[key] for key in rows}) >= smallest:
+            continue
         for column in sensitive:
-            if column not in joint.columns:
-                continue
             values = {value for one in both for value in one.labels.get(column, ())}
             for value in sorted(values):
-                if joint.determined(rows, column, value) and not any(
-                    part.determined(rows, column, value) for part in parts
+                if (
+                    joint.determined(rows, column, value)
+                    and not any(part.determined(rows, column, value) for part in parts)
+                    and not any(joint.determined(some, column, value) for some in _fewer(atoms))
                 ):
                     found.append((tuple(rows), column, value))
     return found
 
 
-def _groups(
-    said: Sequence[Said], unit: Mapping[Hashable, Hashable], smallest: int, *, unions: bool
-) -> Iterator[list[Hashable]]:
-    """Atoms, and unions of them, with fewer than ``smallest`` units."""
+def _groups(said: Sequence[Said], smallest: int) -> Iterator[tuple[list[Hashable], ...]]:
+    """Atoms, and fewer than ``smallest`` of them together."""
     atoms: dict[Hashable, list[Hashable]] = {}
     for key in dict.fromkeys(key for one in said for key in one.group):
         atoms.setdefault(tuple(one.group.get(key, "nowhere") for one in said), []).append(key)
-    for size in range(1, smallest if unions else 2):
-        for some in combinations(atoms.values(), size):
-            rows = [key for atom in some for key in atom]
-            if len({unit[key] for key in rows}) < smallest:
-                yield rows
+    for size in range(1, smallest):
+        yield from combinations(atoms.values(), size)
+
+
+def _fewer(atoms: Sequence[list[Hashable]]) -> Iterator[list[Hashable]]:
+    for size in range(1, len(atoms)):
+        for some in combinations(atoms, size):
+            yield [key for atom in some for key in atom]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,10 @@ FILTERS = (
     "town = 'A'",
     "sex = 'f'",
     "town <> 'B' OR age < 40",
-    "age BETWEEN 30 AND 60",
 )
 SIDES = ("town × ill", "sex × ill", "age × ill", "town × sex × ill", "ill", "town × age × ill")
 RULES = ("min=2", "min=3", "")
-FILES = ("generalize", "mondrian", "generalize suppress=30%", "local", "suppress-cells")
+FILES = ("generalize", "mondrian", "generalize suppress=30%", "local")
 COLUMNS = {
     "id": 'kind = "integer"\nrole = "identifier"',
     "town": 'kind = "text"\nrole = "quasi"',
@@ -139,7 +138,6 @@ class History:
             return self.table, dict(self.rows)
         text = self.draw.choice(FILTERS)
         test = text.replace(" = ", " == ").replace("<>", "!=").replace(" OR ", " or ")
-        test = "30 <= age <= 60" if "BETWEEN" in text else test
         kept = {key: row for key, row in self.rows.items() if eval(test, {}, dict(row))}  # noqa: S307
         self.log.append(text)
         return self.table.where(parse_one(text)), kept
@@ -148,7 +146,7 @@ class History:
         table, rows = self._filtered()
         sides = [*SIDES, *(["town × ill × sort", "town × sort"] if self.second else [])]
         sides += ["sex × ill × other"] if self.other else []
-        by = self.draw.sample(sides, 2 if self.draw.random() < 0.15 else 1)
+        by = self.draw.sample(sides, 2 if not self.second and self.draw.random() < 0.2 else 1)
         rules = self.draw.choice(RULES)
         how = self.draw.choice(("controlled", "conventional", "random"))
         options = {"rules": rules} if rules else {"method": f"round base=3 how={how}", "seed": self.seed}
@@ -183,65 +181,59 @@ class History:
         self._release(lambda given: dc.publish(given, how, "k=2"), table, said)
 
     def _release(self, verb: Any, table: Any, said: Any) -> None:
-        """Release something by a verb that is in doubt, and compare."""
-        from dataclasses import replace
-
+        """Release something, and compare whether it is refused with what the reference says."""
+        refusal, made, kept = "", None, True
         try:
-            unchecked = verb(replace(table, registers=()))
+            made = verb(table)
+        except Exposed as error:
+            refusal, kept = str(error), self.draw.random() < 0.5
+            made = verb(table.despite("a test") if kept else replace(table, registers=()))
         except DiscreetError as error:
             self.log.append(f"-> {type(error).__name__}")
             return
-        number = self.counts["steps"] = self.counts["steps"] + 1
-        new = said(unchecked, number)
-        state = self._state(new)
+        self.counts["steps"] += 1
+        new = said(made, self.counts["steps"])
+        states = self._agreeing(new)
         sensitive = [name for name in ("ill", "sort") if name in self.columns]
         unit = {key: row.get("id", key) for one in self.states for key, row in one["units"].items()}
         unit |= {key: row.get("id", key) for key, row in self.rows.items()}
-        wanted = exposed(state["said"], new, sensitive, unit)
-        self.log.append(f"-> {wanted}")
-        try:
-            verb(table)
-        except Exposed as refusal:
-            self.log.append(f"refused: {refusal}")
-            if "not decided" in str(refusal):
-                self.counts["undecided"] += 1
-            elif not wanted:
-                self.counts["false alarms"] += 1
-                self.wrong.append(f"false alarm, seed {self.seed}")
-            else:
-                self.counts["refused"] += 1
-            if self.draw.random() < 0.5:
-                verb(table.despite("a test"))
-                self._keep(state, new)
+        wanted = [found for state in states for found in exposed(state["said"], new, sensitive, unit)]
+        self.counts["of several atoms only"] += bool(wanted) and not any(
+            exposed(state["said"], new, sensitive, unit, unions=False) for state in states
+        )
+        self.log.append(f"wanted: {wanted}; {refusal or 'passed'}")
+        if "not decided" in refusal:
+            self.counts["undecided"] += 1
+            self.log.append("undecided")
         else:
-            self.counts["passed"] += 1
-            if wanted:
-                self.wrong.append(f"not safe, seed {self.seed}: {wanted}")
-            self._keep(state, new)
+            self.counts["refused" if refusal else "passed"] += 1
+            if bool(wanted) != bool(refusal):
+                self.wrong.append(f"{'not safe' if wanted else 'false alarm'}, seed {self.seed}: {wanted}")
+        if kept:
+            self._keep(states, new)
 
-    def _state(self, new: list[Said]) -> dict[str, Any]:
-        """The newest state that agrees with all that is told now, or a new one."""
+    def _agreeing(self, new: list[Said]) -> list[dict[str, Any]]:
+        """The states of the table of which all that was told is as it is now, or a new one."""
         now = {(key, c): row[c] for one in new for key, row in one.truth.items() for c in one.labels}
         rows = {key for key, _ in now}
-        for state in reversed(self.states):
-            common = rows & {key for key, _ in state["told"]}
-            if common and all(state["told"].get(at, value) == value for at, value in now.items()):
-                return state
-        if self.states and not any(rows & {key for key, _ in one["told"]} for one in self.states):
-            return self.states[-1]
-        return {"told": {}, "said": [], "units": {}}
+        common = [state for state in self.states if rows & {key for key, _ in state["told"]}]
+        found = [one for one in common if all(one["told"].get(at, value) == value for at, value in now.items())]
+        if self.states and not common:
+            return self.states[-1:]
+        return found or [{"told": {}, "said": [], "units": {}}]
 
-    def _keep(self, state: dict[str, Any], new: list[Said]) -> None:
-        if state not in self.states:
-            self.states.append(state)
-        for one in new:
-            state["told"] |= {(key, c): row[c] for key, row in one.truth.items() for c in one.labels}
-            state["units"] |= dict(one.truth)
-        state["said"] += new
+    def _keep(self, states: list[dict[str, Any]], new: list[Said]) -> None:
+        for state in states:
+            if not any(state is one for one in self.states):
+                self.states.append(state)
+            for one in new:
+                state["told"] |= {(key, c): row[c] for key, row in one.truth.items() for c in one.labels}
+                state["units"] |= dict(one.truth)
+            state["said"] = [*state["said"], *new]
 
 
 def compare(folder: Path, seeds: range) -> Counter[str]:
-    """Play histories; an error at the first that is not as the reference says."""
+    """Play histories; an error if a release is refused and the reference says that it is safe, or the other way."""
     total: Counter[str] = Counter()
     wrong = []
     for seed in seeds:
@@ -261,15 +253,13 @@ def compare(folder: Path, seeds: range) -> Counter[str]:
 
 def test_forty_histories(tmp_path):
     total = compare(tmp_path, range(40))
-    print(total)
-    assert total["false alarms"] == 0
     assert total["refused"] >= 10
     assert total["passed"] >= 20
+    assert not total["undecided"]
 
 
 @pytest.mark.slow
 def test_five_hundred_histories(tmp_path):
     total = compare(tmp_path, range(1000, 1500))
     print(total)
-    assert total["false alarms"] == 0
     assert total["undecided"] < 0.05 * total["steps"]

@@ -7,21 +7,26 @@ every database that agrees with all releases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core.programs import Numbers
+from discreet.noise.masking import generator
 from discreet.releases.atoms import NOT_TOLD, Space, Told
-from discreet.verbs.attack.intruder.determined import LinearSystem, Verdict, determined
+from discreet.verbs.attack.intruder.determined import LinearSystem, Seen, Verdict, determined
 from discreet.verbs.attack.intruder.sparse import sparse
 
 _MOST_COMBINATIONS = 50_000
 _MOST_PAIRS = 400_000
 """Unknowns of a system, at most."""
+_MOST_LOOKED_AT = 2_000_000
+_MOST_UNIONS = 20_000
+"""Groups of several atoms that are looked at, and of which it is computed whether they are known, at most."""
 
 
 class TooLarge(Exception):
@@ -30,9 +35,9 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """A value of a column among the people of an atom."""
+    """A value of a column among the people of an atom, or of several."""
 
-    atom: int
+    atoms: tuple[int, ...]
     column: str
     value: str | None
 
@@ -90,39 +95,92 @@ class CountSystem:
         rise = np.concatenate([sizes[atom] - truth, high[within] - sums[within]])
         return cls(columns, combinations, atom, combination, truth, relations, fall, rise)
 
-    def verdicts(self, targets: Sequence[Target], seconds: float) -> list[Verdict]:
-        """Whether the count of each target is the same in every possible database."""
+    def verdicts(
+        self, targets: Sequence[Target], seconds: float, *, changes: list[Numbers] | None = None
+    ) -> list[Verdict]:
+        """Whether the count of each target is the same in every possible database.
+
+        ``changes`` takes how each target changes in some possible databases, a row each, and the part it is in.
+        """
         lib = sparse()
-        places = {name: place for place, name in enumerate(self.columns)}
-        first = np.searchsorted(self.atom, [one.atom for one in targets])
-        last = np.searchsorted(self.atom, [one.atom for one in targets], side="right")
-        asked, sums = list[int](), list[list[int]]()
-        for target, start, end in zip(targets, first.tolist(), last.tolist(), strict=True):
-            column = places[target.column]
-            which = [n for n in range(start, end) if self.combinations[self.combination[n]][column] == target.value]
-            if len(which) == 1:
-                asked.append(which[0])
-            elif which:
-                asked.append(self.relations.shape[1] + len(sums))
-                sums.append(which)
-            else:
-                asked.append(-1)
+        row, unknown = self._parts(targets)
+        parts = np.bincount(row, minlength=len(targets))
+        adds = lib.csr_array((np.ones(len(row)), (row, unknown)), shape=(len(targets), self.relations.shape[1]))
+        asked = np.full(len(targets), -1)
+        single = parts == 1
+        asked[row[single[row]]] = unknown[single[row]]
+        several = np.flatnonzero(parts > 1)
+        asked[several] = self.relations.shape[1] + np.arange(len(several))
         relations, fall, rise = self.relations, self.fall, self.rise
-        if sums:
-            rows = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
-            these = lib.csr_array(
-                (np.ones(len(rows)), (rows, np.concatenate(sums))), shape=(len(sums), relations.shape[1])
-            )
-            totals = these[:, : len(self.truth)] @ self.truth
-            room = these[:, : len(self.truth)] @ self.rise[: len(self.truth)]
+        if len(several):
+            these = lib.csr_array(adds[several])
             relations = lib.csr_array(
-                lib.block_array([[relations, None], [these, -lib.eye_array(len(sums))]], format="csr")
+                lib.block_array([[relations, None], [these, -lib.eye_array(len(several))]], format="csr")
             )
-            fall, rise = np.concatenate([fall, totals]), np.concatenate([rise, room])
-        there = np.array(asked, np.int64)
+            fall, rise = np.concatenate([fall, these @ fall]), np.concatenate([rise, these @ rise])
         found = np.full(len(targets), Verdict.DETERMINED, np.int8)
-        found[there >= 0] = determined(LinearSystem(relations, fall, rise), there[there >= 0], seconds=seconds)
+        there = asked >= 0
+        seen = Seen() if changes is not None else None
+        found[there] = determined(LinearSystem(relations, fall, rise), asked[there], seconds=seconds, seen=seen)
+        if seen is not None and changes is not None:
+            here = np.maximum(asked, 0)
+            changes += [np.where(there, seen.changes[:, here], 0).T, np.where(there, seen.part[here], -1)]
         return [Verdict(int(one)) for one in found]
+
+    def _parts(self, targets: Sequence[Target]) -> tuple[Numbers, Numbers]:
+        """The unknowns that each target adds up: for each of them the target's number and its own."""
+        rows, unknowns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for place, name in enumerate(self.columns):
+            values = {value: code for code, value in enumerate(dict.fromkeys(row[place] for row in self.combinations))}
+            codes = np.array([values[row[place]] for row in self.combinations], np.int64)
+            keys = self.atom * len(values) + codes[self.combination]
+            order = np.argsort(keys, kind="stable")
+            asked = [
+                (number, atom * len(values) + values[one.value])
+                for number, one in enumerate(targets)
+                if one.column == name and one.value in values
+                for atom in one.atoms
+            ]
+            number, key = np.array(asked, np.int64).reshape(-1, 2).T
+            low = np.searchsorted(keys[order], key)
+            many = np.searchsorted(keys[order], key, side="right") - low
+            which = np.repeat(low, many) + np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+            rows.append(np.repeat(number, many))
+            unknowns.append(order[which])
+        return np.concatenate(rows), np.concatenate(unknowns)
+
+
+def unions(
+    free: Sequence[Target], changes: Numbers, part: Numbers, units: Mapping[int, frozenset[int]], smallest: int
+) -> Iterator[Target]:
+    """Groups of several atoms with fewer than ``smallest`` units of which a count may be known, though of no atom is.
+
+    ``free`` are targets that change, in some possible databases by ``changes``. A count of several atoms is known only
+    if their changes cancel in every database, and none of them does without the others. ``TooLarge`` if there are too
+    many to look at.
+    """
+    weights = generator(1).integers(1, 2**62, changes.shape[1]).astype(np.uint64)
+    marks = (changes.astype(np.uint64) @ weights).tolist()  # modulo 2**64
+    together: dict[tuple[str, str | None, int], list[int]] = {}
+    for place, one in enumerate(free):
+        together.setdefault((one.column, one.value, int(part[place])), []).append(place)
+    looked = found = 0
+    for (column, value, _), places in together.items():
+        at: dict[int, list[int]] = {}
+        for place in places:
+            at.setdefault(marks[place], []).append(place)
+        for size in range(1, smallest - 1):
+            for some in combinations(places, size):
+                looked += 1
+                if looked > _MOST_LOOKED_AT:
+                    raise TooLarge
+                for last in at.get(-sum(marks[place] for place in some) % 2**64, ()):
+                    atoms = tuple(free[place].atoms[0] for place in (*some, last))
+                    if last > some[-1] and len(frozenset.union(*(units[atom] for atom in atoms))) < smallest:
+                        found += 1
+                        if found > _MOST_UNIONS:
+                            raise TooLarge
+                        yield Target(atoms, column, value)
 
 
 def _combinations(
@@ -258,14 +316,12 @@ def _truth(
         [number[tuple(names[codes[row]] for names, codes in coded)] for row in first.tolist()], np.int64
     )
     pairs = atom * len(combinations) + combination
-    place = np.searchsorted(pairs, people.atom[mine] * len(combinations) + which_one[which])
-    return np.bincount(place, people.copies[mine], len(atom))
+    where = np.searchsorted(pairs, people.atom[mine] * len(combinations) + which_one[which])
+    return np.bincount(where, people.copies[mine], len(atom))
 
 
 def _distinct(matrix: Any, low: Numbers, high: Numbers) -> tuple[Any, Numbers, Numbers]:
     """Each sum once, within the narrowest interval; equal groups of different releases are one equation."""
-    from discreet.noise.masking import generator
-
     weights = generator(0).integers(1, 2**62, matrix.shape[1]).astype(np.uint64)
     sums = np.zeros(matrix.shape[0], np.uint64)
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
