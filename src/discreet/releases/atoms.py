@@ -116,6 +116,16 @@ class People:
         pairs = np.unique(self.atom.astype(np.int64) * (int(self.units.max(initial=0)) + 1) + self.units)
         return np.bincount(pairs // (int(self.units.max(initial=0)) + 1), minlength=self.atoms)
 
+    def units_of(self, atoms: Numbers) -> dict[int, frozenset[int]]:
+        """The units in each of these atoms."""
+        single = self.unit.null_count == len(self.unit)
+        found: dict[int, set[int]] = {int(atom): set() for atom in atoms}
+        for record in np.flatnonzero(np.isin(self.atom, atoms)).tolist():
+            atom = int(self.atom[record])
+            for copy in range(int(self.copies[record]) if single else 1):
+                found[atom].add(record + copy * len(self) if single else int(self.units[record]))
+        return {atom: frozenset(units) for atom, units in found.items()}
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -175,12 +185,16 @@ class Answered:
         return records, told
 
 
-def fetch_records(figures: Figures) -> Records:
-    """Everybody that figures tell of, by one GROUP BY on the engine."""
+def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
+    """Everybody that figures tell of, by one GROUP BY on the engine, told apart ``by`` columns as they were before."""
     rows, card = figures.rows, figures.rows.card
     known = [side for side in figures.sides if not side.tells]
     telling = [side for side in figures.sides if side.tells]
-    by = key_columns(rows)
+    if not all(name in card for name in by):
+        raise Ambiguous(
+            "earlier releases told rows apart by columns that are not there, so that nobody can say who is who"
+        )
+    by = tuple(by) or key_columns(rows)
     shown: dict[str, exp.Expr] = {f"key_{place}": sql.column(name) for place, name in enumerate(by)}
     if card.unit is not None:
         shown["unit"] = sql.column(card.unit)
@@ -221,9 +235,12 @@ def fetch_records(figures: Figures) -> Records:
 
 
 def key_columns(rows: Table) -> tuple[str, ...]:
-    """The columns that say which record is which: the unit, if it does, or all but identifiers."""
+    """The columns that say which record is which: the unit, if it does, or all but identifiers.
+
+    Where people may have several rows the unit alone never does: of some of the rows it may, and of all of them not.
+    """
     card = rows.card
-    if card.unit is not None:
+    if card.unit is not None and (card.rows_per_unit or 1) == 1:
         figures = rows.query(
             sql.named(sql.count_rows(), "n"),
             sql.named(exp.Count(this=exp.Distinct(expressions=[sql.column(card.unit)])), "units"),

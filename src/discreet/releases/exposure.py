@@ -14,7 +14,7 @@ at all: what is too large is *undecided*, which is not safe, and what cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic
@@ -44,7 +44,7 @@ from discreet.releases.atoms import (
     told_by,
 )
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
-from discreet.releases.joint_counts import CountSystem, Target, TooLarge
+from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions
 from discreet.releases.joint_sums import SumSystem, SumTarget
 from discreet.verbs.attack.intruder.determined import Verdict
 
@@ -121,8 +121,8 @@ def check(
     try:
         if telling := [one for one in facts if one.tells]:
             joined.add(telling)
-    except Ambiguous:
-        why = "rows that are alike in all columns are in different groups, so that nobody can say who is who"
+    except Ambiguous as error:
+        why = str(error) or "rows that are alike are in different groups, so that nobody can say who is who"
         return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
     if not joined.new:
         return Checked(Exposure(()), None, None)
@@ -164,7 +164,8 @@ class _Joining:
 
     def add(self, facts: Sequence[Figures | Answered]) -> None:
         """Link all figures of the release with the people that earlier releases told of."""
-        found = [(one, *self._read(one)) for one in facts]
+        by = next((self.spaces[name].by for name in self._states()), ())
+        found = [(one, *self._read(one, by)) for one in facts]
         agreeing = [self._agreeing(records, told) for _, records, told in found]
         new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
         for (figures, records, told), states in zip(found, agreeing, strict=True):
@@ -172,11 +173,11 @@ class _Joining:
                 self._link(name, records, told)
             self._add_stable(figures, records)
 
-    def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
+    def _read(self, figures: Figures | Answered, by: Sequence[str]) -> tuple[Records, Told]:
         if isinstance(figures, Answered):
             records, told = figures.records(self._card.unit or "")
             return records, replace(told, title=self._title)
-        records = fetch_records(figures)
+        records = fetch_records(figures, by)
         return records, told_by(figures, records, self._title)
 
     def _add_stable(self, figures: Figures | Answered, records: Records) -> None:
@@ -185,7 +186,7 @@ class _Joining:
         lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
         if lasting is None or records.by != (self._card.unit,):
             return
-        records = fetch_records(lasting)
+        records = fetch_records(lasting, records.by)
         told = told_by(lasting, records, self._title)
         if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
             raise DataError(
@@ -211,7 +212,7 @@ class _Joining:
 
         More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
         """
-        alike = [name for name in self._states() if self.spaces[name].by == records.by]
+        alike = self._states()
         found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
         strangers = alike and not any(common for common, _ in found.values())
         if strangers and not self._known.same_source and records.by == (self._card.unit,):
@@ -259,8 +260,7 @@ class _Space:
         if not len(small):
             return Exposure(())
         try:
-            targets = self._targets(told, small)
-            pinned, undecided = self._decide(told, targets)
+            pinned, undecided = self._pinned(told, small)
             new = [one for one in told if one.number == 0]
             old = [one for one in told if one.number]
             for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
@@ -269,9 +269,37 @@ class _Space:
             findings = self._explained(old, new, pinned)
         except TooLarge:
             return Exposure((), undecided=("there are too many groups and values to compute with",))
-        atoms = {one.atom for one in pinned}
         why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
-        return Exposure((), findings, int(people.unit_counts[list(atoms)].sum()) if atoms else 0, why)
+        return Exposure((), findings, self._people({atom for one in pinned for atom in one.atoms}), why)
+
+    def _pinned(self, told: Sequence[Told], small: Numbers) -> tuple[list[Target], list[Target]]:
+        """Which counts of small groups follow from all releases, and of which it is undecided: of single atoms first,
+        then of several together of which no single one is known."""
+        system, targets = CountSystem.of(self._space, told), self._targets(told, small)
+        if not targets:
+            return [], []
+        changes: list[Numbers] = []
+        verdicts = system.verdicts(targets, max(self._deadline - monotonic(), 0.1), changes=changes)
+        pinned, undecided = _sorted(targets, verdicts)
+        free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
+        if self._policy.smallest_group > 2 and len(free):
+            units = self._space.people.units_of(small)
+            found = unions(
+                [targets[n] for n in free], changes[0][free], changes[1][free], units, self._policy.smallest_group
+            )
+            several = list(found)
+            verdicts = system.verdicts(several, max(self._deadline - monotonic(), 0.1)) if several else []
+            more = _sorted(several, verdicts)
+            return [*pinned, *more[0]], [*undecided, *more[1]]
+        return pinned, undecided
+
+    def _people(self, atoms: Collection[int]) -> int:
+        """How many units there are in some atoms."""
+        people = self._space.people
+        mine = np.isin(people.atom, list(atoms))
+        if people.unit.null_count == len(people.unit):
+            return int(people.copies[mine].sum())
+        return len(np.unique(people.units[mine]))
 
     def _targets(self, told: Sequence[Told], small: Numbers) -> list[Target]:
         """Every value that counts, in every small atom of whose people it was told."""
@@ -284,7 +312,7 @@ class _Space:
             counts = self._policy.values.get(column)
             chosen = sorted((value for value in values if counts is None or value in counts), key=str)
             for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
-                targets += [Target(atom, column, value) for value in chosen]
+                targets += [Target((atom,), column, value) for value in chosen]
         return targets
 
     def _asked(self, told: Sequence[Told], targets: Sequence[Target]) -> list[Target]:
@@ -294,7 +322,7 @@ class _Space:
             one
             for one in targets
             if one.column in columns
-            and any(release.group[one.atom] >= 0 for release in told if one.column in release.tells)
+            and all(any(r.group[atom] >= 0 for r in told if one.column in r.tells) for atom in one.atoms)
         ]
 
     def _decide(self, told: Sequence[Told], targets: Sequence[Target]) -> tuple[list[Target], list[Target]]:
@@ -302,20 +330,15 @@ class _Space:
         if not targets or not told:
             return [], []
         verdicts = CountSystem.of(self._space, told).verdicts(targets, max(self._deadline - monotonic(), 0.1))
-        both = list(zip(targets, verdicts, strict=True))
-        return (
-            [one for one, verdict in both if verdict is Verdict.DETERMINED],
-            [one for one, verdict in both if verdict is Verdict.UNDECIDED],
-        )
+        return _sorted(targets, verdicts)
 
     def _explained(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> tuple[Finding, ...]:
         """A finding for each column: the group, the fewest earlier releases found it follows from, and what helps."""
         findings = []
         for column in dict.fromkeys(one.column for one in pinned):
             mine = [one for one in pinned if one.column == column]
-            sizes = self._space.people.unit_counts
-            first = min(mine, key=lambda one: (sizes[one.atom], one.atom))
-            needed = [one for one in old if one.group[first.atom] >= 0] or list(old)
+            first = min(mine, key=lambda one: (len(one.atoms), self._people(one.atoms), one.atoms))
+            needed = [one for one in old if any(one.group[atom] >= 0 for atom in first.atoms)] or list(old)
             if not self._follows([*needed, *new], first):
                 needed = list(old)
             for one in list(needed):
@@ -323,7 +346,7 @@ class _Space:
                 if len(needed) > 1 and monotonic() < self._deadline and self._follows([*rest, *new], first):
                     needed = rest
             helps = tuple(self._helps(old, new, mine))
-            findings.append(Finding(int(sizes[first.atom]), column, tuple(one.number for one in needed), helps))
+            findings.append(Finding(self._people(first.atoms), column, tuple(one.number for one in needed), helps))
         return tuple(findings)
 
     def _follows(self, told: Sequence[Told], target: Target) -> bool:
@@ -380,6 +403,15 @@ class _Space:
                 exposed.add(target)
             undecided += verdict is Verdict.UNDECIDED
         return exposed, undecided
+
+
+def _sorted(targets: Sequence[Target], verdicts: Sequence[Verdict]) -> tuple[list[Target], list[Target]]:
+    """The targets that are determined, and those that are undecided."""
+    both = list(zip(targets, verdicts, strict=True))
+    return (
+        [one for one, verdict in both if verdict is Verdict.DETERMINED],
+        [one for one, verdict in both if verdict is Verdict.UNDECIDED],
+    )
 
 
 def _only(told: Told, figures: Sequence[int]) -> Told:
