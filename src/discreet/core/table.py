@@ -40,6 +40,12 @@ class Table:
     """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
     registers: tuple[str, ...] = ()
     """Places of the registers that list what was released of these people (``releases/register.py``)."""
+    unchosen: exp.Query | None = None
+    """The rows before any was left out by a condition; ``None`` if none was, or columns were changed since."""
+    chosen: tuple[exp.Expr, ...] = ()
+    """The conditions that chose the rows."""
+    chosen_by: tuple[str, ...] = ()
+    """The quasi-identifiers in them, which need not be among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -90,11 +96,21 @@ class Table:
                 hint="Select it too; payload() leaves it out of what is released.",
             )
         card = replace(self.card, columns=columns, stable=tuple(one for one in self.card.stable if one in names))
-        return replace(self, card=card, relation=self.query(*map(sql.column, names)))
+        return replace(self, card=card, relation=self.query(*map(sql.column, names)), unchosen=None)
 
     def where(self, condition: exp.Expr) -> Table:
         """The rows for which ``condition`` holds."""
-        return replace(self, relation=self.query(exp.Star()).where(condition))
+        before = self.relation if not self.chosen else self.unchosen
+        kept = self.query(exp.Star()).where(condition)
+        used = {column.name for column in condition.find_all(exp.Column)}
+        quasi = (one.name for one in self.card.having(Role.QUASI) if one.name in used)
+        return replace(
+            self,
+            relation=kept,
+            unchosen=before,
+            chosen=(*self.chosen, condition.copy()),
+            chosen_by=(*self.chosen_by, *quasi),
+        )
 
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
@@ -132,7 +148,8 @@ class Table:
             Column(column.name, Kind.TEXT, column.role, note=column.note) if levels.get(column.name, 0) else column
             for column in self.card.columns
         )
-        return replace(self, card=replace(self.card, columns=tuple(columns)), relation=self.query(*shown.values()))
+        card = replace(self.card, columns=tuple(columns))
+        return replace(self, card=card, relation=self.query(*shown.values()), unchosen=None)
 
     def store(self, name: str) -> Table:
         """The same rows as a table of the engine's own, so that later questions do not compute them again."""

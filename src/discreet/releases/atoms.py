@@ -30,7 +30,7 @@ from discreet.core.card import Role
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
 from discreet.errors import Damaged, DataError
-from discreet.releases.facts import Figures
+from discreet.releases.facts import FactSide, Figures
 
 NOT_TOLD = "\x00"
 """Value of a column that no release has told of a person."""
@@ -69,8 +69,9 @@ class Told:
     measure: str = ""
     nonnegative: bool = True
     share: str = ""
-    dropped: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """For each known side its name and the figures that are left if the table is made without it."""
+    coarser: tuple[tuple[str, tuple[Numbers, Numbers, Numbers, Numbers]], ...] = ()
+    """For each known side its name and the ``starts``, ``places``, ``low`` and ``high`` of the same table without it;
+    of a release that has not left."""
 
     def at(self, atoms: Numbers) -> Told:
         """The same figures for other atoms, of which each was (part of) one of these, or -1."""
@@ -149,6 +150,40 @@ class Records:
     values: Mapping[str, Any]
     amounts: Numbers | None
     by: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Sums of a measure that were answered exactly, with the group of everybody: what query auditing knows."""
+
+    measure: str
+    unit: Any
+    """Unit of each row."""
+    group: Numbers
+    """Group of each row; -1 for none."""
+    amounts: Numbers
+    sums: Numbers
+    """Sum of each group, as it was answered."""
+
+    @property
+    def tells(self) -> tuple[str, ...]:
+        """The measure."""
+        return (self.measure,)
+
+    def records(self, unit: str) -> tuple[Records, Told]:
+        """The rows, each somebody's own; ``Ambiguous`` if somebody has two."""
+        here = np.flatnonzero(self.group >= 0)
+        who = self.unit.take(pa.array(here))
+        if who.null_count or len(pc.unique(who)) < len(here):
+            raise Ambiguous
+        none, count = np.zeros(len(here), np.int64), len(self.sums)
+        records = Records(who.cast(pa.string()), who, none + 1, self.group[here], none, {}, self.amounts[here], (unit,))
+        places = np.arange(count)
+        measure = f"{self.measure} in 10^-0"
+        told = Told(
+            0, "", none[:0], (), ((),), none[:1], 1, np.arange(count + 1), places, self.sums, self.sums, places, measure
+        )
+        return records, told
 
 
 def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
@@ -269,15 +304,16 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
         f"{figures.measure} in 10^-{figures.decimals}" if figures.measure else "",
         figures.nonnegative,
         str(figures.share or ""),
-        tuple(
-            (sides[n].name, tuple(np.flatnonzero(_covers_all(sides[n], codes[keep][:, n])).tolist()))
-            for n in range(len(known))
-        ),
+        tuple((side.name, _without(n, sides, codes, shape, figures)) for n, side in enumerate(sides[: len(known)])),
     )
 
 
-def _covers_all(side: Any, codes: Numbers) -> Numbers:
-    return np.array([len(cover) == side.leaves for cover in side.covers], bool)[codes]
+def _without(
+    n: int, sides: Sequence[FactSide], codes: Numbers, shape: Sequence[int], figures: Figures
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The figures that are totals over side ``n``."""
+    whole = np.array([len(cover) == sides[n].leaves for cover in sides[n].covers], bool)[codes[:, n]]
+    return *_places(sides, codes[whole], shape), figures.low[whole], figures.high[whole]
 
 
 def _places(sides: Sequence[Any], codes: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
@@ -504,7 +540,6 @@ def dump_told(told: Mapping[str, Sequence[Told]], parents: Mapping[str, Numbers]
                     "measure": one.measure,
                     "nonnegative": one.nonnegative,
                     "share": one.share,
-                    "dropped": [[name, list(rows)] for name, rows in one.dropped],
                 }
             )
     parts["told"] = _text(listed)
@@ -528,7 +563,6 @@ def load_told(data: bytes, number: int, title: str) -> tuple[dict[str, list[Told
                         measure=one["measure"],
                         nonnegative=one["nonnegative"],
                         share=one["share"],
-                        dropped=tuple((name, tuple(rows)) for name, rows in one["dropped"]),
                         **arrays,
                     )
                 )
