@@ -44,6 +44,8 @@ class Table:
     """The rows before any was left out by a condition; ``None`` if none was, or columns were changed since."""
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
+    chosen_by: tuple[str, ...] = ()
+    """The quasi-identifiers in them, which need not be among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -100,7 +102,15 @@ class Table:
         """The rows for which ``condition`` holds."""
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
-        return replace(self, relation=kept, unchosen=before, chosen=(*self.chosen, condition.copy()))
+        used = {column.name for column in condition.find_all(exp.Column)}
+        quasi = (one.name for one in self.card.having(Role.QUASI) if one.name in used)
+        return replace(
+            self,
+            relation=kept,
+            unchosen=before,
+            chosen=(*self.chosen, condition.copy()),
+            chosen_by=(*self.chosen_by, *quasi),
+        )
 
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason

@@ -30,7 +30,7 @@ from discreet.core.card import Role
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
 from discreet.errors import Damaged, DataError
-from discreet.releases.facts import Figures
+from discreet.releases.facts import FactSide, Figures
 
 NOT_TOLD = "\x00"
 """Value of a column that no release has told of a person."""
@@ -69,8 +69,9 @@ class Told:
     measure: str = ""
     nonnegative: bool = True
     share: str = ""
-    dropped: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """For each known side its name and the figures that are left if the table is made without it."""
+    coarser: tuple[tuple[str, tuple[Numbers, Numbers, Numbers, Numbers]], ...] = ()
+    """For each known side its name and the ``starts``, ``places``, ``low`` and ``high`` of the same table without it;
+    of a release that has not left."""
 
     def at(self, atoms: Numbers) -> Told:
         """The same figures for other atoms, of which each was (part of) one of these, or -1."""
@@ -303,15 +304,16 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
         f"{figures.measure} in 10^-{figures.decimals}" if figures.measure else "",
         figures.nonnegative,
         str(figures.share or ""),
-        tuple(
-            (sides[n].name, tuple(np.flatnonzero(_covers_all(sides[n], codes[keep][:, n])).tolist()))
-            for n in range(len(known))
-        ),
+        tuple((side.name, _without(n, sides, codes, shape, figures)) for n, side in enumerate(sides[: len(known)])),
     )
 
 
-def _covers_all(side: Any, codes: Numbers) -> Numbers:
-    return np.array([len(cover) == side.leaves for cover in side.covers], bool)[codes]
+def _without(
+    n: int, sides: Sequence[FactSide], codes: Numbers, shape: Sequence[int], figures: Figures
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The figures that are totals over side ``n``."""
+    whole = np.array([len(cover) == sides[n].leaves for cover in sides[n].covers], bool)[codes[:, n]]
+    return *_places(sides, codes[whole], shape), figures.low[whole], figures.high[whole]
 
 
 def _places(sides: Sequence[Any], codes: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
@@ -538,7 +540,6 @@ def dump_told(told: Mapping[str, Sequence[Told]], parents: Mapping[str, Numbers]
                     "measure": one.measure,
                     "nonnegative": one.nonnegative,
                     "share": one.share,
-                    "dropped": [[name, list(rows)] for name, rows in one.dropped],
                 }
             )
     parts["told"] = _text(listed)
@@ -562,7 +563,6 @@ def load_told(data: bytes, number: int, title: str) -> tuple[dict[str, list[Told
                         measure=one["measure"],
                         nonnegative=one["nonnegative"],
                         share=one["share"],
-                        dropped=tuple((name, tuple(rows)) for name, rows in one["dropped"]),
                         **arrays,
                     )
                 )

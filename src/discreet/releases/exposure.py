@@ -164,8 +164,7 @@ class _Joining:
 
     def add(self, facts: Sequence[Figures | Answered]) -> None:
         """Link all figures of the release with the people that earlier releases told of."""
-        by = next((self.spaces[name].by for name in self._states()), ())
-        found = [(one, *self._read(one, by)) for one in facts]
+        found = [(one, *self._read(one)) for one in facts]
         agreeing = [self._agreeing(records, told) for _, records, told in found]
         new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
         for (figures, records, told), states in zip(found, agreeing, strict=True):
@@ -173,9 +172,14 @@ class _Joining:
                 self._link(name, records, told)
             self._add_stable(figures, records)
 
-    def _read(self, figures: Figures | Answered, by: Sequence[str]) -> tuple[Records, Told]:
+    def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
+        by = next((self.spaces[name].by for name in self._states()), ())
         if isinstance(figures, Answered):
             records, told = figures.records(self._card.unit or "")
+            if by and records.by != by:
+                raise Ambiguous(
+                    "people had several rows in earlier releases, so that nobody can say which row is which"
+                )
             return records, replace(told, title=self._title)
         records = fetch_records(figures, by)
         return records, told_by(figures, records, self._title)
@@ -354,10 +358,10 @@ class _Space:
 
     def _helps(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> Iterator[str]:
         """The obvious changes to a table, tried out: which of them would do."""
-        if len(new) != 1 or len(new[0].dropped) < 1 or monotonic() > self._deadline:
+        if len(new) != 1 or monotonic() > self._deadline:
             return
-        for side, figures in new[0].dropped:
-            if figures and not self._decide([*old, _only(new[0], figures)], pinned)[0]:
+        for side, figures in new[0].coarser:
+            if len(figures[2]) and not any(self._decide([*old, _only(new[0], figures)], pinned)):
                 yield f"the same table without {side}"
 
     # -- sums
@@ -414,21 +418,9 @@ def _sorted(targets: Sequence[Target], verdicts: Sequence[Verdict]) -> tuple[lis
     )
 
 
-def _only(told: Told, figures: Sequence[int]) -> Told:
+def _only(told: Told, figures: tuple[Numbers, Numbers, Numbers, Numbers]) -> Told:
     """What a release would tell if it had these figures only."""
-    keep = np.array(figures)
-    spans = [told.places[told.starts[row] : told.starts[row + 1]] for row in keep.tolist()]
-    starts = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
-    empty = np.concatenate(
-        [span for span, high in zip(spans, told.high[keep], strict=True) if high <= 0] or [np.empty(0, np.int64)]
-    )
-    covered = np.unique(np.concatenate([told.possible, told.places]))
-    return replace(
-        told,
-        starts=starts,
-        places=np.concatenate(spans),
-        low=told.low[keep],
-        high=told.high[keep],
-        possible=np.setdiff1d(covered, empty),
-        dropped=(),
-    )
+    starts, places, low, high = figures
+    empty = places[np.repeat(high <= 0, np.diff(starts))]
+    possible = np.setdiff1d(np.union1d(told.possible, told.places), empty)
+    return replace(told, starts=starts, places=places, low=low, high=high, possible=possible)

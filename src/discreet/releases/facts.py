@@ -23,7 +23,6 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Role
 from discreet.core.loss import Loss
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
@@ -145,7 +144,7 @@ class Choice:
         names: set[str] = set()
         for part in _conjuncts(table.chosen):
             used = {column.name for column in part.find_all(exp.Column)}
-            quasi = {one for one in used if one in table.card and table.card[one].role is Role.QUASI}
+            quasi = used.intersection(table.chosen_by)
             if quasi and used - quasi:
                 return Opaque(f"its rows were chosen by {' and '.join(sorted(used))} at once")
             (known if quasi == used else telling).append(part)
