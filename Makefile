@@ -31,7 +31,7 @@ parts: $(READY)
 
 test: export PYTHONDONTWRITEBYTECODE =
 test: parts  ## Every test, on DuckDB, PostgreSQL, Spark and Chromium
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(if $(SHUFFLE),--shuffle $(SHUFFLE))
 
 coverage: export PYTHONDONTWRITEBYTECODE =
 coverage: parts  ## The same tests, and which branches of src they take; the floor is in pyproject.toml

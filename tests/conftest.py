@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,6 +32,17 @@ _NOT_OURS = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     "ignore:XDG_RUNTIME_DIR is not set:UserWarning",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--shuffle``."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="Run files, and the tests of each, in a random order.")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say by which seed tests are shuffled, to repeat it."""
+    seed = config.getoption("shuffle")
+    return [] if seed is None else [f"in random order: --shuffle {seed}"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,7 +85,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _assign_work_unit(self, node: Any) -> None:
             for scope in _LONGEST:
-                if scope in self.workqueue:
+                if scope in self.workqueue and config.getoption("shuffle") is None:
                     self.workqueue.move_to_end(scope, last=False)
                     break
             super()._assign_work_unit(node)
@@ -265,9 +277,9 @@ _ONE_OF_SEVERAL = {
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of many, every third or sixth case runs, and of several that take long one or two; the others do in
-    `make check-all`."""
+    `make check-all`. With ``--shuffle``, in another order than they are written."""
     for names, step in ((_MANY_ON_SPARK, 6), (_MANY, 3)):
         for name in names:
             cases = [item for item in items if item.name.startswith(name)]
@@ -278,3 +290,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         file = item.path.relative_to(Path(__file__).parent).as_posix()
         if file in _ONE_OF_SEVERAL and re.search(_ONE_OF_SEVERAL[file], item.name):
             item.add_marker(pytest.mark.slow)
+    if (seed := config.getoption("shuffle")) is not None:
+        _shuffle(items, seed)
+
+
+def _shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Files, and the tests of each; pytest then brings those together again that share a fixture with parameters."""
+    random = Random(seed)  # noqa: S311
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    for tests in (order := random.sample(list(files.values()), len(files))):
+        random.shuffle(tests)
+    items[:] = [item for tests in order for item in tests]

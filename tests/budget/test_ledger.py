@@ -672,6 +672,19 @@ def test_a_sum_edited_under_a_ledger_that_is_open_is_not_charged(home: Home, sta
             ledger.charge("t/a", Pure("0.01"), key="k4", what="", part="1990")
 
 
+@pytest.mark.parametrize("back", [0, 1, 3])
+def test_a_line_edited_under_a_ledger_that_is_open_is_not_charged_on(home: Home, back: int) -> None:
+    """The lines that the next one builds on; those further back are found when it is opened."""
+    filled(home)
+    with home.open() as ledger, home.tampering() as change:
+        *_, last = (line.number for line in ledger.lines())
+        change("UPDATE lines SET content = replace(content, '2', '3') WHERE number = ?", (last - back,))
+        for _ in range(2):
+            with pytest.raises(Unsound, match=f"Line {last - back} of the ledger was edited"):
+                ledger.charge("t/a", Pure("0.01"), key="k4", what="")
+        assert [line.number for line in ledger.lines()][-1] == last
+
+
 def test_two_that_have_it_open_follow_each_other(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody mistakes the lines of others for an edit; and what each keeps of the sums is right."""
     monkeypatch.setattr("discreet.budget.ledger._FEW", 1)

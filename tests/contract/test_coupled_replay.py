@@ -39,9 +39,11 @@ from discreet.verbs.synthesize import private as synthesize
 from discreet.verbs.synthesize.private import Synthesize
 
 ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "_PlayedSession"}
-"""SQL questions, which ``tests/ask`` replays; methods that run another one, or release what is worked out elsewhere."""
+"""SQL questions, which ``tests/ask/test_replay.py`` replays in the same way; methods that run another one, or release
+what is worked out elsewhere."""
 WITHOUT_LOSS = {"Recode", "Masking", "NonPrivate", "_Learning", "_Tabulation", "_Hiding"}
-"""Methods that promise no privacy loss."""
+"""Methods that promise no privacy loss. What ``_Learning`` compares its model with has one, and is for the holder
+alone: ``tests/learn/test_learners.py`` replays it."""
 LONG = [(name, seed) for name, one in EXAMPLES.items() for seed in range(100, 103 if one.few else 112)]
 
 

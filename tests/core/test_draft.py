@@ -120,8 +120,50 @@ def test_an_identifier_that_repeats_is_a_unit_whatever_it_is_called(name):
     assert any("rows_per_unit" in why and "rows_are_people" in why for why in drafted.reasons[name])
 
 
+def uneven(seed=3):
+    """Rows of 2,000 people who come more or less often."""
+    rng = np.random.default_rng(seed)
+    rows = {
+        "geometric": rng.geometric(0.25, 2_000),
+        "lognormal": np.ceil(rng.lognormal(1, 1, 2_000)).astype(int),
+        "some never": rng.lognormal(1, 1, 2_000).astype(int),
+        "one often": np.r_[205, np.full(1_999, 5)],
+        "all often": np.full(2_000, 80),
+    }
+    return {name: rng.permutation(np.repeat(np.arange(2_000), visits)) for name, visits in rows.items()}
+
+
+LETTERS = ["".join(word) for word in np.random.default_rng(2).choice(list("ABCDEFGHKLMNPQRSTUVWXYZ"), (2_000, 6))]
+WRITTEN = {
+    "Fallnummer": lambda who: [f"2024/{one:06}" for one in who],
+    "case_no": lambda who: 10**8 + SPARSE[who],
+    "patient": lambda who: who + 1,
+    "dense": lambda who: 100_000 + who,
+    "long": lambda who: 10**18 + SPARSE[who],
+    "ahv": lambda who: [f"756.{SPARSE[one] // 10_000:04}.{SPARSE[one] % 10_000:04}.{one % 97:02}" for one in who],
+    "letters": lambda who: [LETTERS[one] for one in who],
+    "float": lambda who: np.where(np.arange(len(who)) % 17 == 0, np.nan, 100_000.0 + who),
+    "null": lambda who: pa.array(np.where(np.arange(len(who)) % 17 == 0, np.nan, 1e8 + SPARSE[who]), from_pandas=True),
+    "decimal": lambda who: pa.array((10**8 + SPARSE[who]).tolist()).cast(pa.decimal128(38, 2)),
+}
+
+
+@pytest.mark.parametrize("visits", uneven())
+def test_identifiers_are_recognised_however_uneven_visits_are_and_however_they_are_written(visits):
+    who = uneven()[visits]
+    rows = pa.table({name: make(who) for name, make in WRITTEN.items()})
+    roles = {column.name: column.role for column in draft(rows).card.columns}
+    assert roles == dict.fromkeys(WRITTEN, Role.IDENTIFIER)
+
+
 def drawn(make):
     return make(np.random.default_rng(1)).tolist()
+
+
+def ranked(rng, count, size):
+    """Values by Zipf's law: the second is half as common as the first, and so on."""
+    weights = 1 / np.arange(1, count + 1)
+    return rng.choice(count, size, p=weights / weights.sum())
 
 
 @pytest.mark.parametrize(
@@ -135,6 +177,15 @@ def drawn(make):
         [f"{code:05}" for code in drawn(lambda rng: 10_000 + rng.zipf(1.4, 10_000) % 800)],
         [f"{2000 + n % 20}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(10_000)],
         ["red", "green", "blue", "none"] * 2_500,
+        [f"{31 - n % 20}.{1 + n % 12:02}.{1950 + n % 70}" if n else "unknown" for n in range(10_000)],
+        [f"{'JGEC'[code % 4]}{10 + code % 50}.{code % 7}" for code in drawn(lambda rng: rng.integers(0, 200, 10_000))],
+        [f"{price / 100:.2f}" for price in drawn(lambda rng: rng.integers(1_000, 9_999, 10_000))],
+        [f"W{code:03}" for code in drawn(lambda rng: rng.zipf(2, 10_000) % 200)],
+        drawn(lambda rng: ranked(rng, 3_000, 10_000) + 10_000),
+        [f"A{code:03}" for code in drawn(lambda rng: ranked(rng, 200, 10_000))],
+        drawn(lambda rng: rng.integers(0, 5_000, 10_000)),
+        drawn(lambda rng: np.round(rng.lognormal(8, 1, 10_000))),
+        drawn(lambda rng: rng.normal(3_500, 500, 10_000).round()),
     ],
 )
 def test_measures_years_codes_of_places_and_dates_are_no_identifiers(values):

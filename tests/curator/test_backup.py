@@ -168,7 +168,20 @@ def test_a_copy_that_was_changed_is_not_restored(asked, tmp_path):
 
 def test_a_copy_is_restored_by_a_python_without_filters_of_archives(asked, tmp_path, monkeypatch):
     back_up(asked, tmp_path / "clinic.tar")
-    monkeypatch.delattr(tarfile, "data_filter")  # as before Python 3.11.4
+    whole, one = tarfile.TarFile.extractall, tarfile.TarFile.extract
+
+    def extractall(self, path=".", members=None, *, numeric_owner=False):
+        return whole(self, path, members, numeric_owner=numeric_owner, filter="data")
+
+    def extract(self, member, path="", set_attrs=True, *, numeric_owner=False):
+        return one(self, member, path, set_attrs, numeric_owner=numeric_owner, filter="data")
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", extractall)  # as before Python 3.11.4: there is no filter
+    monkeypatch.setattr(tarfile.TarFile, "extract", extract)
+    for name in ("data_filter", "tar_filter", "fully_trusted_filter", "FilterError"):
+        monkeypatch.delattr(tarfile, name)
+    with tarfile.open(tmp_path / "clinic.tar") as tar, pytest.raises(TypeError, match="filter"):
+        tar.extractall(tmp_path / "open", filter="data")
     restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
     assert {path.name for path in (tmp_path / "again").iterdir()} >= {"workspace.toml", "ledger.db", "releases"}
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "again").rglob("*")} == {0}

@@ -127,6 +127,15 @@ def test_an_edited_ledger_is_noticed_when_the_workspace_is_opened(place, stateme
         Curator(folder)
 
 
+def test_an_edited_line_under_a_curator_that_is_open_answers_nothing(place):
+    folder, address = place
+    with Curator(folder) as curator, _outside(folder, address) as run:
+        run("UPDATE lines SET content = replace(content, '1/2', '1/9') WHERE number = 4")
+        with pytest.raises(Unsound, match="Line 4 of the ledger was edited"):
+            curator.ask(OTHER, epsilon="0.5")
+    assert len(list((folder / "releases").iterdir())) == 1
+
+
 def test_a_damaged_ledger_is_noticed_when_the_workspace_is_opened(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         curator.ask(COUNT, epsilon="0.5")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +29,17 @@ COUNT = "SELECT COUNT(*) AS n FROM visits"
 SAID = "The question could not be answered; it was charged. Ask the data's holder to look into it."
 
 
-def _made(folder: Path, people: int = 400, note: int = 800) -> None:
+LONG = f"{JOINED} WHERE " + " OR ".join(f"a.age * {2 * i} + b.age * {2 * i + 2} = 7" for i in range(1, 30))
+
+
+def _rows(people: int = 400, note: int = 800) -> pa.Table:
     who = np.repeat(np.arange(people), 60)
     notes = [f"{'x' * note}{one}" for one in range(len(who))]
-    rows = pa.table({"who": who, "age": np.arange(len(who)) % 10, "note": notes})
-    Curator.create(folder, {"visits": (rows, CARD)}, Approximate(100, "1e-3")).close()
+    return pa.table({"who": who, "age": np.arange(len(who)) % 10, "note": notes})
+
+
+def _made(folder: Path, people: int = 400, note: int = 800) -> None:
+    Curator.create(folder, {"visits": (_rows(people, note), CARD)}, Approximate(100, "1e-3")).close()
 
 
 def _limit(folder: Path, text: str) -> None:
@@ -47,15 +55,41 @@ def _charged(curator: Curator) -> list[object]:
 def test_a_question_that_takes_too_long_is_charged_and_says_nothing_of_it(tmp_path: Path) -> None:
     _made(tmp_path / "w", people=8_000, note=1)
     _limit(tmp_path / "w", "seconds = 0.4")
-    long = f"{JOINED} WHERE " + " OR ".join(f"a.age * {2 * i} + b.age * {2 * i + 2} = 7" for i in range(1, 30))
     with Curator(tmp_path / "w") as curator:
         curator.price(COUNT, epsilon=1)  # what is read for the first time takes a while
-        curator.price(long, epsilon=1)
+        curator.price(LONG, epsilon=1)
         with pytest.raises(Refused) as slow:
-            curator.ask(long, epsilon=1)
+            curator.ask(LONG, epsilon=1)
         assert str(slow.value) == SAID
         assert slow.value.__cause__ is None
         assert _charged(curator) == [Pure(1)]
+
+
+@pytest.mark.parametrize("server", ["postgres", "spark"])
+def test_nor_on_a_server(
+    server: str, tmp_path: Path, fresh: Callable[[], str], request: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server stops it; the words and the charge are the same, and it answers what comes after."""
+    engine = request.getfixturevalue({"postgres": "postgres", "spark": "connect"}[server])
+    address = request.getfixturevalue({"postgres": "postgres_address", "spark": "connect_address"}[server])
+    address, _, token = address.partition("/;token=")
+    monkeypatch.setenv("SPARK_CONNECT_AUTHENTICATE_TOKEN", token)
+    name = fresh()
+    engine.load(name, _rows(people={"postgres": 300, "spark": 100}[server], note=1))
+    with Curator.create(tmp_path / "w", {"visits": (f"{address}#{name}", CARD)}, Approximate(100, "1e-3")) as curator:
+        assert curator.ask(COUNT, epsilon=1).table.num_rows == 1
+    _limit(tmp_path / "w", "seconds = 0.3")
+    with Curator(tmp_path / "w") as curator:
+        curator.price(LONG, epsilon=2)
+        with pytest.raises(Refused) as slow:
+            curator.ask(LONG, epsilon=2)
+        assert str(slow.value) == SAID
+        assert slow.value.__cause__ is None
+        assert _charged(curator) == [Pure(1), Pure(2)]
+    file = tmp_path / "w" / "workspace.toml"
+    file.write_text(file.read_text().replace("seconds = 0.3", "seconds = 60"))
+    with Curator(tmp_path / "w") as curator:
+        assert curator.ask(LONG, epsilon=3).table.num_rows == 1, "nothing but the time was wrong"
 
 
 def test_a_question_that_needs_too_much_memory_says_the_same(tmp_path: Path) -> None:

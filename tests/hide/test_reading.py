@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,6 +37,27 @@ def test_baskets_with_quotes_and_blanks(tmp_path: Path) -> None:
     assert read_transactions(tmp_path / "again.csv") == held
     with pytest.raises(BadInput, match=r"'.* .*' cannot be told apart"):
         write_transactions(held, tmp_path / "b.dat")
+
+
+@pytest.mark.parametrize("name", ["b.csv", "b.tsv"])
+def test_no_item_is_a_formula_and_all_are_read_again(tmp_path: Path, name: str) -> None:
+    held = Transactions.of([["=1+1", "@x", "-5"], ["'=1+1", "''@x", "'tis", "=1+1"], ["+a, b", "-b", "＝1"]])
+    write_transactions(held, tmp_path / name)
+    written = (tmp_path / name).read_text(encoding="utf-8")
+    assert not re.search(r"(^|[,\t\n])\"?([=+@＝]|-b)", written)
+    assert same(read_transactions(tmp_path / name), held)
+    blocks = list(blocks_of(tmp_path / name, 2)())
+    assert [row for block in blocks for row in block.to_rows()] == list(read_transactions(tmp_path / name).to_rows())
+
+
+def test_hidden_baskets_hold_no_formula(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("=1+1,@x,a\n" * 3 + "@x,-c\n" * 3, encoding="utf-8")
+    clean = tmp_path / "clean.csv"
+    release = dc.hide(tmp_path / "b.csv", itemsets=[["=1+1", "@x"]], support=2, baskets=clean)
+    items = {item for row in release.payload.column(0).to_pylist() for item in row}
+    cells = {cell for line in clean.read_text("utf-8").split() for cell in line.split(",")}
+    assert cells <= {"'=1+1", "'@x", "a", "'-c"}
+    assert {"@x", "-c"} <= items == set(read_transactions(clean).items)
 
 
 def test_pairs_of_a_file_and_of_a_table(tmp_path: Path) -> None:

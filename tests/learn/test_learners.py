@@ -1,14 +1,17 @@
 """Linear models, clusters and statistics: right against an independent computation, rounded, and plain data."""
 
 import datetime as dt
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.contract.replay import Finding, Outcome, recorded, replayed
 
 import discreet as dc
 from discreet.core.document import dumps, loads
+from discreet.core.loss import Pure
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError
 from discreet.verbs.learn.learner import NoisySums, exact_sums
@@ -84,16 +87,15 @@ def test_statistics_are_those_of_numpy(of):
     assert len(model.predict(points())) == 800
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        dc.DecisionTree("group"),
-        dc.LinearModel("y"),
-        dc.Clusters(2),
-        *(dc.Statistics(of) for of in ("mean", "median", "deviation")),
-    ],
-    ids=lambda one: one.name,
+LEARNERS = (
+    dc.DecisionTree("group"),
+    dc.LinearModel("y"),
+    dc.Clusters(2),
+    *(dc.Statistics(of) for of in ("mean", "median", "deviation")),
 )
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: one.name)
 def test_noise_gives_a_model_of_the_same_kind_and_none_if_there_is_no_row(learner):
     little, _ = learnt(learner, tell=NoisySums(Fraction(10**9), learner.queries, 1))
     exact, _ = learnt(learner)
@@ -111,6 +113,39 @@ def test_noise_is_as_large_as_what_one_person_moves():
     told = NoisySums(Fraction(1, 2), queries=3, rows=2)(np.zeros(4000), 5.0)
     assert 0.9 < np.abs(told).mean() / (2 * 5 * 3 * 2) < 1.1
     assert not 0.9 < np.abs(told).mean() / (5 * 3 * 2) < 1.1
+
+
+EXTREME = {"x": [10.0, 0.0], "group": ["c", "a"], "y": [5.0, -5.0], "day": [dt.date(2020, 12, 31)] * 2}
+OWNED = dc.Card("points", (dc.Column("who", "integer"), *CARD.columns), unit="who", rows_per_unit=2)
+
+
+def with_noise(learner, rows, epsilon=Fraction(1), per_person=2):
+    """The model that is learnt with noise, as bytes, and what it charges."""
+    trainer = learner.trainer(learner.frame(read(rows, OWNED)))
+    everybody = np.arange(len(trainer.frame.person))
+    model = trainer.train(everybody, NoisySums(epsilon, learner.queries, per_person))
+    return Outcome(Pure(epsilon), {"model": dumps(model.to_dict()).encode()})
+
+
+def neighbours_of(count):
+    """Points, two of each person, and the same without one of the people, the first of whom is far from all others."""
+    rows = pa.concat_tables([pa.table(EXTREME).cast(points(0).schema), points(count)])
+    rows = rows.add_column(0, "who", pa.array(np.arange(rows.num_rows) // 2))
+    return rows, [pa.concat_tables([rows.slice(0, at), rows.slice(at + 2)]) for at in (0, 10, 20)]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{one.name} {getattr(one, 'of', '')}".strip())
+def test_a_neighbour_changes_the_noisy_model_by_no_more_than_is_charged(learner):
+    """A coupled replay: with the first run's noise the model is the same, and what differs under it is the loss."""
+    rows, others = neighbours_of(60)
+    first, tape = recorded(lambda: with_noise(learner, rows), 1)
+    shares = [replayed(lambda: with_noise(learner, one), first, tape, 1).share(first.loss) for one in others]  # noqa: B023
+    assert max(shares) > 0.1, "nothing was seen"
+    with pytest.raises(Finding, match="was charged; lost was"):
+        for one in others:
+            faulty, tape = recorded(lambda: with_noise(learner, rows, Fraction(20), 1), 1)
+            charged = replace(faulty, loss=Pure(1))
+            replayed(lambda: replace(with_noise(learner, one, Fraction(20), 1), loss=Pure(1)), charged, tape, 1)  # noqa: B023
 
 
 def test_missing_values_are_left_out():

@@ -148,6 +148,14 @@ def test_models_where_the_method_belongs_are_reached_by_generalisation(table, mo
     assert release.payload.equals(publish(table, Generalize(), KAnonymity(2)).payload)
 
 
+def test_a_list_of_models_is_all_that_publishing_needs(table):
+    release = dc.publish(table, [dc.KAnonymity(5)])
+    assert [claim.text for claim in release.statement.models] == ["5-anonymous"]
+    assert min(class_sizes(release.payload, ["age", "born", "sex"]).values()) >= 5
+    with pytest.raises(BadInput, match="No privacy model given"):
+        dc.publish(table, [])
+
+
 def test_rows_without_a_card_are_not_published():
     with pytest.raises(BadInput, match=r"with its card, not a Table\. Open it first: dc\.read"):
         publish(people(), Generalize(), KAnonymity(2))

@@ -31,6 +31,7 @@ def release_of(table, method, models=(), **options):
 METHODS = {
     "generalize": (dc.Generalize(), [dc.KAnonymity(5)]),
     "noise": (dc.Noise(0.1, ["age"]), []),
+    "swap": (dc.RankSwap(5, ["age"]), [dc.KAnonymity(2)]),
     "cart": (dc.Cart(), []),
     "dp": (dc.Synthesize(epsilon=1, by="independent"), []),
 }
@@ -44,8 +45,7 @@ def test_identifiers_that_repeat_need_a_unit_to_be_published(name):
         release_of(dc.read(rows, card), method, models)
     assert "rows_are_people = true" in str(refused.value)
     said = release_of(dc.read(rows, replace(card, rows_are_people=True)), method, models).statement
-    if name in ("generalize", "dp"):
-        assert "the card says so (rows_are_people)" in str(said)
+    assert "the card says so (rows_are_people)" in str(said)
     release_of(dc.read(rows.slice(0, COUNT), replace(card, columns=card.columns[1:])), method, models)
 
 
@@ -57,7 +57,10 @@ def test_identifiers_that_repeat_need_a_unit_to_be_checked_or_registered(tmp_pat
         dc.Curator.create(tmp_path / "w", {"visits": (rows, card)}, dc.Pure(1))
     assert not (tmp_path / "w").exists()
     told = replace(card, rows_are_people=True)
-    assert dc.check(dc.read(rows, told), dc.KAnonymity(2)).holds
+    verdicts = dc.check(dc.read(rows, told), dc.KAnonymity(2))
+    assert verdicts.holds
+    for shown in (str(verdicts), verdicts._repr_html_(), str(verdicts.to_dict())):
+        assert "the card says so (rows_are_people)" in shown
     with dc.Curator.create(tmp_path / "w", {"visits": (rows, told)}, dc.Pure(1)) as curator:
         answer = curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1)
     assert "rows_are_people" in str(answer.statement)
@@ -124,6 +127,29 @@ def test_long_text_that_is_asked_for_is_refused():
         release_of(letters(), dc.Generalize(), [dc.KAnonymity(5), dc.LDiversity(2, "note")])
     with pytest.raises(NotDeclared, match="may_leave = true"):
         release_of(letters(), dc.Cart(columns=["note"]))
+
+
+def test_long_text_stays_behind_when_secrets_are_hidden():
+    asked = {"itemsets": ["age=1, ward=heart"], "support": 20}
+    release = dc.hide(letters(), **asked)
+    assert release.payload.column_names == ["age", "ward", "why"]
+    assert "Withheld, since long text with many values may name people: note." in str(release.statement)
+    assert "note" in dc.hide(letters(may_leave=True), **asked).payload.column_names
+    with pytest.raises(NotDeclared, match="note of letters holds long text"):
+        dc.hide(letters(), **asked, columns=["age", "ward", "note"])
+    pairs = letters().fetch().select(["age", "note"])
+    with pytest.raises(NotDeclared, match="note of letters holds long text"):
+        dc.hide(dc.read(pairs, replace(letters().select("age", "note").card, unit="age")), itemsets=["x"], support=2)
+
+
+def test_a_table_by_long_text_is_refused():
+    for role in (dc.Role.QUASI, dc.Role.SENSITIVE):
+        columns = [replace(one, role=role) if one.name == "note" else one for one in letters().card.columns]
+        table = replace(letters(), card=replace(letters().card, columns=columns))
+        for by in (["note"], "age × note"):
+            with pytest.raises(NotDeclared, match="note of letters holds long text"):
+                dc.tabulate(table, by=by, rules="min=3")
+    assert dc.tabulate(letters(), by=["age", "ward"], rules="min=3").payload.num_rows
 
 
 def test_few_or_short_texts_leave():

@@ -6,8 +6,10 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from anyio import to_thread
 
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
@@ -16,6 +18,7 @@ from discreet.curator.people.person import Person, Role, Scope
 from discreet.curator.people.state import State
 from discreet.samples import hospital
 from discreet.service.operations.operations import Operations
+from discreet.service.turns import Turns
 
 ROLES = {"steward": Role.STEWARD, "auditor": Role.AUDITOR, "ann": Role.ANALYST, "bob": Role.ANALYST}
 """Who may sign in. Of the analysts ann may ask patients and visits, and bob nothing."""
@@ -82,6 +85,25 @@ def new_workspace(folder: Path, ledger: str | None = None) -> dict[str, str]:
     tokens = {name: people.new_token(name, "tests", 30, Scope).text for name in ROLES}
     state.close()
     return tokens
+
+
+@pytest.fixture
+def stepped(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Who was answered at a step, and what came of it, by a recorder in place of ``Turns.answer``."""
+    seen: list[tuple[str, str]] = []
+
+    async def answer(self: Turns, name: str, work: Any, release: Any) -> Any:
+        try:
+            made = await to_thread.run_sync(work)
+        except Exception as error:
+            seen.append((name, type(error).__name__))
+            raise
+        seen.append((name, "answered"))
+        await to_thread.run_sync(release, made)
+        return made
+
+    monkeypatch.setattr(Turns, "answer", answer)
+    return seen
 
 
 @pytest.fixture(scope="session")

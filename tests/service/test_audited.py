@@ -1,11 +1,14 @@
 """An audited table over HTTP: exact answers, denials, and one history with those who ask by other ways."""
 
+import io
 from dataclasses import replace
 
+import httpx
 import pytest
 from tests.combine.parties import prepared
 from tests.curator.offices import office
-from tests.service.serving import serving
+from tests.loops import run
+from tests.service.serving import MANY, serving
 
 from discreet.core.loss import Pure
 from discreet.curator.curator import Curator
@@ -14,10 +17,13 @@ from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
 from discreet.curator.workspace import open_workspace
 from discreet.errors import Refused
+from discreet.service.api.logs import Log
+from discreet.service.app import make_app
 from discreet.service.client import connect
 from discreet.service.operations.operations import Operations
 from discreet.service.sessions import require_playable, take_part
 
+BASE = "http://127.0.0.1:8640"
 TOTAL = "SELECT SUM(salary) AS total FROM staff"
 
 
@@ -58,6 +64,18 @@ def test_an_audited_table_is_asked_over_http(tmp_path, token):
             assert (again.table, again.statement, again.free) == (local.table, local.statement, True)
             with pytest.raises(Refused, match="Denied"):
                 remote.ask_audited(f"{TOTAL} WHERE who <> 4")
+
+
+def test_exact_answers_and_denials_wait_for_a_step(tmp_path, token, stepped):
+    async def act(app):
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers=headers) as ann:
+            for where, code in (("", 200), ("", 200), (" WHERE who <> 3", 409), (" WHERE nobody", 400)):
+                assert (await ann.post("/v1/ask/audited", json={"question": TOTAL + where})).status_code == code
+
+    with Operations(tmp_path / "office") as desk:
+        run(act(make_app(desk, MANY, log=Log(io.StringIO()), console=False)))
+    assert [outcome for _, outcome in stepped] == ["answered", "answered", "Refused", "BadQuery"]
 
 
 @pytest.mark.parametrize("noise", [{"epsilon": "1/10", "honest": 2}, {}], ids=["noise", "exact"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
-from discreet.budget.entries import Account, Began, Book, Charged, Entry, Line, path, read
+from discreet.budget.entries import Account, Began, Book, Charged, Entry, Line, digest, path, read
 from discreet.budget.filter import Budget, Spent
 from discreet.budget.store import REMEDY, Queried, Session
 from discreet.core.document import fields
@@ -24,19 +25,25 @@ ten as after ten million; ``verify`` adds up again and compares."""
 _PAGE, _SHORT_PAGE = 5000, 500
 """Lines read at once, oldest first and newest first."""
 _NO_LINE = 2**31 - 1
+_CHECKED = 4
+"""Lines whose digests are computed again before a charge: those of the last answer. All are when a ledger is opened."""
 
 
 def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
     """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys.
 
-    An error if the ledger does not go on from the last line of ``known``, or has other sums at that line.
+    An error if the ledger does not go on from the last line of ``known``, has other sums at that line, or if one of its
+    last lines, which the next one builds on, is not what its digest says.
     """
-    head = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1")
-    there = head
+    rows = session.rows("SELECT number, digest, content FROM lines ORDER BY number DESC LIMIT ?", (_CHECKED + 1,))
+    there = head = [row[:2] for row in rows[:1]]
     if head and head[0][0] > known.number:
         there = session.rows("SELECT number, digest FROM lines WHERE number = ?", (known.number,))
     if there != [(known.number, known.digest)]:
         raise Unsound(f"Line {known.number:,} of the ledger, which had been written, is gone or changed.", hint=REMEDY)
+    for (number, found, content), (_, before, _) in pairwise(rows):
+        if found != digest(before, content):
+            raise Unsound(f"Line {number:,} of the ledger was edited: its digest is another.", hint=REMEDY)
     book = Book(*head[0])
     book.accounts |= accounts_among(session, _names(entries))
     for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
@@ -135,7 +142,7 @@ def _loaded(text: str) -> object:
         raise BadInput("An account cannot be read.", hint=REMEDY) from None
 
 
-def line_of(number: int, content: str, digest: str) -> Line:
+def line_of(number: int, content: str, found: str) -> Line:
     """A row of ``lines``."""
     try:
         said, at, entry = read(content)
@@ -143,7 +150,7 @@ def line_of(number: int, content: str, digest: str) -> Line:
         raise Unsound(f"Line {number} of the ledger cannot be read: {error}.", hint=REMEDY) from None
     if said != number:
         raise Unsound(f"Line {number} of the ledger says that it is line {said}.", hint=REMEDY)
-    return Line(number, at, entry, digest)
+    return Line(number, at, entry, found)
 
 
 def _among(session: Queried, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:

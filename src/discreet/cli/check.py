@@ -84,8 +84,8 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
     for verdict in verdicts:
         listing.add_row(*cells(verdict))
     out.print(listing)
-    for caveat in verdicts.caveats:
-        out.print(f"Note: {caveat}")
+    for note in verdicts.notes:
+        out.print(note)
     broken = sum(not verdict.holds for verdict in verdicts)
     if not asked:
         out.print("This is what holds as it is. Ask for more with --model, and get it with discreet publish.")

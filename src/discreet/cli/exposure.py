@@ -128,11 +128,13 @@ def _rows(folder: Path | None, card: str | None, name: str) -> Table:
         from discreet.engines.read import read
 
         return read(name, str(card))
+    from discreet.curator.audited import register_answers
     from discreet.curator.workspace import open_workspace
 
     workspace = open_workspace(folder)
     if name not in workspace.private:
         raise NotFound(f"There is no table {name} about people in {folder}; it has {', '.join(workspace.private)}.")
+    register_answers(workspace)
     return workspace.original(name)
 
 

@@ -152,11 +152,13 @@ def registered_in(table: Table, workspace: Path | None) -> Table:
     """The table with the workspace's register beside its card's, and the workspace's policy."""
     if workspace is None:
         return table
+    from discreet.curator.audited import register_answers
     from discreet.curator.workspace import open_workspace
 
     found = open_workspace(workspace)
     if table.card.name not in found.tables:
         raise NotFound(f"There is no table {table.card.name} in {workspace}; it has {', '.join(found.tables)}.")
+    register_answers(found)
     return replace(table, registers=(*table.registers, found.register), policy=found.policy)
 
 

@@ -23,7 +23,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.card import Column, Role
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
+from discreet.core.kind import NUMBERS, Kind
 from discreet.core.table import Table, count_name
 from discreet.errors import NotDeclared
 
@@ -127,22 +127,34 @@ def _mask(names: tuple[str, ...], chosen: tuple[str, ...]) -> int:
 
 # -- identifiers by their values
 
-_CODE = r"^[0-9A-Za-z/_#-]*[0-9][0-9A-Za-z/_#-]*$"
-"""A text such as P00017, 2024/0815 or MRN-4711: a digit somewhere, and no blanks."""
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_CODE = r"^[0-9A-Za-z/_#.-]*[0-9][0-9A-Za-z/_#.-]*$"
+"""A text such as P00017, 2024/0815 or 756.1234.5678.97: a digit somewhere, and no blanks."""
+_LETTERS = r"^[A-Za-z]+$"
+_NO_CODE = (
+    r"^([0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})"
+    r"|[+-]?[0-9]+[.][0-9]+|[A-Z][0-9]{2}[.][0-9A-Z]{1,4})$"
+)
+"""Dates, decimal numbers and diagnoses (ICD), which are written like codes."""
 _FEWEST = 20
 """Fewer different values than this are categories."""
-_MOST_ROWS = 50
-"""Identifiers have no more rows each than this, on average."""
-_EVEN = 5
-"""Most rows of one identifier, as a multiple of the average."""
+_MOST_ROWS = (50, 250)
+"""Identifiers have no more rows each than this, on average; up to the second figure if they are as many themselves."""
+_HALF = (0.05, 1.5)
+"""Half of the rows belong to no less than this share of the identifiers, and this multiple of the square root of their
+number: by Zipf's law, as of places and diagnoses, they would belong to fewer."""
 _SHORTEST = 4
 _YEARS = (1800, 2100)
-_DENSE = 0.98
+_DENSE = (0.98, 0.95)
+"""Least share of the numbers between the first and the last that are there: from 0 or 1 on, and from elsewhere."""
+_GAPS = 0.75
+"""The same, if gaps are evenly spread and not those of chance: measurements have theirs at the ends."""
+_EVENLY = 0.03
 _FEWER = 0.65
+_DEVIATION = 1.3
+"""Four standard deviations of how many of so many numbers come up by chance, at most, for the square root of these."""
 _NEARLY_ALL = 0.95
 _COUNTED_FROM_ONE = 400
-"""Fewest numbers without a gap, from 0 or 1 on, that count as a numbering of people or rows."""
+"""Fewest numbers with few gaps, from 0 or 1 on, that count as a numbering of people or rows."""
 
 
 def repeating_identifiers(table: Table) -> tuple[str, ...]:
@@ -167,85 +179,77 @@ def require_rows_of_people(table: Table) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """What was counted of the values of a column."""
-
-    filled: int
-    distinct: int
-    most: int
-    """Rows of the commonest value."""
-    shortest: int
-    longest: int
-    codes: int
-    """Different values that are codes."""
-    low: int | None = None
-    high: int | None = None
-    rounded: bool = False
-
-    @property
-    def even(self) -> bool:
-        average = self.filled / self.distinct
-        return average <= _MOST_ROWS and self.most <= _EVEN * average + _EVEN
-
-
 def looks_like_identifiers(engine: Engine, relation: exp.Query, name: str, kind: Kind) -> bool:
     """Whether the values of a column look like identifiers, also if several rows share one.
 
-    Codes of about one length, or whole numbers of one length or without gaps; many of them, with about as many rows
-    each, so that none is a category. Years, and numbers that are rounded or that fall together by chance, are none.
+    Codes of about one length (if of letters alone, of exactly one), or whole numbers of one length or with few gaps;
+    many of them. Some may have many more rows than others, as patients have visits. But a few do not have most of the
+    rows, as large cities and common diagnoses do. Years, and numbers that are rounded or that fall together by chance,
+    are none.
     """
-    if kind not in (Kind.TEXT, Kind.INTEGER):
+    if kind is not Kind.TEXT and kind not in NUMBERS:
         return False
-    shape = _shape(engine, relation, name, kind)
-    if shape.distinct < _FEWEST or not shape.even:
-        return False
-    if kind is Kind.TEXT:
-        alike = shape.longest - shape.shortest <= 2 and shape.longest >= _SHORTEST
-        return alike and shape.codes >= _NEARLY_ALL * shape.distinct
-    return _keys(shape)
-
-
-def _keys(shape: _Shape) -> bool:
-    """Whether whole numbers are keys."""
-    low, high = shape.low, shape.high
-    if low is None or high is None or low < 0 or shape.rounded or (_YEARS[0] <= low and high <= _YEARS[1]):
-        return False
-    room = high - low + 1
-    if low <= 1 and shape.distinct >= max(_COUNTED_FROM_ONE, _DENSE * room):
-        return True
-    if len(str(low)) != len(str(high)) or len(str(low)) < _SHORTEST:
-        return False
-    by_chance = room * -math.expm1(-shape.filled / room)  # how many would differ, if they were any in that range
-    return shape.distinct >= _DENSE * room or (shape.filled < room / 2 and shape.distinct < _FEWER * by_chance)
-
-
-def _shape(engine: Engine, relation: exp.Query, name: str, kind: Kind) -> _Shape:
     value, n = sql.column(name), sql.column("discreet_n")
+    there: exp.Expr = value.copy().is_(exp.null()).not_()
+    if kind is Kind.REAL:
+        there = exp.and_(there, value.copy().neq(exp.cast(sql.literal("NaN"), exp.DType.DOUBLE)))
     counted = (
         exp.select(sql.named(value, "discreet_v"), sql.named(sql.count_rows(), "discreet_n"))
         .from_(relation.subquery("t"))
-        .where(value.copy().is_(exp.null()).not_())
+        .where(there)
         .group_by(value.copy())
     )
-    each = sql.column("discreet_v")
-    figures: list[exp.Expr] = [exp.Sum(this=n), sql.count_rows(), exp.Max(this=n.copy())]
-    if kind is Kind.TEXT:
-        length = exp.Length(this=each)
-        figures += [exp.Min(this=length), exp.Max(this=length.copy())]
-        code, date = (exp.RegexpLike(this=each.copy(), expression=sql.literal(one)) for one in (_CODE, _DATE))
-        figures.append(sql.count_if(exp.and_(code, exp.not_(date))))
-    else:
-        figures += [exp.Min(this=each), exp.Max(this=each.copy())]
-        odd = exp.Mod(this=each.copy(), expression=exp.Literal.number(5))
-        figures.append(sql.count_if(exp.NEQ(this=odd, expression=exp.Literal.number(0))))
-    found = sql.aggregates(engine, counted, figures)
-    filled, distinct, most = (int(figure or 0) for figure in found[:3])
-    if kind is Kind.TEXT:
-        shortest, longest, codes = (int(figure or 0) for figure in found[3:])
-        return _Shape(filled, distinct, most, shortest, longest, codes)
-    low, high = (None if figure is None else int(figure) for figure in found[3:5])
-    return _Shape(filled, distinct, most, 0, 0, 0, low, high, not found[5])
+    sizes = exp.select(n, sql.named(sql.count_rows(), "discreet_m")).from_(counted.subquery("c")).group_by(n.copy())
+    spread = [(int(row["discreet_n"]), int(row["discreet_m"])) for row in engine.fetch(sizes).to_pylist()]
+    filled, distinct = sum(rows * values for rows, values in spread), sum(values for _, values in spread)
+    if distinct < _FEWEST or not _shared_out(spread, filled, distinct):
+        return False
+    test = _are_codes if kind is Kind.TEXT else _are_keys
+    return test(engine, counted, sql.column("discreet_v"), filled, distinct)
+
+
+def _shared_out(spread: list[tuple[int, int]], filled: int, distinct: int) -> bool:
+    """Whether each value has few rows on average, and not a few values have half of them."""
+    usual, most = _MOST_ROWS
+    if filled > distinct * max(usual, min(distinct - 1, most)):
+        return False
+    left, holders = filled / 2, 0.0
+    for rows, values in sorted(spread, reverse=True):
+        some = min(values, left / rows)
+        left, holders = left - some * rows, holders + some
+    return holders >= max(_HALF[0] * distinct, _HALF[1] * math.sqrt(distinct))
+
+
+def _are_codes(engine: Engine, counted: exp.Query, each: exp.Expr, filled: int, distinct: int) -> bool:
+    code, letters, other = (exp.RegexpLike(this=each, expression=sql.literal(p)) for p in (_CODE, _LETTERS, _NO_CODE))
+    written = (exp.and_(code, exp.not_(other)), letters)
+    lengths = (exp.Min(this=exp.Length(this=each)), exp.Max(this=exp.Length(this=each)))
+    shortest, longest, codes, words = sql.aggregates(engine, counted, [*lengths, *map(sql.count_if, written)])
+    if longest < _SHORTEST or longest - shortest > 2:
+        return False
+    return bool((codes if shortest < longest else codes + words) >= _NEARLY_ALL * distinct)
+
+
+def _are_keys(engine: Engine, counted: exp.Query, each: exp.Expr, filled: int, distinct: int) -> bool:
+    natural = exp.and_(each.between(exp.Literal.number(0), exp.Literal.number(9 * 10**18)), each.eq(sql.floor(each)))
+    whole = exp.Case().when(natural, sql.as_whole(each))
+    odd = exp.NEQ(this=exp.Mod(this=whole, expression=exp.Literal.number(5)), expression=exp.Literal.number(0))
+    figures = [exp.Count(this=whole), sql.count_if(odd), exp.Min(this=whole), exp.Max(this=whole)]
+    numbers, odds, low, high = sql.aggregates(engine, counted, figures)
+    if numbers < distinct or not odds or (_YEARS[0] <= low and high <= _YEARS[1]):
+        return False
+    room = high - low + 1
+    by_chance = room * -math.expm1(-filled / room)  # how many would differ, if they were any in that range
+    if low > 1 and (len(str(low)) != len(str(high)) or len(str(low)) < _SHORTEST):
+        return False
+    if low <= 1 and distinct < _COUNTED_FROM_ONE:
+        return False
+    if distinct >= _DENSE[low > 1] * room or (low > 1 and filled < room / 2 and distinct < _FEWER * by_chance):
+        return True
+    if distinct < _GAPS * room or abs(distinct - by_chance) < _DEVIATION * math.sqrt(room):
+        return False
+    middle = each.between(exp.Literal.number(low + room // 4), exp.Literal.number(high - room // 4))
+    return bool(abs(sql.aggregates(engine, counted, [sql.count_if(middle)])[0] / distinct - 0.5) < _EVENLY)
 
 
 def _counts(engine: Engine, relation: exp.Query, values: Sequence[exp.Expr]) -> Iterator[tuple[int, int]]:

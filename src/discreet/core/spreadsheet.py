@@ -8,6 +8,7 @@ text that begins with apostrophes and then one of these gets one more, so that w
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,16 @@ def escaped(rows: pa.Table) -> pa.Table:
     columns = [_escaped(column) if _is_text(column.type) else column for column in rows.columns]
     names = _escaped(pa.array(rows.column_names, pa.string())).to_pylist()
     return pa.table(columns, names=names)
+
+
+def escaped_text(text: str) -> str:
+    """A text, with an apostrophe in front if it would be computed."""
+    return f"'{text}" if re.match(_COMPUTED, text) and not re.match(_NUMBER, text) else text
+
+
+def plain_text(text: str) -> str:
+    """What ``escaped_text`` made this text of."""
+    return text[1:] if text.startswith("'") and escaped_text(text[1:]) == text else text
 
 
 def _is_text(type_: pa.DataType) -> bool:

@@ -41,6 +41,10 @@ class Table:
     """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
     registers: tuple[str, ...] = ()
     """Places of the registers that list what was released of these people (``releases/register.py``)."""
+    unchosen: exp.Query | None = None
+    """The rows before any was left out by a condition; ``None`` if none was, or columns were changed since."""
+    chosen: tuple[exp.Expr, ...] = ()
+    """The conditions that chose the rows."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -91,7 +95,7 @@ class Table:
                 hint="Select it too; payload() leaves it out of what is released.",
             )
         card = replace(self.card, columns=columns, stable=tuple(one for one in self.card.stable if one in names))
-        return replace(self, card=card, relation=self.query(*map(sql.column, names)))
+        return replace(self, card=card, relation=self.query(*map(sql.column, names)), unchosen=None)
 
     def where(self, condition: exp.Expr | str) -> Table:
         """The rows for which ``condition`` holds: an expression, or a text such as ``"age < 79 AND sex = 'f'"``."""
@@ -101,7 +105,9 @@ class Table:
                 names = ", ".join(name for name in named(condition) if name not in self.columns)
                 raise NotFound(f"{self.card.name} has no column {names}.", hint=f"It has {', '.join(self.columns)}.")
             condition = found
-        return replace(self, relation=self.query(exp.Star()).where(condition))
+        before = self.relation if not self.chosen else self.unchosen
+        kept = self.query(exp.Star()).where(condition)
+        return replace(self, relation=kept, unchosen=before, chosen=(*self.chosen, condition.copy()))
 
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
@@ -141,7 +147,8 @@ class Table:
             Column(column.name, Kind.TEXT, column.role, note=column.note) if levels.get(column.name, 0) else column
             for column in self.card.columns
         )
-        return replace(self, card=replace(self.card, columns=tuple(columns)), relation=self.query(*shown.values()))
+        card = replace(self.card, columns=tuple(columns))
+        return replace(self, card=card, relation=self.query(*shown.values()), unchosen=None)
 
     def store(self, name: str) -> Table:
         """The same rows as a table of the engine's own, so that later questions do not compute them again."""

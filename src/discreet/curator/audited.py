@@ -21,7 +21,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -31,14 +31,18 @@ from discreet.budget.entries import Account, Charged, Line
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
 from discreet.core.document import fields
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.workspace import Workspace
+from discreet.curator.workspace import Workspace, open_books
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
+from discreet.releases.facts import Opaque
 from discreet.releases.method import Answering, Made
 from discreet.releases.pipeline import account_of, answered
+from discreet.releases.register import Register
+from discreet.releases.registration import weigh
 from discreet.releases.store import Store
 from discreet.verbs.ask.query_auditing.audit import Audit, Decision, Outcome
 from discreet.verbs.ask.query_auditing.facts import written
@@ -48,6 +52,8 @@ from discreet.verbs.ask.query_auditing.question import AuditedQuestion, table_of
 METHOD = "ask-audited"
 """Method of an audited answer, in a recipe."""
 _KEY = "audited: "
+_SHOWN = 200
+"""Characters of a question that the register quotes."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +224,8 @@ class Audits:
             question = history.audit.question(text)
             self._catch_up(history, table)
             before = text in history.became
+            if not before:
+                self._require_alone(table, question)
             while text not in history.became:
                 self._require_untouched(table)
                 decision = history.audit.decide(question)
@@ -235,6 +243,39 @@ class Audits:
             release = self._release(history.audit, question, decision, table, found)
         identity = self._identity(text, table)
         return AuditedAnswer(self._store.keep(identity, table, release), identity, before)
+
+    def register_answers(self, table: str) -> None:
+        """Write all answers down in the register that are not there yet, so that what leaves is checked with them."""
+        history, workspace = self._history(table), self._workspace
+        with history.lock:
+            self._catch_up(history, table)
+            became = dict(history.became)
+        with Register(workspace.register) as register:
+            there = {one.told.get("line") for one in register.entries() if one.method == METHOD}
+        bounded = workspace.open(table)
+        card = replace(bounded.card, population=workspace.full_card(table).population)
+        policy = ExposurePolicy(despite="query auditing allowed the answer", undecided="warn")
+        listed = replace(
+            bounded, card=card, source=workspace.tables[table].source, registers=(workspace.register,), policy=policy
+        )
+        for text, (question, decision, line) in became.items():
+            if decision.outcome is Outcome.ANSWERED and line.number not in there:
+                told = history.audit.sums(question, decision.told)
+                facts = Opaque("an audited answer that is no sum of whole numbers") if told is None else told
+                weigh(listed, facts, text[:_SHOWN]).register(None, METHOD, 0, line=line.number)
+
+    def _require_alone(self, table: str, question: AuditedQuestion) -> None:
+        """An error if exact figures of the columns have left by other means, which query auditing does not weigh."""
+        people = self._workspace.full_card(table).people
+        asked = {column for _, column in question.weighed}
+        with Register(self._workspace.register) as register:
+            out = [one for one in register.entries(people) if one.facts == "figures" and one.method != METHOD]
+        if any(asked & set(one.told.get("tells", ())) for one in out):
+            raise Refused(
+                "Exact figures of these columns were released by other means, and what an answer tells together with "
+                "them is not weighed: none is given.",
+                hint="Ask about other columns, or ask a table with noise.",
+            )
 
     def _history(self, table: str) -> _History:
         with self._lock:
@@ -288,6 +329,16 @@ class Audits:
     def _identity(self, text: str, table: str) -> str:
         said = [METHOD, table, self._workspace.tables[table].id, text]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def register_answers(workspace: Workspace) -> None:
+    """Write the audited answers of a workspace down in its register, before something else is released."""
+    with open_books(workspace) as ledger:
+        audits = Audits(workspace, ledger, Store(workspace.releases, ledger))
+        for table in workspace.private:
+            found = find_audited(ledger, table)
+            if found is not None and found.twin == workspace.tables[table].id:
+                audits.register_answers(table)
 
 
 def _written(text: str, decision: Decision, print_: str) -> str:

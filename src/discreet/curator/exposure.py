@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from discreet.budget.entries import Charged
+from discreet.core.loss import Pure
+from discreet.curator.audited import register_answers
 from discreet.curator.curator import Curator
 from discreet.curator.release_index import ANSWER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.workspace import Workspace
@@ -21,6 +23,7 @@ _MOST_RELEASES = 10_000
 def workspace_overview(curator: Curator) -> Overview:
     """Everything that left of the tables of a workspace."""
     workspace = curator.workspace
+    register_answers(workspace)
     known = {one.name: one for one in populations_in(workspace.register, workspace.policy)}
     return Overview(_with_answers(workspace, known, list(_charges(curator))), _spent(curator, ""))
 
@@ -62,9 +65,10 @@ def _with_answers(
 
 
 def _charges(curator: Curator) -> Iterator[Departure]:
+    """What was charged for noise; audited questions cost nothing, and their answers are in the register."""
     for line in curator.ledger.lines():
         entry = line.entry
-        if isinstance(entry, Charged) and not entry.key.startswith(SEAL):
+        if isinstance(entry, Charged) and not entry.key.startswith(SEAL) and entry.loss != Pure(0):
             table, _, analyst = entry.account.partition("/")
             if table in curator.workspace.private:
                 title = (entry.purpose.rpartition("\n")[0] or entry.purpose).split("\n")[0]

@@ -41,6 +41,8 @@ class Verdicts(Sequence[Verdict]):
     rows: int
     sizes: Mapping[int, int]
     """How many classes there are of each size."""
+    assumes: tuple[str, ...] = ()
+    """What the card says that the verdicts lean on, as full sentences."""
 
     @property
     def holds(self) -> bool:
@@ -77,6 +79,7 @@ class Verdicts(Sequence[Verdict]):
             "classes": self.classes,
             "unique": self.unique,
             "models": [verdict.to_dict() for verdict in self.verdicts],
+            "assumes": list(self.assumes),
         }
 
     def __getitem__(self, place: Any) -> Any:
@@ -96,9 +99,13 @@ class Verdicts(Sequence[Verdict]):
             f"{', '.join(self.quasi)}; {self.unique:,} alone."
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is assumed and to be noted, in a line each."""
+        return (*(f"Assumed: {one}" for one in self.assumes), *(f"Note: {one}" for one in self.caveats))
+
     def __str__(self) -> str:
-        notes = [f"  Note: {caveat}" for caveat in self.caveats]
-        return "\n".join([self.summary, *(f"  {verdict}" for verdict in self.verdicts), *notes])
+        return "\n  ".join([self.summary, *map(str, self.verdicts), *self.notes])
 
     __repr__ = __str__
 
@@ -109,7 +116,7 @@ class Verdicts(Sequence[Verdict]):
             map(cells, self.verdicts),
         )
         word, colour = ("holds", "good") if self.holds else ("does not hold", "bad")
-        notes = (tag("p", f"Note: {caveat}") for caveat in self.caveats)
+        notes = (tag("p", note) for note in self.notes)
         sections = [
             heading(self.table, word if self.verdicts else "", colour),
             section("Models", tag("p", self.summary), models, notes),
@@ -138,6 +145,7 @@ def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None)
         table.quasi(),
         classes.rows,
         dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
+        (table.card.whose,) if table.card.rows_are_people else (),
     )
 
 

@@ -148,6 +148,40 @@ class Records:
     by: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Sums of a measure that were answered exactly, with the group of everybody: what query auditing knows."""
+
+    measure: str
+    unit: Any
+    """Unit of each row."""
+    group: Numbers
+    """Group of each row; -1 for none."""
+    amounts: Numbers
+    sums: Numbers
+    """Sum of each group, as it was answered."""
+
+    @property
+    def tells(self) -> tuple[str, ...]:
+        """The measure."""
+        return (self.measure,)
+
+    def records(self, unit: str) -> tuple[Records, Told]:
+        """The rows, each somebody's own; ``Ambiguous`` if somebody has two."""
+        here = np.flatnonzero(self.group >= 0)
+        who = self.unit.take(pa.array(here))
+        if who.null_count or len(pc.unique(who)) < len(here):
+            raise Ambiguous
+        none, count = np.zeros(len(here), np.int64), len(self.sums)
+        records = Records(who.cast(pa.string()), who, none + 1, self.group[here], none, {}, self.amounts[here], (unit,))
+        places = np.arange(count)
+        measure = f"{self.measure} in 10^-0"
+        told = Told(
+            0, "", none[:0], (), ((),), none[:1], 1, np.arange(count + 1), places, self.sums, self.sums, places, measure
+        )
+        return records, told
+
+
 def fetch_records(figures: Figures) -> Records:
     """Everybody that figures tell of, by one GROUP BY on the engine."""
     rows, card = figures.rows, figures.rows.card

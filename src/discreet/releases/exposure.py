@@ -29,6 +29,7 @@ from discreet.core.text import number
 from discreet.errors import BadInput, DataError
 from discreet.releases.atoms import (
     Ambiguous,
+    Answered,
     Records,
     Space,
     Told,
@@ -115,7 +116,7 @@ class Known:
 
 
 def check(
-    facts: Facts,
+    facts: Facts | tuple[Answered, ...],
     title: str,
     card: Card,
     known: Known,
@@ -178,11 +179,9 @@ class _Joining:
         self.new: list[str] = []
         self.parents: dict[str, Numbers] = {}
 
-    def add(self, facts: Sequence[Figures]) -> None:
+    def add(self, facts: Sequence[Figures | Answered]) -> None:
         """Link all figures of the release with the people that earlier releases told of."""
-        found = [
-            (one, records, told_by(one, records, self._title)) for one in facts for records in [fetch_records(one)]
-        ]
+        found = [(one, *self._read(one)) for one in facts]
         agreeing = [self._agreeing(records, told) for _, records, told in found]
         new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
         for (figures, records, told), states in zip(found, agreeing, strict=True):
@@ -190,9 +189,17 @@ class _Joining:
                 self._link(name, records, told)
             self._add_stable(figures, records)
 
-    def _add_stable(self, figures: Figures, records: Records) -> None:
+    def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
+        if isinstance(figures, Answered):
+            records, told = figures.records(self._card.unit or "")
+            return records, replace(told, title=self._title)
+        records = fetch_records(figures)
+        return records, told_by(figures, records, self._title)
+
+    def _add_stable(self, figures: Figures | Answered, records: Records) -> None:
         """Link what is told of columns that never change with all states of the table."""
-        lasting = figures.project(self._card.stable) if self._card.stable else None
+        plain = isinstance(figures, Figures) and self._card.stable
+        lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
         if lasting is None or records.by != (self._card.unit,):
             return
         records = fetch_records(lasting)

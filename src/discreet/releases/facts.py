@@ -11,7 +11,7 @@ says of people (diagnosis, income class). A cell has a code on every side, and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.card import Role
 from discreet.core.loss import Loss
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
@@ -123,6 +124,58 @@ class Figures:
             ", ".join(names), tuple(names), tuple(map(sql.column, names)), find, fewer.num_rows, _each(fewer.num_rows)
         )
         return replace(self, sides=(known, side), codes=codes, low=counts, high=counts)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the rows of a release were chosen: by what everybody knows, and by what the choice itself tells."""
+
+    rows: Table
+    """All rows that could have been chosen, by what everybody knows."""
+    condition: exp.Expr | None = None
+    """What the chosen ones have besides, if anything."""
+    tells: tuple[str, ...] = ()
+    """The columns of that condition."""
+
+    @classmethod
+    def of(cls, table: Table) -> Choice | Opaque:
+        """By the conditions of ``table.where``; opaque if what is known and what is not cannot be told apart."""
+        known: list[exp.Expr] = []
+        telling: list[exp.Expr] = []
+        names: set[str] = set()
+        for part in _conjuncts(table.chosen):
+            used = {column.name for column in part.find_all(exp.Column)}
+            quasi = {one for one in used if one in table.card and table.card[one].role is Role.QUASI}
+            if quasi and used - quasi:
+                return Opaque(f"its rows were chosen by {' and '.join(sorted(used))} at once")
+            (known if quasi == used else telling).append(part)
+            names |= used - quasi
+        if not telling:
+            return cls(table)
+        if table.unchosen is None or any(part.find(exp.Query) for part in telling):
+            return Opaque(f"its rows were chosen by {' and '.join(sorted(names))}")
+        rows = exp.select(exp.Star()).from_(table.unchosen.subquery("t"))
+        rows = rows.where(*known) if known else rows
+        return cls(replace(table, relation=rows, unchosen=None, chosen=()), exp.and_(*telling), tuple(sorted(names)))
+
+    @property
+    def side(self) -> FactSide:
+        """The side of those who were chosen (its only code) and those who were not."""
+        assert self.condition is not None  # noqa: S101  # asked for only then
+        chosen = exp.case().when(self.condition.copy(), exp.true()).else_(exp.false())
+
+        def find(columns: Sequence[Any]) -> Numbers:
+            return np.where(np.asarray(columns[0].to_numpy(), bool), 0, 1)
+
+        return FactSide("chosen", self.tells, (chosen,), find, 2, (np.array([0]),))
+
+
+def _conjuncts(conditions: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    for one in conditions:
+        if isinstance(one, exp.And | exp.Paren):
+            yield from _conjuncts([part for part in (one.this, one.args.get("expression")) if part is not None])
+        else:
+            yield one
 
 
 Facts: TypeAlias = Opaque | Lossy | tuple[Figures, ...]

@@ -26,7 +26,7 @@ from discreet.verbs.attack.intruder.determined import Verdict
 from discreet.verbs.attack.intruder.sparse import components, sparse
 from discreet.verbs.attack.intruder.unknowns import Simplex, Unknowns
 
-_MOST_CONTRIBUTORS = 60
+_MOST_CONTRIBUTORS = 2_000
 """Contributors that are looked at one by one, at most."""
 _MOST_UNION = 4
 """Atoms of one target of which all sets are looked at; of more, the single ones, the pairs and all."""
@@ -119,8 +119,7 @@ class SumSystem:
             >= (1 + float(share)) * mine * _NEARLY
         ):
             return Verdict.FREE
-        inside = {unit for atom in mates.tolist() for unit in self.contributions[atom]} - {target.unit}
-        order = sorted(inside, key=lambda unit: -rivals.get(unit, 0.0))
+        order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
             if monotonic() > deadline:
                 return Verdict.UNDECIDED
@@ -129,6 +128,20 @@ class SumSystem:
             if self._estimate(target, known, mates) - seen < (1 + float(share)) * mine * _NEARLY:
                 return Verdict.DETERMINED
         return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
+
+    def _insiders(self, target: int, mates: Numbers) -> set[int]:
+        """Contributors one of whom knows the most: of those who are in one atom only, the largest there.
+
+        A contributor to one atom who has more there subtracts more, and knows more of the sum.
+        """
+        found = set()
+        for atom in mates.tolist():
+            others = {unit: size for unit, size in self.contributions[atom].items() if unit != target}
+            found |= {unit for unit in others if len(self.by_unit[unit]) > 1}
+            single = [unit for unit in others if len(self.by_unit[unit]) == 1]
+            if single:
+                found.add(max(single, key=others.__getitem__))
+        return found
 
     def _others(self, unit: int, atoms: Iterable[int]) -> dict[int, float]:
         """What others have in these atoms."""

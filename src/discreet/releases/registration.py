@@ -14,6 +14,7 @@ from discreet.core.loss import Loss
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, Exposed, Taken
+from discreet.releases.atoms import Answered
 from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
@@ -51,7 +52,7 @@ class Weighed:
     """What a release tells, and what became of it in each register of its table."""
 
     table: Table
-    facts: Facts
+    facts: Facts | tuple[Answered, ...]
     title: str
     checks: tuple[tuple[str, int, Checked, tuple[Entry, ...]], ...]
     """For each register its place, the last line that was looked at, the verdict and the earlier releases."""
@@ -62,6 +63,10 @@ class Weighed:
         said = []
         for _, _, checked, earlier in self.checks:
             exposure = checked.exposure
+            if left := [one for one in earlier if one.number not in exposure.checked and one.facts != "loss"]:
+                others = number(len(left), "earlier release")
+                why = f": {self.facts.why}" if isinstance(self.facts, Opaque) else ", which tell it in another way"
+                said.append(f"Not checked together with {others} of the same people{why}.")
             if exposure.checked and exposure.safe:
                 group = self.table.policy.smallest_group
                 others = number(len(exposure.checked), "earlier release")
@@ -86,12 +91,12 @@ class Weighed:
             if one.number not in checked.exposure.checked
         ]
 
-    def register(self, folder: Path | None, method: str, rows: int) -> None:
-        """Write the release down in every register, weighed again if others came in between."""
+    def register(self, folder: Path | None, method: str, rows: int, **more: object) -> None:
+        """Write the release down in every register, weighed again if others came in between; ``more`` is said of it."""
         if (rehearsed := _rehearsed.get()) is not None:
             rehearsed.append(self)
             return
-        entry = entry_of(self.table, _final.get() or folder, method, rows, title=self.title)
+        entry = entry_of(self.table, _final.get() or folder, method, rows, title=self.title, told=more)
         for weighed in self.checks:
             self._add(entry, weighed)
 
@@ -100,7 +105,12 @@ class Weighed:
             place, after, checked, _ = weighed
             kind, told = _described(self.facts, checked)
             sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
-            told |= {"unit": self.table.card.unit, "checked": list(checked.exposure.checked), "sensitive": sensitive}
+            told |= {
+                **entry.told,
+                "unit": self.table.card.unit,
+                "checked": list(checked.exposure.checked),
+                "sensitive": sensitive,
+            }
             note = "" if checked.exposure.safe else self.table.policy.despite
             try:
                 with Register(place) as register:
@@ -113,7 +123,7 @@ class Weighed:
         raise Taken("Others keep registering releases of the same people.", hint="Try again.")
 
 
-def _described(facts: Facts, checked: Checked) -> tuple[str, dict[str, Any]]:
+def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[str, dict[str, Any]]:
     if isinstance(facts, Lossy):
         return "loss", {"loss": facts.loss.to_dict()}
     if isinstance(facts, Opaque):
@@ -132,7 +142,7 @@ def facts_of(method: Method[Any], made: Made[Any], table: Table, loss: Loss | No
     return method.facts(made, table)
 
 
-def weigh(table: Table, facts: Facts, title: str) -> Weighed:
+def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weighed:
     """Check a release together with all earlier ones; ``Exposed`` if they give too much away."""
     checks = []
     for place in table.registers:

@@ -9,14 +9,17 @@ from typing import TypeVar
 from discreet.errors import DiscreetError
 
 _ERROR = TypeVar("_ERROR", bound=DiscreetError)
-_PART = r"[^/\s'\"“”(),;:]+"
-_PATH = re.compile(rf"(?<![\w.:/~-])(/{_PART})/(?:{_PART}/)*({_PART})?")
+_NAME = r"[^/\s'\"“”(),;:]+"
+_FOLDER = r"[^/\s'\"“”:](?:[^/\n'\"“”:]*[^/\s'\"“”:])?"
+"""A folder's name may have blanks, commas and brackets in it: what is between two slashes, and not beside a blank."""
+_PATH = re.compile(rf"(?<![\w./~-])(?:file:(?://[\w.-]*)?)?(/{_FOLDER})/(?:{_FOLDER}/)*({_NAME})?")
 
 
 def without_paths(text: str, workspace: Path) -> str:
     """``text`` with the names of files and folders instead of their whole paths; those of a workspace begin with it.
 
-    A path begins with a folder that there is: ``/v1/tables`` is an address of the service.
+    A path begins with a folder that there is: ``/v1/tables`` is an address of the service. Rather too much is taken for
+    one than too little: words between a path and a later slash go with it.
     """
     if workspace.parent != workspace.parent.parent:
         text = text.replace(f"{workspace.parent}/", "")

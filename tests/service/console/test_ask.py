@@ -10,6 +10,7 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
+from discreet.errors import DataError
 from discreet.service.console.answered import figures
 from discreet.service.console.priced import advice, usual_delta
 from discreet.service.console.suggest import columns, examples, mentioned, spelled, strangers, words
@@ -64,6 +65,63 @@ def test_a_question_is_priced_asked_answered_and_free_after_that(console):
 
     console.visit("ann", act)
     assert BY_SEX not in console.said.getvalue()
+
+
+def test_answers_and_refusals_of_the_page_wait_for_a_step(console, stepped, monkeypatch):
+    async def act(user):
+        await user.open("/ask?table=patients")
+        with user:
+            seen(user, "ask-sql")[0].set_value("SELECT COUNT(*) AS stepped FROM visits WHERE cost > 18")
+            seen(user, "ask-epsilon")[0].set_value("0.01")
+        await ready(user, "Ask (costs ε 0.01)")
+        assert not stepped, "a price looks at no row"
+        ask(user)
+        await until(lambda: bool(seen(user, "answer-grid")))
+        await ready(user, "Show it again (free)")
+        monkeypatch.setattr(console.clinic.desk, "ask", refuse)
+        ask(user)
+        await until(lambda: len(stepped) > 1)
+
+    def refuse(*_, **__):
+        raise DataError("It cannot be answered.")
+
+    console.visit("ann", act)
+    assert stepped == [("ann", "answered"), ("ann", "DataError")]
+
+
+METHOD = {"name": "bounds", "column": "cost", "epsilon": "0.01"}
+AT_A_STEP = {
+    "/v1/ask": (
+        {"questions": ["SELECT COUNT(*) AS over_http FROM visits WHERE cost > 17"], "epsilon": "0.01"},
+        [
+            {"questions": ["SELECT COUNT(*) FROM patients"], "epsilon": "99"},
+            {"questions": ["SELEC 1"], "epsilon": "0.1"},
+        ],
+    ),
+    "/v1/methods/release": (
+        {"table": "visits", "method": METHOD},
+        [{"table": "visits", "method": METHOD | {"epsilon": "99"}}, {"table": "nowhere", "method": METHOD}],
+    ),
+    "/v1/ask/audited": (None, [{"question": "SELECT COUNT(*) FROM patients"}, {"question": "SELEC 1"}]),
+}
+
+
+@pytest.mark.parametrize("path", AT_A_STEP)
+def test_answers_and_refusals_over_http_wait_for_a_step(console, stepped, path):
+    answered, refused = AT_A_STEP[path]
+
+    async def act(http):
+        http.headers["Authorization"] = f"Bearer {console.clinic.tokens['ann']}"
+        for given in [answered, answered] if answered else []:
+            response = await http.post(path, json=given)
+            assert (response.status_code, stepped.pop()) == (200, ("ann", "answered")), response.text
+        for given in refused:
+            response = await http.post(path, json=given)
+            assert response.status_code in (400, 403, 404, 409), response.text
+            assert stepped.pop()[1] != "answered"
+        assert not stepped
+
+    console.browse(act)
 
 
 def test_nobody_pays_a_price_that_was_not_shown(console):

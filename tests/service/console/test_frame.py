@@ -13,6 +13,7 @@ from discreet.errors import BadQuery, BudgetExceeded, Damaged, DataError, Discre
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
 from discreet.service.console.frame import Seat, pages
+from discreet.service.jobs.specs import Publish
 from discreet.service.views import Spend
 
 READING = {"/", "/releases", "/budget", "/tokens"}
@@ -64,6 +65,31 @@ def test_every_page_opens_for_whom_it_is_and_for_nobody_else(console, name):
                 assert ("This page is not for you." in text(user)) == (role not in page.roles), page.path
 
     console.visit(name, act)
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_no_page_says_where_the_workspace_lies(console, name):
+    """Neither its text nor anything else that goes to the browser, after a job that failed at a path."""
+    desk, folder = console.clinic.desk, console.clinic.folder
+    queue, steward = desk._jobs._queue, console.clinic.steward
+    job = desk.submit(steward, Publish("patients", ("k=2",), title="Paths"))
+    while (claim := queue.claim("a test")).job.id != job.id:
+        pass
+    assert queue.failed(claim, f"There is no {folder}/tables/gone and no {folder.parent}/data of theirs/x.csv.")
+    queue.let_go(claim)
+    (answer,) = desk.ask(console.clinic.ann, ["SELECT COUNT(*) AS n FROM visits"], Spend(epsilon="0.01"))
+    shown = []
+
+    async def act(user):
+        for page in pages():
+            path = page.path.replace("{id}", answer.identity)
+            await user.open(path)
+            sent = [json.dumps(one._to_dict(), default=str) for one in user.client.elements.values()]
+            shown.append("\n".join([text(user), *sent]))
+            assert str(folder.parent) not in shown[-1], path
+
+    console.visit(name, act)
+    assert any("clinic/tables/gone" in page for page in shown) == (name == "steward"), "the job is listed"
 
 
 def test_whoever_was_kept_out_can_do_nothing_on_a_page_that_is_still_open(console):

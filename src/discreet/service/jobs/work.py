@@ -13,7 +13,7 @@ from discreet.core.document import open_private
 from discreet.core.families import TABLE_METHODS
 from discreet.core.release import Release
 from discreet.core.text import number
-from discreet.curator.audited import find_audited
+from discreet.curator.audited import find_audited, register_answers
 from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.releases.registration import released_to
 from discreet.service.jobs.checks import method_of, models_of
@@ -60,6 +60,8 @@ def work(task: Task, progress: Progress) -> Made:
     folder = Path(task.workspace)
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
     spec = read_spec(task.kind, task.spec)
+    if isinstance(spec, Publish | Tabulate | Hide):
+        register_answers(bench.workspace)
     with released_to(bench.places.release(task.id)):  # where it will lie, once all of it is there
         made, result = _WORK[type(spec)](spec, bench)
     if isinstance(spec, Publish | Tabulate | Hide) and _audited(bench.workspace, spec.table):

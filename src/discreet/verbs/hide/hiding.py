@@ -14,9 +14,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.card import Role
 from discreet.core.exact import Number, rounded
 from discreet.core.families import HIDING
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import hold_back, said_of_withheld
 from discreet.core.release import Release
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
@@ -84,6 +86,7 @@ def hide(
     require_places(to, holder=holder)
     _require_baskets(baskets, to, holder)
     progress(0.0, "reading")
+    source = _without_long_text(source, columns)
     opened_source, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     if isinstance(chosen, Blocking) and opened_source.table is not None:
         chosen = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
@@ -152,6 +155,7 @@ def compare(
 ) -> tuple[Trial, ...]:
     """The side effects of several methods that hide the same secrets; nothing is released."""
     chosen = [HIDING.parse(one) if isinstance(one, str) else one for one in methods]
+    source = _without_long_text(source, columns)
     _, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     _ = problem.frequent
     trials = []
@@ -167,6 +171,15 @@ def compare(
         lost, visible = "; ".join(map(as_text, problem.lost(after))), len(problem.visible(after))
         trials.append(Trial(method.name, seconds, problem.effects(after), visible, lost and f"loses {lost}"))
     return tuple(trials)
+
+
+def _without_long_text(source: Source, columns: Sequence[str]) -> Source:
+    """A table without its long texts; an error if items are to be made of one of them."""
+    if not isinstance(source, Table):
+        return source
+    card = source.card
+    shown = [one.name for one in card.columns if one.name != card.unit and one.role is not Role.IDENTIFIER]
+    return hold_back(source, columns or (shown if len(shown) == 1 else ()), quasi=False)
 
 
 def _problem(  # noqa: PLR0917
@@ -239,6 +252,7 @@ class _Hiding(Method[pa.Table]):
             self.source.payload(result),
             disclosed,
             (_STEPS[result.possible is not None],),
+            caveats=() if table is None else said_of_withheld(table),
             title="Transactions, with secrets hidden",
             context=result,
         )
@@ -284,7 +298,7 @@ class _Hiding(Method[pa.Table]):
             draw=lambda: details.fragment(f"{made.title} (for its holder alone)"),
             details=details,
         )
-        return replace(made, caveats=tuple(caveats), holder=copy)
+        return replace(made, caveats=(*made.caveats, *caveats), holder=copy)
 
     def _write_baskets(self, after: Transactions, file: Path) -> None:
         """Write the file of baskets; it is read again and mined before it gets its name."""

@@ -10,7 +10,8 @@ A source has one of three layouts:
 
 The separator of a text file is detected, and a file in which it is ambiguous is refused: an item that is read in
 another way than it was written would not be hidden. The name of a file says what is usual: commas in ``.csv``, tabs in
-``.tsv``, blanks in any other. What is in it counts.
+``.tsv``, blanks in any other. What is in it counts. Items that a spreadsheet would compute are written with an
+apostrophe in front, as in every CSV of ours, and read without it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.core.card import Role
+from discreet.core.spreadsheet import escaped_text, plain_text
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import open_source
@@ -180,7 +182,8 @@ def write_transactions(transactions: Transactions, path: str | Path) -> None:
             file.writelines(" ".join(row) + "\n" for row in transactions.to_rows())
         else:
             quoting: Literal[0, 1] = csv.QUOTE_ALL if any(map(several, transactions.items)) else csv.QUOTE_MINIMAL
-            rows = transactions.to_rows()
+            shown = {item: escaped_text(item) for item in transactions.items}
+            rows = (map(shown.__getitem__, row) for row in transactions.to_rows())
             csv.writer(file, delimiter=between, lineterminator="\n", quoting=quoting).writerows(rows)
 
 
@@ -332,7 +335,7 @@ def baskets_in(path: Path, between: str | None) -> Iterator[list[str]]:
         lines: Iterable[list[str]]
         lines = (line.split() for line in file) if between is None else _split(file, between)
         for line in lines:
-            yield [item for part in line if (item := part.strip())]
+            yield [item if between is None else plain_text(item) for part in line if (item := part.strip())]
 
 
 def _split(lines: Iterable[str], between: str) -> Iterator[list[str]]:

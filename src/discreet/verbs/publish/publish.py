@@ -29,7 +29,7 @@ from discreet.errors import BadInput, NoPromise
 from discreet.models.catalogue import parse_all
 from discreet.models.model import Model, check_all, checked_alone, evidence_of, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
-from discreet.releases.facts import Facts, Opaque, class_figures
+from discreet.releases.facts import Choice, Facts, Opaque, class_figures
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.publish.earlier_releases import Earlier, check_together
@@ -230,6 +230,13 @@ class Recode(Method[Any]):
         card, _, found = made.context
         if found.added is not None and found.added.num_rows:
             return Opaque("nobody can tell which of its rows are dummies")
+        choice = Choice.of(table)
+        if isinstance(choice, Opaque) or choice.condition is not None:
+            return (
+                choice
+                if isinstance(choice, Opaque)
+                else Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
+            )
         labelled = Labelled.of(table, found, "discreet_")
         labels = {name: sql.column(label.name) for name, label in labelled.labels.items()}
         rows = exp.select(exp.Star()).from_(labelled.relation.subquery("r")).where(sql.column(labelled.kept))

@@ -17,11 +17,12 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.families import TABLE_METHODS
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import hold_back
 from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
-from discreet.releases.facts import Facts, Opaque
+from discreet.releases.facts import Choice, Facts, Opaque
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
@@ -121,6 +122,10 @@ def _tables(
             raise BadInput("A table of figures has been added up already: give it and its rules alone.")
         return given, ()
     sides = sides_of(by)
+    named = {name.split("@")[0] for side in sides for name in side}
+    looked_at = [name for name in source.columns if name in named or name == source.card.unit]
+    if looked_at:
+        hold_back(source.select(*looked_at), named, quasi=False)
     largest = max((rule.largest for rule in rules), default=0)
     declared = any(isinstance(rule, Zero) for rule in rules)
     made = (build(source, one, value, keep_largest=max(largest, 2), declared=declared, **how) for one in sides)
@@ -234,10 +239,15 @@ class _Tabulation(Method[pa.Table]):
             low = np.where(protected.hidden, cells.lower, protected.values)
             known = Intervals(low, np.where(protected.hidden, cells.upper, protected.values))
         share = max((Fraction(rule.p) / 100 for rule in self.rules if isinstance(rule, PPercent)), default=None)
+        choice = Choice.of(table)
+        if isinstance(choice, Opaque):
+            return choice
         what = measure(table, self.problem.value, None, cells.decimals if self.problem.value else None)
+        if choice.condition is not None and self.problem.value is not None:
+            return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
         return tuple(
             table_figures(
-                what, one, asked, (known.low[places], known.high[places]), value=self.problem.value, share=share
+                what, one, asked, (known.low[places], known.high[places]), choice, value=self.problem.value, share=share
             )
             for one, asked, places in zip(cells.tables, self.problem.by, cells.places, strict=True)
         )

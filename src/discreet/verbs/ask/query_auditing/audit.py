@@ -13,12 +13,14 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadQuery
+from discreet.releases.atoms import Answered
 from discreet.verbs.ask.query_auditing.auditor import Auditor, Classes, Part, Verdict
 from discreet.verbs.ask.query_auditing.bounded import Bounded
 from discreet.verbs.ask.query_auditing.extremes import Extremes
@@ -128,6 +130,18 @@ class Audit:
             else:
                 made[figure.name] = pa.array(told[figure.weighed], self._facts.arrow_type(figure.column))
         return pa.table(made)
+
+    def sums(self, question: AuditedQuestion, told: Told) -> tuple[Answered, ...] | None:
+        """What an answer tells, for joint exposure; ``None`` if it is no sum of whole numbers."""
+        sets, _ = self._parts(question)
+        whole = all(self.card[name].kind in (Kind.INTEGER, Kind.BOOLEAN) for _, name in told)
+        if self._facts.unit is None or not whole or any(how != "sum" for how, _ in told):
+            return None
+        figures = {name: np.array([float(one or 0) for one in some]) for (_, name), some in told.items()}
+        return tuple(
+            Answered(name, self._facts.unit, sets.group, self._facts.amounts(name), some)
+            for name, some in figures.items()
+        )
 
     def read(self, told: Mapping[tuple[str, str], Sequence[str | None]]) -> Told:
         """Figures as they were written down."""

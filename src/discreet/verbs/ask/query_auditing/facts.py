@@ -68,6 +68,7 @@ class Facts:
         self._kinds = {name: card[name].kind for name in policy.columns}
         for name, watch in policy.columns.items():
             self._require_exact(name, watch, ends_of(card, name))
+        self.unit = None if card.unit is None else found.column(card.unit).combine_chunks()
         self.owner = np.arange(self.size) if card.unit is None else _codes(found.column(card.unit))
         numbered = found.select(names).append_column(_ROW, pa.array(np.arange(self.size)))
         engine = DuckDB(settings={"threads": "1"})
@@ -119,6 +120,10 @@ class Facts:
         ends = np.cumsum(sets.sizes)
         parts = [values.slice(end - size, size) for end, size in zip(ends, sets.sizes, strict=True)]
         return [_figure(aggregate, part, kind) for part in parts]
+
+    def amounts(self, column: str) -> NDArray[np.float64]:
+        """The audited values."""
+        return np.asarray(self._values[column].cast(pa.float64()).to_numpy(zero_copy_only=False))
 
     def arrow_type(self, column: str) -> pa.DataType:
         """Arrow type of a column's sums and extremes."""

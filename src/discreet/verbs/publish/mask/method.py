@@ -60,7 +60,8 @@ class Masking(Method[Any]):
         """The claims of the required models, if any."""
         claims = tuple(model.claim for model in self.models)
         evidence = evidence_of(self.models) if claims else Evidence.ARGUED
-        return Statement(card.unit or "person", None, claims, None, evidence)
+        assumes = (card.whose,) if claims or card.rows_are_people else ()
+        return Statement(card.unit or "person", None, claims, None, evidence, assumes)
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """The masked rows, and for the holder which original each of them was."""

@@ -80,7 +80,8 @@ class NonPrivate(Method[Any]):
             "of them.",
             "This is not differential privacy: with or without one person the release may be very different.",
         )
-        return Statement(card.unit or "person", None, (), None, Evidence.ARGUED, (), caveats)
+        assumes = (card.whose,) if card.rows_are_people else ()
+        return Statement(card.unit or "person", None, (), None, Evidence.ARGUED, assumes, caveats)
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """The rows, and for the holder what attackers find in them."""

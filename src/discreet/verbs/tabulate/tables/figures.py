@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 from discreet.core.card import Role
 from discreet.core.programs import Numbers
 from discreet.errors import DataError
-from discreet.releases.facts import FactSide, Figures
+from discreet.releases.facts import Choice, FactSide, Figures
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension
 from discreet.verbs.tabulate.tables.gather import Measure
 from discreet.verbs.tabulate.tables.sides import Side, side
@@ -23,19 +24,27 @@ def table_figures(
     table: CrossTable,
     by: Sequence[str],
     known: tuple[Numbers, Numbers],
+    choice: Choice,
     *,
     value: str | None,
     share: Fraction | None,
 ) -> Figures:
-    """The cells of ``table``, made ``by`` columns, of whose values everybody knows the least and the most."""
+    """The cells of ``table``, made ``by`` columns, of whose values everybody knows the least and the most.
+
+    If the rows were chosen by what not everybody knows, that somebody is among them is told, too.
+    """
     sides = [side(what.rows, asked) for asked in by]
     for one, dimension in zip(sides, table.dimensions, strict=True):
         if not set(one.dimension.codes) <= set(dimension.codes):
             raise DataError("The table changed while it was added up.", hint="Try again.")
     codes = np.stack(np.unravel_index(np.arange(table.size), table.shape), 1)
+    found = [_fact_side(one, dimension) for one, dimension in zip(sides, table.dimensions, strict=True)]
+    if choice.condition is not None:
+        found = [*map(_with_rest, found), choice.side]
+        codes = np.concatenate([codes, np.zeros((len(codes), 1), np.int64)], axis=1)
     return Figures(
-        what.rows,
-        tuple(_fact_side(one, dimension) for one, dimension in zip(sides, table.dimensions, strict=True)),
+        what.rows if choice.condition is None else choice.rows,
+        tuple(found),
         codes,
         known[0].astype(np.float64),
         known[1].astype(np.float64),
@@ -45,6 +54,16 @@ def table_figures(
         nonnegative=not what.negative,
         share=share,
     )
+
+
+def _with_rest(side: FactSide) -> FactSide:
+    """A side with a leaf for rows that were not chosen and have a code that is not in the table."""
+
+    def find(columns: Sequence[Any]) -> Numbers:
+        leaf = side.find(columns)
+        return np.where(leaf < 0, side.leaves, leaf)
+
+    return replace(side, find=find, leaves=side.leaves + 1)
 
 
 def _fact_side(found: Side, dimension: Dimension) -> FactSide:

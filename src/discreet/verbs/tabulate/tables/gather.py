@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -59,7 +59,7 @@ class LevelFigures:
 
 def measure(table: Table, value: str | None, weight: str | None, decimals: int | None) -> Measure:
     """Look at what is to be added up, in one query; an error if it cannot be."""
-    rows = table if value is None else table.where(sql.column(value).is_(exp.null()).not_())
+    rows = table if value is None else _with_value(table, value)
     for name in (value, weight):
         if name is not None and table.card[name].kind not in NUMBERS:
             raise BadInput(f"{name} holds {table.card[name].kind.value} values, which do not add up.")
@@ -91,6 +91,12 @@ def measure(table: Table, value: str | None, weight: str | None, decimals: int |
         unit is None or seen["units"] == seen["rows"],
         seen["least"] < 0,
     )
+
+
+def _with_value(table: Table, value: str) -> Table:
+    """The rows that have something to add up."""
+    there = sql.column(value).is_(exp.null()).not_()
+    return replace(table, relation=table.query(exp.Star()).where(there))
 
 
 def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], keep: int) -> LevelFigures:
