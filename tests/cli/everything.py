@@ -33,6 +33,7 @@ compare people.csv people.csv --card people.toml -o compared.html
 attack release --original people.csv --card people.toml
 tabulate people.csv --card people.toml --by 'zip × sex' --rule min=3 -o printed
 tabulate audit printed
+exposure --card people.toml
 tabulate table people.csv --card people.toml --by 'zip × sex' --rule min=3 -o book --xlsx book.xlsx
 hide baskets.txt --support 20% --itemset 'bread, wine' -o hidden
 hide secrets baskets.txt --support 20% --itemset 'bread, wine' --dry-run
@@ -52,6 +53,7 @@ workspace audit audited people --columns age
 budget show clinic
 budget limit clinic people --budget epsilon=4 --why more --yes
 budget verify clinic
+exposure clinic -o exposure.html
 budget advise --epsilon 1
 collect new survey.toml --example
 collect randomize answers.csv --survey survey.toml -o reports.parquet

@@ -21,6 +21,7 @@ from discreet.cli import (
     combine,
     compare,
     demo,
+    exposure,
     hide,
     learn,
     methods,
@@ -59,6 +60,7 @@ app.command("attack", cls=methods.ListingCommand)(attack.attack)
 app.add_typer(workspace.app, name="workspace")
 app.command("ask")(ask.ask)
 app.add_typer(budget.app, name="budget")
+app.command("exposure")(exposure.exposure)
 app.add_typer(collect.app, name="collect", cls=methods.ListingGroup)
 app.add_typer(combine.app, name="combine", cls=methods.ListingGroup)
 app.command("prove")(prove.prove)

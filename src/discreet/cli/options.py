@@ -34,6 +34,14 @@ Output = Annotated[Path | None, Option("--output", "-o", help="Write the release
 RegisterIn = Annotated[
     Path | None, Option("--workspace", help="Also look up, and write down, in this workspace what was released.")
 ]
+Despite = Annotated[
+    str | None,
+    Option(
+        "--despite",
+        help="Release it although it exposes somebody together with earlier releases; the statement quotes the reason.",
+        metavar="REASON",
+    ),
+]
 Host = Annotated[str, Option("--host", help="The address to listen at.")]
 Port = Annotated[int, Option("--port", help="The port to listen at; 0 for any that is free.")]
 Cert = Annotated[Path | None, Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")]

@@ -14,6 +14,7 @@ from typer import Option
 from discreet.cli.options import (
     CardFile,
     CardTable,
+    Despite,
     Holder,
     Json,
     Output,
@@ -77,6 +78,7 @@ def publish(
     ] = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
+    despite: Despite = None,
     seed: Annotated[
         int | None, Option(min=0, help="With masking: make it repeatable, by anybody. For research, not release.")
     ] = None,
@@ -109,6 +111,7 @@ def publish(
     from discreet.verbs.publish.publish import require_usable
 
     opened = open_registered(source, card, table, workspace)
+    opened = opened if despite is None else opened.despite(despite)
     models = parse_all(model or (), opened.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
@@ -146,7 +149,7 @@ def open_registered(source: str, card: str | None, name: str | None, workspace: 
 
 
 def registered_in(table: Table, workspace: Path | None) -> Table:
-    """The table with the workspace's register beside its card's."""
+    """The table with the workspace's register beside its card's, and the workspace's policy."""
     if workspace is None:
         return table
     from discreet.curator.audited import register_answers
@@ -156,7 +159,7 @@ def registered_in(table: Table, workspace: Path | None) -> Table:
     if table.card.name not in found.tables:
         raise NotFound(f"There is no table {table.card.name} in {workspace}; it has {', '.join(found.tables)}.")
     register_answers(found)
-    return replace(table, registers=(*table.registers, found.register))
+    return replace(table, registers=(*table.registers, found.register), policy=found.policy)
 
 
 def warn_of_seed(seed: int | None) -> None:

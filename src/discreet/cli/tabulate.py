@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from discreet.cli.methods import ListingCommand
-from discreet.cli.options import CardFile, DefaultCommand, Holder, Json, Output, refuse_options, require_output
+from discreet.cli.options import CardFile, DefaultCommand, Despite, Holder, Json, Output, refuse_options, require_output
 from discreet.cli.output import bold, console, grid, plain_release, print_json, stoppable, tracking
 from discreet.core.exact import share_of
 from discreet.core.text import number
@@ -81,6 +81,7 @@ def tabulate(
         Path | None, Option(help="File of the secret for cell keys and factors; made if missing.")
     ] = None,
     holder: Holder = None,
+    despite: Despite = None,
     xlsx: Annotated[Path | None, Option(help="Also write the table to this workbook.")] = None,
     csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
     dry_run: Annotated[
@@ -106,7 +107,16 @@ def tabulate(
     """
     if method.strip().lower().startswith("noise"):
         refuse_options(
-            "noise", value=value, rule=rule, weight=weight, xlsx=xlsx, seed=seed, holder=holder, secret=secret, csv=csv
+            "noise",
+            value=value,
+            rule=rule,
+            weight=weight,
+            xlsx=xlsx,
+            seed=seed,
+            holder=holder,
+            secret=secret,
+            csv=csv,
+            despite=despite,
         )
         _noisy(source, table or [], by or [], method, output=output, dry_run=dry_run, as_json=as_json)
         return
@@ -128,9 +138,10 @@ def tabulate(
     if source is not None:
         refuse_options("rows", totals=totals, total=total if total != "Total" else None)
         data: Any = _rows(source, card, table)
+        data = data if despite is None else data.despite(despite)
         given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
     else:
-        refuse_options("a table of figures", weight=weight, decimals=decimals)
+        refuse_options("a table of figures", weight=weight, decimals=decimals, despite=despite)
         data = [
             _figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table or ()
         ]

@@ -32,6 +32,7 @@ from discreet.core import toml
 from discreet.core.card import Card, Column, Role, fits
 from discreet.core.catalogue import Entry, parameters_of
 from discreet.core.edit_rules import named
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.taxonomy import Taxonomy
@@ -41,7 +42,7 @@ from discreet.errors import BadInput, CardError, DataError, HierarchyError, NotF
 
 FORMAT = 1
 _Fields: TypeAlias = Mapping[str, tuple[type, ...]]
-FILE_FIELDS: _Fields = {"discreet": (int,), "tables": (dict,), "hierarchies": (dict,)}
+FILE_FIELDS: _Fields = {"discreet": (int,), "tables": (dict,), "hierarchies": (dict,), "exposure": (dict,)}
 TABLE_FIELDS: _Fields = {
     "unit": (str,),
     "rows_per_unit": (int,),
@@ -91,6 +92,11 @@ def load_cards(path: str | Path) -> dict[str, Card]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"The card {path} cannot be read: {error}.") from error
     return parse_cards(text, source=str(path), folder=path.parent)
+
+
+def load_policy(path: str | Path) -> ExposurePolicy:
+    """What the file of a card says that a release may give away together with earlier ones: its ``[exposure]``."""
+    return ExposurePolicy.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")).get("exposure", {}))
 
 
 def parse_cards(text: str, *, source: str = "The card", folder: Path | None = None) -> dict[str, Card]:
@@ -161,6 +167,10 @@ class _Reader:
             self._problem(("discreet",), f"this is format {said['discreet']}; format {FORMAT} is understood here")
         if not said.get("tables"):
             self._problem(("tables",), "no table is described; begin with [tables.NAME]")
+        try:
+            ExposurePolicy.from_dict(said.get("exposure", {}))
+        except BadInput as error:
+            self._problem(("exposure",), f"{error.message} {error.hint}".strip())
         for name, fields in said.get("hierarchies", {}).items():
             self._shared[name] = self._hierarchy(fields, ("hierarchies", name))
         cards = (self._table(name, fields) for name, fields in said.get("tables", {}).items())
@@ -410,6 +420,7 @@ def card_schema() -> dict[str, Any]:
                 "discreet": _said({"const": FORMAT}, "The format of the card."),
                 "tables": {"type": "object", "minProperties": 1, "additionalProperties": table},
                 "hierarchies": {"type": "object", "additionalProperties": {"$ref": "#/$defs/hierarchy"}},
+                "exposure": _said({"type": "object"}, "What a release may give away together with earlier ones."),
             },
             required=["tables"],
         ),

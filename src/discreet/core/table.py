@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.core import markup, sql
 from discreet.core.card import Card, Column, Role
+from discreet.core.edit_rules import known, named
 from discreet.core.engine import Engine
 from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.hierarchy.hierarchy import TOP, apply, unknown
@@ -98,8 +99,14 @@ class Table:
         card = replace(self.card, columns=columns, stable=tuple(one for one in self.card.stable if one in names))
         return replace(self, card=card, relation=self.query(*map(sql.column, names)), unchosen=None)
 
-    def where(self, condition: exp.Expr) -> Table:
-        """The rows for which ``condition`` holds."""
+    def where(self, condition: exp.Expr | str) -> Table:
+        """The rows for which ``condition`` holds: an expression, or a text such as ``"age < 79 AND sex = 'f'"``."""
+        if isinstance(condition, str):
+            found = known(condition, self.columns)
+            if found is None:
+                names = ", ".join(name for name in named(condition) if name not in self.columns)
+                raise NotFound(f"{self.card.name} has no column {names}.", hint=f"It has {', '.join(self.columns)}.")
+            condition = found
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
@@ -115,6 +122,8 @@ class Table:
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
         that the statement and the register quote."""
+        if not reason.strip():
+            raise BadInput("Say why it is released all the same: the statement and the register quote the reason.")
         return replace(self, policy=replace(self.policy, despite=reason))
 
     def histogram(self, *names: str, levels: Mapping[str, int] | None = None) -> pa.Table:

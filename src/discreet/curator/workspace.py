@@ -18,6 +18,12 @@ Who may ask what is not in these files but in the ledger: an account ``visits/an
     seconds = 60
     memory = 2000    # megabytes
 
+and what a release may give away together with earlier ones (``core/exposure_policy.py``)::
+
+    [exposure]
+    smallest_group = 3
+    override = ["steward"]
+
 The ledger is opened only if it knows of every answer in the workspace. ``budget/verify.py`` checks what a ledger says
 of itself, and how far it had come. The answers are a second witness, which nobody has to keep: each has the receipts of
 its charges. An answer that the ledger has sealed was charged in that ledger. One without a seal is what a crash between
@@ -52,6 +58,7 @@ from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Receipt
 from discreet.core.table import Table
@@ -108,6 +115,8 @@ class Workspace:
     tables: Mapping[str, Registered]
     limits: Limits = field(default_factory=Limits)
     """What one question may take."""
+    policy: ExposurePolicy = field(default_factory=ExposurePolicy)
+    """What a release may give away together with earlier ones."""
     _engines: dict[str, Engine] = field(default_factory=dict, repr=False, compare=False)
     """By the place that rows are in: what is in one place is opened on one engine, so that it can be joined."""
     _opened: dict[str, Table] = field(default_factory=dict, repr=False, compare=False)
@@ -189,7 +198,7 @@ class Workspace:
                 f"The rows of {name} are no longer at {source}, where they were when it was registered.",
                 hint="Put them back, or register them in a new workspace.",
             )
-        return replace(read(source, card), registers=(self.register,))
+        return replace(read(source, card), registers=(self.register,), policy=self.policy)
 
     @property
     def register(self) -> str:
@@ -300,7 +309,7 @@ def open_workspace(folder: Path) -> Workspace:
         raise Damaged(f"{file} cannot be read: {error}.") from error
     said = FORMAT.read(said, folder)
     try:
-        limited = said.pop("limits", {})
+        limited, exposure = said.pop("limits", {}), said.pop("exposure", {})
         whole = fields(said, _FILE, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
@@ -310,10 +319,17 @@ def open_workspace(folder: Path) -> Workspace:
         limits = Limits(**limited)
     except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
-    workspace = Workspace(folder, whole["ledger"], tables, limits)
+    workspace = Workspace(folder, whole["ledger"], tables, limits, _policy(file, exposure))
     if not tables or not workspace.releases.is_dir():
         raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
     return workspace
+
+
+def _policy(file: Path, said: object) -> ExposurePolicy:
+    try:
+        return ExposurePolicy.from_dict(said)
+    except BadInput as error:
+        raise BadInput(f"{file}, [exposure]: {error.message}", hint=error.hint) from None
 
 
 def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> Registered:

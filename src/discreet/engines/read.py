@@ -19,9 +19,10 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Card, Role
-from discreet.core.cardfile import load_card
+from discreet.core.cardfile import load_card, load_policy
 from discreet.core.draft import Draft, draft_card
 from discreet.core.engine import Engine
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.kind import Kind
 from discreet.core.sql import kind_of
 from discreet.core.table import Table
@@ -63,11 +64,12 @@ def read(
             hint="Print it, change what is wrong, and give its card: dc.read(source, draft.card).",
         )
     registers: tuple[str, ...] = ()
+    policy = ExposurePolicy()
     if isinstance(card, str | Path):
         file = Path(card).absolute()
         card = load_card(card, table, default=_name_of(source))
-        own, first = (file.with_name(f"{one}.register.db") for one in (card.population or file.stem, file.stem))
-        registers = (str(own), *([str(first)] if own != first and first.exists() else []))
+        registers = registers_of(file, card)
+        policy = load_policy(file)
     elif not isinstance(card, Card):
         raise BadInput(
             f"A card is a dc.Card or the file it is in, not a {type(card).__name__}.",
@@ -78,11 +80,18 @@ def read(
     if problems := card.stable_problems():
         raise CardError(f"The card of {card.name}", problems)
     opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
-    found = replace(_declared(card, opened), source=written_source(source), registers=registers)
+    found = replace(_declared(card, opened), source=written_source(source), registers=registers, policy=policy)
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
             found.engine.held(found.relation, [column.name])
     return found
+
+
+def registers_of(file: Path, card: Card) -> tuple[str, ...]:
+    """Places of the registers beside the file of a card: its population's, and one from before it declared that."""
+    file = file.absolute()
+    own, first = (file.with_name(f"{one}.register.db") for one in (card.population or file.stem, file.stem))
+    return (str(own), *([str(first)] if own != first and first.exists() else []))
 
 
 def written_source(source: object) -> str:

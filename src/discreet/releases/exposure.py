@@ -87,6 +87,15 @@ class Exposure:
 
 
 @dataclass(frozen=True)
+class KnownCounts:
+    """How many counts there are in some small atoms, and which of them follow from everything that left."""
+
+    counts: int = 0
+    determined: tuple[Target, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Checked:
     """A verdict, and what the register is to keep if the release leaves."""
 
@@ -117,7 +126,7 @@ def check(
     if isinstance(facts, Opaque | Lossy) or not facts:
         return Checked(Exposure(()), None, None)
     earlier = known.earlier
-    joined = _Joining(_load(earlier, known.people), card, title, known)
+    joined = _Joining(load_spaces(earlier, known.people), card, title, known)
     try:
         if telling := [one for one in facts if one.tells]:
             joined.add(telling)
@@ -127,7 +136,8 @@ def check(
     if not joined.new:
         return Checked(Exposure(()), None, None)
     deadline = monotonic() + policy.seconds
-    found = [_Space(joined.spaces[name], card, policy, deadline).exposure() for name in joined.new]
+    sensitive = {column.name for column in card.having(Role.SENSITIVE)}
+    found = [_Space(joined.spaces[name], sensitive, policy, deadline).exposure() for name in joined.new]
     told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
     verdict = Exposure(
         tuple(sorted({line for one in found for line in one.checked})),
@@ -140,7 +150,14 @@ def check(
     return Checked(verdict, dump_told(told, joined.parents), dump_people(joined.spaces))
 
 
-def _load(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> dict[str, Space]:
+def known_counts(
+    space: Space, small: Numbers, sensitive: Collection[str], policy: ExposurePolicy, deadline: float
+) -> KnownCounts:
+    """The counts of sensitive values (of all values, if no column is sensitive) in some atoms that are known by now."""
+    return _Space(space, sensitive, policy, deadline).known_counts(small)
+
+
+def load_spaces(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> dict[str, Space]:
     """The spaces of a population, with what all earlier releases tell of today's atoms."""
     spaces = {} if people is None else load_people(people)
     now = {name: np.arange(space.people.atoms) for name, space in spaces.items()}
@@ -235,9 +252,9 @@ class _Joining:
 class _Space:
     """The exposure of the people of one space."""
 
-    def __init__(self, space: Space, card: Card, policy: ExposurePolicy, deadline: float) -> None:
+    def __init__(self, space: Space, sensitive: Collection[str], policy: ExposurePolicy, deadline: float) -> None:
         self._space, self._policy, self._deadline = space, policy, deadline
-        self._sensitive = {column.name for column in card.having(Role.SENSITIVE)}
+        self._sensitive = sensitive
 
     def exposure(self) -> Exposure:
         people = self._space.people
@@ -251,6 +268,19 @@ class _Space:
             people.atoms,
             int(people.unit_counts.min(initial=0)),
         )
+
+    def known_counts(self, small: Numbers) -> KnownCounts:
+        """The counts in small atoms that everything that left determines."""
+        told = [one for one in self._space.told if not one.measure]
+        if not told or not len(small):
+            return KnownCounts()
+        try:
+            targets = self._targets(told, small)
+            pinned, undecided = self._decide(told, targets)
+        except TooLarge:
+            return KnownCounts(undecided=("there are too many groups and values to compute with",))
+        why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
+        return KnownCounts(len(targets), tuple(pinned), why)
 
     # -- counts
 

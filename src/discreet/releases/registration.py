@@ -23,6 +23,7 @@ from discreet.releases.register import Entry, Register, entry_of, is_of
 _TRIES = 5
 """Attempts to register while others register releases of the same people."""
 _final: ContextVar[Path | None] = ContextVar("final", default=None)
+_rehearsed: ContextVar[list[Weighed] | None] = ContextVar("rehearsed", default=None)
 
 
 @contextmanager
@@ -33,6 +34,17 @@ def released_to(folder: Path) -> Iterator[None]:
         yield
     finally:
         _final.reset(token)
+
+
+@contextmanager
+def rehearsal() -> Iterator[list[Weighed]]:
+    """Weigh what is made meanwhile, and register nothing: it must go no further. Gives what was weighed."""
+    found: list[Weighed] = []
+    token = _rehearsed.set(found)
+    try:
+        yield found
+    finally:
+        _rehearsed.reset(token)
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,9 @@ class Weighed:
 
     def register(self, folder: Path | None, method: str, rows: int, **more: object) -> None:
         """Write the release down in every register, weighed again if others came in between; ``more`` is said of it."""
+        if (rehearsed := _rehearsed.get()) is not None:
+            rehearsed.append(self)
+            return
         entry = entry_of(self.table, _final.get() or folder, method, rows, title=self.title, told=more)
         for weighed in self.checks:
             self._add(entry, weighed)

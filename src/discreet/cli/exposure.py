@@ -1,0 +1,182 @@
+"""`discreet exposure`: everything that left of the same people, and what it gives away together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from discreet.cli.options import CardFile, Json, refuse_options, require_new
+from discreet.cli.output import bold, console, grid, print_json, working
+from discreet.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from discreet.core.table import Table
+    from discreet.releases.overview import Overview, Population, WhatIf
+
+
+def exposure(
+    folder: Annotated[Path | None, Argument(help="The workspace.", metavar="[WORKSPACE]")] = None,
+    card: CardFile = None,
+    *,
+    table: Annotated[
+        str | None,
+        Option(
+            "--table", "-t", help="What if: the rows of a draft, a file or a table of the workspace.", metavar="DATA"
+        ),
+    ] = None,
+    by: Annotated[list[str] | None, Option(help='What if: the sides of a table, "town × ill".')] = None,
+    where: Annotated[str | None, Option(help='What if: which rows, "age < 79".')] = None,
+    value: Annotated[str | None, Option(help="What if: what is added up; without it rows are counted.")] = None,
+    rule: Annotated[
+        list[str] | None, Option("--rule", "-r", help="What if: which cells are sensitive, as for tabulate.")
+    ] = None,
+    method: Annotated[str, Option(help="What if: what is done about it, as for tabulate.")] = "suppress",
+    recipient: Annotated[
+        str | None, Option(help="Only what this person has: answers, and releases shared with them.", metavar="NAME")
+    ] = None,
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Write a report that opens offline.", metavar="FILE.html")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show everything that left of the same people, and what it tells together; or try a draft.
+
+    \b
+    Examples:
+      discreet exposure clinic
+      discreet exposure clinic --recipient ann -o ann.html
+      discreet exposure --card patients.toml
+      discreet exposure --card patients.toml --table patients.parquet --by "town × ill" --where "age < 79" --rule min=3
+
+    A draft is checked together with all earlier releases, as it would be before it left; nothing is released or
+    registered. The exit status is 1 if it would be refused. Group sizes and counts are for the holder alone.
+    """
+    if (folder is None) == (card is None):
+        raise BadInput("Name a workspace, or a card: add --card CARD.", hint="See discreet exposure --help.")
+    if by or table:
+        refuse_options("a draft", recipient=recipient, output=output)
+        if table is None or not by:
+            raise BadInput("A draft has rows and sides: add --table DATA and --by SIDES.")
+        rows = _rows(folder, card, table)
+        rows = rows if where is None else rows.where(where)
+        _try(rows, as_json, by=by, value=value, rules="; ".join(rule or ()), method=method)
+        return
+    refuse_options("an overview", where=where, value=value, rule=rule)
+    require_new(output)
+    with working("Computing"):
+        found = _overview(folder, card, recipient)
+    if output is not None:
+        from discreet.core.report import write_page
+        from discreet.releases.overview_report import report
+
+        title = f"Exposure: {recipient or (folder or Path(str(card))).stem}"
+        write_page(output, title, report(found, title))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+        if output is not None:
+            console().print(f"The report: {output}")
+
+
+def _overview(folder: Path | None, card: str | None, recipient: str | None) -> Overview:
+    from discreet.releases.overview import Overview, populations_in
+
+    if folder is None:
+        from discreet.core.cardfile import load_cards, load_policy
+        from discreet.engines.read import registers_of
+
+        refuse_options("a card", recipient=recipient)
+        file = Path(str(card))
+        places = dict.fromkeys(place for one in load_cards(file).values() for place in registers_of(file, one))
+        return Overview(tuple(one for place in places for one in populations_in(place, load_policy(file))))
+    from discreet.curator.curator import Curator
+    from discreet.curator.exposure import recipient_overview, workspace_overview
+
+    with Curator(folder) as curator:
+        if recipient is None:
+            return workspace_overview(curator)
+        from discreet.curator.people.state import State
+        from discreet.curator.release_index import Shelf
+
+        state = State.open(curator.workspace)
+        try:
+            return recipient_overview(curator, Shelf(state, curator.workspace), recipient)
+        finally:
+            state.close()
+
+
+def _try(rows: Table, as_json: bool, **draft: Any) -> None:
+    from discreet.releases.overview import what_if
+    from discreet.verbs.tabulate.tabulate import tabulate
+
+    with working("Checking"):
+        found = what_if(lambda: tabulate(rows, **draft))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print_draft(found)
+    if not found.passes:
+        raise typer.Exit(1)
+
+
+def _rows(folder: Path | None, card: str | None, name: str) -> Table:
+    if folder is None:
+        from discreet.engines.read import read
+
+        return read(name, str(card))
+    from discreet.curator.audited import register_answers
+    from discreet.curator.workspace import open_workspace
+
+    workspace = open_workspace(folder)
+    if name not in workspace.private:
+        raise NotFound(f"There is no table {name} about people in {folder}; it has {', '.join(workspace.private)}.")
+    register_answers(workspace)
+    return workspace.original(name)
+
+
+def _print_draft(found: WhatIf) -> None:
+    out = console()
+    out.print(bold("This would pass." if found.passes else "This would be refused."))
+    out.print(f"{found.message} {found.hint}".strip())
+    for one in found.unchecked:
+        out.print(f"Not checked with {one.number}. {one.title} ({one.state}).")
+    out.print("Nothing was released or registered.")
+
+
+def _print(found: Overview) -> None:
+    out = console()
+    if found.recipient:
+        out.print(bold(f"What {found.recipient} has"))
+    if not found.populations:
+        out.print("Nothing has left yet.")
+    for population in found.populations:
+        _print_population(population)
+    if found.spent:
+        listing = grid("table", "whose", "spent", "limit", title="Privacy loss")
+        for one in found.spent:
+            listing.add_row(one.table, one.analyst or "table budget", one.spent, one.limit)
+        out.print(listing)
+
+
+def _print_population(population: Population) -> None:
+    from discreet.releases.overview_report import departure_rows, group_rows, state_name, summary
+
+    out = console()
+    listing = grid("#no.", "when (UTC)", "title", "method", "check", title=f"What left of {population.name}")
+    for row in departure_rows(population.departures):
+        listing.add_row(*row)
+    out.print(listing)
+    if population.total:
+        out.print(f"The privacy losses of registered releases add up to {population.total}.")
+    for standing in population.standings:
+        out.print(bold(f"What it tells together{state_name(standing)}"))
+        for name, said in summary(population, standing):
+            out.print(f"{name}: {said}")
+        groups = grid("#people", "told by", "counts known of", title="Smallest groups")
+        for group in group_rows(standing):
+            groups.add_row(*group)
+        out.print(groups)
