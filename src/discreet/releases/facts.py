@@ -126,6 +126,10 @@ class Figures:
         return replace(self, sides=(known, side), codes=codes, low=counts, high=counts)
 
 
+_KNOWN_ROLES = (Role.QUASI, Role.IDENTIFIER)
+"""Roles of columns that everybody is taken to know of everybody."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """How the rows of a release were chosen: by what everybody knows, and by what the choice itself tells."""
@@ -145,7 +149,8 @@ class Choice:
         names: set[str] = set()
         for part in _conjuncts(table.chosen):
             used = {column.name for column in part.find_all(exp.Column)}
-            quasi = {one for one in used if one in table.card and table.card[one].role is Role.QUASI}
+            card = table.card
+            quasi = {n for n in used if n == card.unit or (n in card and card[n].role in _KNOWN_ROLES)}
             if quasi and used - quasi:
                 return Opaque(f"its rows were chosen by {' and '.join(sorted(used))} at once")
             (known if quasi == used else telling).append(part)
