@@ -6,7 +6,7 @@ from tests.attack.cases import bare
 import discreet as dc
 from discreet.verbs.attack.attack import attack
 from discreet.verbs.attack.finding import Finding, Outcome, failed_finding
-from discreet.verbs.attack.report import Report, in_words
+from discreet.verbs.attack.report import Report, describe_details
 
 
 def finding(name, figure, baseline, outcome=Outcome.BROKE):
@@ -83,7 +83,7 @@ def test_the_page_opens_offline_and_runs_nothing(tmp_path):
 def test_details_are_told_in_words_and_shares_in_per_cent(tmp_path):
     raw = {"guesses": 1000, "guessing": 0.0333, "control": 0.2, "risk": 0.5, "risk from": 0.4, "risk to": 0.6}
     raw |= {"columns": ["age", "town"], "candidate rows": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
-    assert in_words(raw) == [
+    assert describe_details(raw) == [
         ("guesses made", "1,000"),
         ("right without the release", "3.3 %"),
         ("right about people who are not in the data", "20.0 %"),
@@ -92,7 +92,7 @@ def test_details_are_told_in_words_and_shares_in_per_cent(tmp_path):
         ("members who were taken for members", "90.0 %"),
         ("a thing said in words", "1.5"),
     ]
-    assert in_words({"columns": {"age": 0.25}}) == [("given away, by column", "age: 25.0 %")]
+    assert describe_details({"columns": {"age": 0.25}}) == [("given away, by column", "age: 25.0 %")]
     one = Finding("a", "k", Outcome.BROKE, 0.5, (0.4, 0.6), 0.1, "m", details=raw)
     page = Report("r", "people", (one,)).html(tmp_path / "r.html").read_text()
     assert "members who were taken for members" in page

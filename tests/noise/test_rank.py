@@ -13,15 +13,15 @@ from discreet.noise.rank import Rank
 
 
 def test_the_noisy_answers_of_the_worked_case() -> None:
-    assert Rank((30, 40, 50)).law(40) == {30: Fraction(1, 4), 40: Fraction(1, 2), 50: Fraction(1, 4)}
-    assert Rank((60, 90, 100)).law(100) == {60: Fraction(1, 7), 90: Fraction(2, 7), 100: Fraction(4, 7)}
+    assert Rank((30, 40, 50)).distribution(40) == {30: Fraction(1, 4), 40: Fraction(1, 2), 50: Fraction(1, 4)}
+    assert Rank((60, 90, 100)).distribution(100) == {60: Fraction(1, 7), 90: Fraction(2, 7), 100: Fraction(4, 7)}
 
 
 @pytest.mark.parametrize("truth", [60, 90, 100])
 @pytest.mark.parametrize("factor", [2, "3/2"])
 def test_answers_follow_the_law_on_every_path(truth: int, factor: str | int) -> None:
     mechanism = Rank((60, 90, 100), factor)
-    true = {value: float(p) for value, p in mechanism.law(truth).items()}
+    true = {value: float(p) for value, p in mechanism.distribution(truth).items()}
     check_law(lambda entropy: mechanism.answer(truth, entropy), true)
 
 
@@ -30,7 +30,7 @@ def test_answers_follow_the_law_on_every_path(truth: int, factor: str | int) -> 
 @pytest.mark.parametrize("steps", [1, 2, 10])
 def test_the_loss_is_the_largest_there_is(count: int, factor: str | int, steps: int) -> None:
     mechanism = Rank(range(count), factor)
-    laws = [mechanism.law(truth) for truth in range(count)]
+    laws = [mechanism.distribution(truth) for truth in range(count)]
     ratios = [
         laws[i][value] / laws[j][value]
         for i in range(count)

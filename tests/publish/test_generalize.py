@@ -16,7 +16,7 @@ from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.k_anonymity import KAnonymity, KMap
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 from discreet.models.risk import ProsecutorRisk
 from discreet.utility.quality import Classification, Granularity
 from discreet.verbs.publish.generalize import Generalize
@@ -25,7 +25,7 @@ SHARES = [0, "1/10", "1/3", "2/3", 1]
 
 
 @dataclass(frozen=True)
-class FewTogether(Predicate):
+class FewTogether(Model):
     """No class has more than so many rows: as far from monotone as can be."""
 
     most: int

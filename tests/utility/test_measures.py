@@ -89,10 +89,10 @@ def test_marginals_by_hand():
     two = dc.read(pa.table({"a": list("xxyy"), "b": list("pqpq")}), card=card)
     same_alone = pa.table({"a": list("xxyy"), "b": list("ppqq")})
     two = pair(two, same_alone)
-    assert information_loss.one_way(two).value == 0
-    assert information_loss.two_way(two).value == 0.5
+    assert information_loss.marginals(two, 1).value == 0
+    assert information_loss.marginals(two, 2).value == 0.5
     with pytest.raises(DataError, match="fewer than 3"):
-        information_loss.three_way(two)
+        information_loss.marginals(two, 3)
 
 
 def test_overlap_is_that_of_the_intervals_of_least_squares():

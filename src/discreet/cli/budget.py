@@ -86,10 +86,8 @@ def show(folder: Folder, as_json: Json = False) -> None:
         )
         return
     out = console()
-    listing = grid("account", "budget", "spent", "left")
-    for account in accounts:
-        listing.add_row(account.name, str(account.budget), str(account.spent), str(account.left))
-    out.print(listing)
+    rows = ((account.name, str(account.budget), str(account.spent), str(account.left)) for account in accounts)
+    out.print(grid("account", "budget", "spent", "left", rows=rows))
     if not lines:
         out.print("Nothing has been asked yet.")
         return
@@ -196,10 +194,8 @@ def advise(
             f"To pick one person out of {among} with a probability of at most {risk}, epsilon must not be above "
             f"{largest:.4f} (Lee and Clifton 2011)."
         )
-    listing = grid("#believed before", "#at least after", "#at most after", title=f"At epsilon = {chosen}")
-    for one in moved:
-        listing.add_row(f"{one.prior:.1%}", f"{one.least:.1%}", f"{one.most:.1%}")
-    out.print(listing)
+    rows = ((f"{one.prior:.1%}", f"{one.least:.1%}", f"{one.most:.1%}") for one in moved)
+    out.print(grid("#believed before", "#at least after", "#at most after", title=f"At epsilon = {chosen}", rows=rows))
     out.print(
         "However much an adversary knows about everybody else, all that is answered for this epsilon moves what they "
         "believe of one person no further than that.\n"

@@ -80,10 +80,8 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
     if not verdicts.rows:
         out.print("There are no rows, so nobody is exposed.")
         return
-    listing = grid("model", "holds", "#figure", "what it is", "worst class", "#rows exposed")
-    for verdict in verdicts:
-        listing.add_row(*cells(verdict))
-    out.print(listing)
+    rows = (cells(verdict) for verdict in verdicts)
+    out.print(grid("model", "holds", "#figure", "what it is", "worst class", "#rows exposed", rows=rows))
     for note in verdicts.notes:
         out.print(note)
     broken = sum(not verdict.holds for verdict in verdicts)

@@ -48,8 +48,7 @@ def new(
     epsilon: Annotated[str, Option(help="What each person loses at most, by all questions together.")] = "2",
     people: Annotated[int, Option(min=1, help="How many are expected to answer.")] = 1000,
     share: Annotated[
-        str | None,
-        Option(help="How epsilon is shared among the questions: split or sampled; default: the better."),
+        str | None, Option(help="How epsilon is shared among the questions: split or sampled; default: the better.")
     ] = None,
     codes: Annotated[Path | None, Option(help="Also write a one-time code for each person to this new file.")] = None,
     example: Annotated[
@@ -146,8 +145,7 @@ def estimate(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Write a release to this new folder, with a report and charts."),
+        Path | None, Option("--output", "-o", help="Write a release to this new folder, with a report and charts.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -134,8 +134,7 @@ def run(
     file: File,
     *,
     data: Annotated[
-        str | None,
-        Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet)."),
+        str | None, Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet).")
     ] = None,
     name: Annotated[str | None, Option("--as", help="Name of this party; default: the one whose key is here.")] = None,
     keys: Annotated[Path | None, Option(help="Folder of NAME.key; default: beside the manifest.")] = None,
@@ -210,10 +209,8 @@ def show(
     if as_json:
         print_json([asdict(entry) for entry in diagram.lines])
         return
-    listing = grid("#", "from", "to", "kind", "contents", title=diagram.title)
-    for entry in diagram.lines:
-        listing.add_row(str(entry.number), entry.of, ", ".join(entry.to), entry.kind, entry.what)
-    console().print(listing)
+    rows = ((str(entry.number), entry.of, ", ".join(entry.to), entry.kind, entry.what) for entry in diagram.lines)
+    console().print(grid("#", "from", "to", "kind", "contents", title=diagram.title, rows=rows))
     typer.echo(diagram.caption)
     if output is not None:
         typer.echo(f"The picture is in {output}.")
@@ -312,10 +309,8 @@ def protocols(*, as_json: Json = False) -> None:
     if as_json:
         print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known_protocols()])
         return
-    listing = grid("protocol", "how it works", "dropouts")
-    for name, title, drops in known_protocols():
-        listing.add_row(name, title, "yes" if drops else "no")
-    console().print(listing)
+    rows = ((name, title, "yes" if drops else "no") for name, title, drops in known_protocols())
+    console().print(grid("protocol", "how it works", "dropouts", rows=rows))
 
 
 @app.command("functions")
@@ -331,10 +326,7 @@ def functions(*, as_json: Json = False) -> None:
     if as_json:
         print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known_functions()])
         return
-    listing = grid("function", "written", "result")
-    for one in known_functions():
-        listing.add_row(*one)
-    console().print(listing)
+    console().print(grid("function", "written", "result", rows=known_functions()))
 
 
 def _show(release: Release[Any], participant: Participant, *, whole: bool) -> None:

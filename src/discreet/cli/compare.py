@@ -15,8 +15,7 @@ from discreet.errors import BadInput
 def compare(
     source: Annotated[str | None, Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
     synthetic: Annotated[
-        str | None,
-        Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]"),
+        str | None, Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]")
     ] = None,
     card: CardFile = None,
     table: CardTable = None,
@@ -122,10 +121,8 @@ def _faithful(
         return
     out = console()
     out.print(bold(found.summary))
-    listing = grid("measure", "#figure", "#another sample", "#independent", "which way is good")
-    for one in found.measured:
-        listing.add_row(*one.cells)
-    out.print(listing)
+    rows = (one.cells for one in found.measured)
+    out.print(grid("measure", "#figure", "#another sample", "#independent", "which way is good", rows=rows))
     out.print(
         "Another sample: what as many rows drawn from the same people would get. "
         "Independent: each column right, and nothing else."

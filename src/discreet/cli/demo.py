@@ -64,10 +64,8 @@ def demo(
         f"Matching the two puts a name on {named:,} patients ({percent(named, before.rows)}).\n"
     )
     out.rule("The same file with coarser values", align="left")
-    result = grid("", "#as held", "#coarser", title="zip cut to three digits, the year of birth alone")
-    for label, was, now in _compared(before, after, named, still):
-        result.add_row(label, was, now)
-    out.print(result)
+    lines = _compared(before, after, named, still)
+    out.print(grid("", "#as held", "#coarser", title="zip cut to three digits, the year of birth alone", rows=lines))
     out.print(
         f"The coarser file is in {folder / 'release'}, with what it promises (nothing yet: coarser is not the same as "
         f"anonymous), how it was made, and a report to open in a browser: {folder / 'release' / 'report.html'}\n"

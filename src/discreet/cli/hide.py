@@ -178,10 +178,8 @@ def mine(
     out = console()
     out.print(bold(str(transactions)))
     out.print(f"{mined}.")
-    listing = grid("itemset", "#support", "#share")
-    for itemset, count in itemsets:
-        listing.add_row(written(itemset), f"{count:,}", percent(count, transactions.rows))
-    out.print(listing)
+    rows = ((written(itemset), f"{count:,}", percent(count, transactions.rows)) for itemset, count in itemsets)
+    out.print(grid("itemset", "#support", "#share", rows=rows))
     if confident is not None:
         out.print(f"{confident}.")
         listing = grid("rule", "#support", "#confidence", "#lift")
@@ -286,10 +284,8 @@ def _print(release: Release[Any], folder: Path | None, place: Path | None) -> No
     out = console()
     out.print(bold(release.title), f"in {folder}" if folder else "(nothing was written)")
     holder = release.holder.details  # type: ignore[union-attr]  # just made
-    listing = grid("secret", "#before", "#after", "#hidden below")
-    for one in holder.secrets():
-        listing.add_row(*(str(value) for value in one.values()))
-    out.print(listing)
+    rows = ((str(value) for value in one.values()) for one in holder.secrets())
+    out.print(grid("secret", "#before", "#after", "#hidden below", rows=rows))
     for name, told in holder.in_figures():
         out.print(f"{name}: {told}", soft_wrap=True)
     lost = [str(one) for one in holder.effects.itemsets.lost]

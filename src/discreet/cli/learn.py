@@ -76,9 +76,7 @@ def _print(release: Release[Any], folder: Path, holder: Path, as_json: bool) -> 
     out.print(str(read_model(release.payload)), markup=False, highlight=False)
     out.print(release.promise)
     evidence, compared = release.holder.details  # type: ignore[union-attr]  # just made
-    listing = grid("model", f"#{compared.measure}", title=compared.heading)
-    for name, score in compared.scores:
-        listing.add_row(name, f"{score:.4f}")
-    out.print(listing)
+    rows = ((name, f"{score:.4f}") for name, score in compared.scores)
+    out.print(grid("model", f"#{compared.measure}", title=compared.heading, rows=rows))
     out.print(str(evidence))
     print_making(release, folder, holder)

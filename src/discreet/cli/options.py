@@ -15,8 +15,7 @@ from discreet.errors import BadInput
 
 Json = Annotated[bool, Option("--json", help="Print JSON, for machines.")]
 CardTable = Annotated[
-    str | None,
-    Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME"),
+    str | None, Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME")
 ]
 CardFile = Annotated[str | None, Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
 Source = Annotated[
@@ -33,8 +32,7 @@ Holder = Annotated[
 ]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the release to this new folder.")]
 RegisterIn = Annotated[
-    Path | None,
-    Option("--workspace", help="Also look up, and write down, in this workspace what was released."),
+    Path | None, Option("--workspace", help="Also look up, and write down, in this workspace what was released.")
 ]
 Despite = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +88,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def grid(*headers: str, title: str | None = None) -> Table:
+def grid(*headers: str, title: str | None = None, rows: Iterable[Iterable[str]] = ()) -> Table:
     """A plain table: left-aligned names, right-aligned figures (headers that begin with ``#``)."""
     from rich import box
     from rich.table import Table
@@ -96,6 +96,8 @@ def grid(*headers: str, title: str | None = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
     for header in headers:
         table.add_column(header.lstrip("#"), justify="right" if header.startswith("#") else "left")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -104,10 +106,9 @@ def figures(table: pa.Table, *, marked: str = "") -> Table:
     names = table.column_names
     bars = {name for name in names if name.endswith("_error") and name.removesuffix("_error") in names}
     shown = [name for name in names if name not in bars]
-    listing = grid(*(f"#{name}{marked}" if f"{name}_error" in bars else f"{name}{marked}" for name in shown))
-    for row in table.to_pylist():
-        listing.add_row(*(_figure(row[name], row.get(f"{name}_error")) for name in shown))
-    return listing
+    heads = (f"#{name}{marked}" if f"{name}_error" in bars else f"{name}{marked}" for name in shown)
+    rows = ([_figure(row[name], row.get(f"{name}_error")) for name in shown] for row in table.to_pylist())
+    return grid(*heads, rows=rows)
 
 
 def percent(part: float, whole: float) -> str:

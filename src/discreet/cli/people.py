@@ -158,8 +158,7 @@ def token(
     label: Annotated[str, Option(help="What it is for.")] = "made on the command line",
     days: Annotated[int, Option(help="How long it is valid, in days.")] = DAYS,
     scope: Annotated[
-        list[Scope] | None,
-        Option(help="What it may be used for; several are given one by one. Default: ask and read."),
+        list[Scope] | None, Option(help="What it may be used for; several are given one by one. Default: ask and read.")
     ] = None,
 ) -> None:
     """Make a token, with which programs do what somebody may do, within its scopes; it is printed once.

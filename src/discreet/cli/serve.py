@@ -104,9 +104,7 @@ def _check(folder: Path, settings: Settings) -> None:
     from discreet.service.check import checks
 
     found = list(checks(folder, settings))
-    listing = grid("", "looked at", "found")
-    for one in found:
-        listing.add_row("ok" if one.well else "not ok", one.what, one.said)
-    console().print(listing)
+    rows = (("ok" if one.well else "not ok", one.what, one.said) for one in found)
+    console().print(grid("", "looked at", "found", rows=rows))
     if not all(one.well for one in found):
         raise typer.Exit(1)

@@ -99,10 +99,8 @@ def _show_holder(place: Path, page: Path | None, as_json: bool) -> None:
 def print_table(table: Table, description: Description, out: Console, broken: tuple[Violation, ...] = ()) -> None:
     """The columns of a table, how it breaks its card, and what makes its records recognisable."""
     out.print(bold(table.card.name), f"{description.rows:,} rows on {table.engine.title}")
-    columns = grid("column", "kind", "role", "declared")
-    for column in table.card.columns:
-        columns.add_row(column.name, column.kind.value, column.role.value, column.declared)
-    out.print(columns)
+    rows = ((column.name, column.kind.value, column.role.value, column.declared) for column in table.card.columns)
+    out.print(grid("column", "kind", "role", "declared", rows=rows))
     if table.unseen:
         out.print(f"In the data and not on the card: {', '.join(table.unseen)}.\n")
     if broken:

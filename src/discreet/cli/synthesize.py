@@ -54,8 +54,7 @@ def synthesize(
     table: CardTable = None,
     *,
     method: Annotated[
-        str,
-        Option(help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'."),
+        str, Option(help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'.")
     ] = "epsilon=1 delta=1e-9",
     output: Output = None,
     holder: Holder = None,
@@ -81,7 +80,7 @@ def synthesize(
     from discreet.engines.read import read
 
     output = require_output(output)
-    text = _spelled(method)
+    text = method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
     if (Path(source) / "workspace.toml").is_file():
         _from_workspace(source, table, text, output, seed=seed, holder=holder, csv=csv, as_json=as_json)
         return
@@ -96,11 +95,6 @@ def warn_of_distances(rows: Release[Any] | Rows, card: Card) -> None:
 
     if told := warning(distances(rows), card):
         console(stderr=True).print(bold("Warning."), told)
-
-
-def _spelled(method: str) -> str:
-    """A method as the catalogue writes it."""
-    return method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
 
 
 def _from_workspace(

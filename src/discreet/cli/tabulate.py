@@ -68,8 +68,7 @@ def tabulate(
     weight: Annotated[str | None, Option(help="The column of sampling weights.")] = None,
     decimals: Annotated[int | None, Option(min=0, help="How exactly figures are added up.")] = None,
     totals: Annotated[
-        list[str] | None,
-        Option(help="Of a table of figures: the file that gives each code its total, activity=FILE."),
+        list[str] | None, Option(help="Of a table of figures: the file that gives each code its total, activity=FILE.")
     ] = None,
     total: Annotated[str, Option(help="Of a table of figures: the code that stands for all.")] = "Total",
     share: Annotated[

@@ -25,8 +25,7 @@ def exact(number: Number, what: str) -> Fraction:
     value = None if isinstance(number, bool) else _rational(number)
     if value is None:
         raise BadInput(
-            f"{what} must be a number, got {reprlib.repr(number)}.",
-            hint='Write it like 0.5, "1/3" or "1e-6".',
+            f"{what} must be a number, got {reprlib.repr(number)}.", hint='Write it like 0.5, "1/3" or "1e-6".'
         )
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
         raise BadInput(f"{what} takes more than a thousand digits to write down.", hint="Round it up.")

@@ -201,7 +201,7 @@ def _payload(payload: object) -> Markup:
 
 def _table(payload: pa.Table) -> Markup:
     shown = payload.slice(0, _ROWS).select(range(min(_COLUMNS, payload.num_columns)))
-    kinds = ["number" if _is_number(field.type) else "text" for field in shown.schema]
+    kinds = ["number" if is_number(field.type) else "text" for field in shown.schema]
     columns = [_texts(column) for column in shown.columns]
     rows = ([column[row] for column in columns] for row in range(shown.num_rows))
     size = f"{payload.num_rows:,} rows, {payload.num_columns:,} columns"
@@ -220,8 +220,9 @@ def _cell(text: str | None) -> str:
     return tag("span", "NULL", class_="null") if text is None else shortened(text, 120)
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values of an Arrow type are numbers."""
+    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
 
 
 _PAGE = "body{margin:0;background:#eef1f4}@media(prefers-color-scheme:dark){body{background:#0f141a}}"
@@ -393,8 +394,7 @@ def heat(title: str, labels: Sequence[str], values: Any, *, caption: str = "") -
     drawn = []
     for i, label in enumerate(labels):
         middle = _TOP + (i + 0.5) * side + 4
-        short = label if len(label) <= _SHORT else label[: _SHORT - 1] + "…"
-        drawn.append(tag("text", f"{short} {i + 1}", x=_LABELS - 12, y=middle, text_anchor="end"))
+        drawn.append(tag("text", f"{shortened(label, _SHORT)} {i + 1}", x=_LABELS - 12, y=middle, text_anchor="end"))
         drawn.append(tag("text", i + 1, x=_LABELS + (i + 0.5) * side, y=_TOP - 8, text_anchor="middle"))
         for j in range(count):
             at = {"x": _LABELS + j * side, "y": _TOP + i * side, "width": side, "height": side}
@@ -496,9 +496,8 @@ def _bar(top: int, label: str, figure: tuple[float, float], zero: float, scale: 
     beside, anchor = (end + off + 6, None) if value >= 0 else (end - off - 6, "end")
     middle = top + _BAR_HEIGHT / 2 - 4
     ends = f"M{end - off:.1f},{middle - 4:.1f}v8M{end + off:.1f},{middle - 4:.1f}v8"
-    short = label if len(label) <= 22 else label[:21] + "…"
     return markup(
-        tag("text", short, x=_LABELS - 12, y=top + 13, text_anchor="end"),
+        tag("text", shortened(label, 22), x=_LABELS - 12, y=top + 13, text_anchor="end"),
         tag("rect", class_="bar", x=min(zero, end), y=top, width=abs(end - zero), height=_BAR_HEIGHT - 8, rx=2),
         tag("path", class_="error", d=f"M{end - off:.1f},{middle:.1f}h{2 * off:.1f}{ends}") if error else None,
         tag("text", _number(value), x=beside, text_anchor=anchor, y=top + 13),

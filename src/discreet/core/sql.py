@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from sys import float_info
 from typing import Any, cast
 
 import numpy as np
@@ -136,6 +137,11 @@ def count_rows() -> exp.Expr:
 def one_if(condition: exp.Expr) -> exp.Expr:
     """1 if a condition holds, else NULL."""
     return exp.Case().when(condition, exp.Literal.number(1))
+
+
+def finite(value: exp.Expr) -> exp.Expr:
+    """Whether a real number is neither NaN nor infinite: every engine takes NaN for the largest number."""
+    return value.copy().between(literal(-float_info.max), literal(float_info.max))
 
 
 def count_if(condition: exp.Expr) -> exp.Expr:

@@ -45,6 +45,9 @@ class Table:
     """The rows before any was left out by a condition; ``None`` if none was, or columns were changed since."""
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
+    chosen_by: tuple[str, ...] = ()
+    """Columns in them that everybody knows of everybody: quasi-identifiers, identifiers and the unit. They need not be
+    among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -107,7 +110,16 @@ class Table:
             condition = found
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
-        return replace(self, relation=kept, unchosen=before, chosen=(*self.chosen, condition.copy()))
+        used = {column.name for column in condition.find_all(exp.Column)}
+        public = (*self.card.having(Role.QUASI), *self.card.having(Role.IDENTIFIER))
+        known_to_all = used & {self.card.unit, *(one.name for one in public)}
+        return replace(
+            self,
+            relation=kept,
+            unchosen=before,
+            chosen=(*self.chosen, condition.copy()),
+            chosen_by=(*self.chosen_by, *sorted(known_to_all)),
+        )
 
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason

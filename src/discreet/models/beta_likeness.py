@@ -13,7 +13,7 @@ from discreet.core.exact import Number
 from discreet.core.families import MODELS
 from discreet.models.classes import Classes, Flags, Spread
 from discreet.models.exact_compare import Floats, Whole, at_most, dot, ln, plain, quotient, sign, unsure, wide
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 
 
 @declare(
@@ -24,7 +24,7 @@ from discreet.models.model import Predicate
     paper="Cao and Karras 2012",
     init=False,
 )
-class BetaLikeness(Predicate):
+class BetaLikeness(Model):
     """No value is likelier in a class than in the whole table by more than β times (Cao and Karras 2012).
 
     With p the share of a value in the table and q that in a class, basic: (q - p) / p <= β; enhanced: <= min(β, -ln p),
@@ -82,7 +82,7 @@ class BetaLikeness(Predicate):
     paper="Brickell and Shmatikov 2008",
     init=False,
 )
-class DeltaDisclosure(Predicate):
+class DeltaDisclosure(Model):
     """In every class each value is likelier or less likely than in the table by a factor below 2^δ.
 
     |log2(q / p)| < δ for every value of the table, as Brickell and Shmatikov (2008) have it: strictly, and in bits. A

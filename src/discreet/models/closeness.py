@@ -21,7 +21,7 @@ from discreet.core.kind import CATEGORICAL
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, Integers, Spread
 from discreet.models.exact_compare import Floats, Whole, at_most, plain, quotient, wide
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 
 
 class Distance(Enum):
@@ -44,7 +44,7 @@ class Distance(Enum):
     paper="Li, Li and Venkatasubramanian 2007",
     init=False,
 )
-class TCloseness(Predicate):
+class TCloseness(Model):
     """In every class the values are at most t from how they are in the whole table (Li, Li, Venkatasubramanian 2007).
 
     The distance between distributions is the earth mover's: how much has to be moved how far. ``distance`` says how far
@@ -165,5 +165,4 @@ def _along(spread: Spread, sizes: Integers, ranks: Integers, whole: Integers) ->
     middle = np.clip(overtakes, ranks, ends)
     behind = reached * rows * (middle - ranks) - size * (sums[middle] - sums[ranks])
     ahead = size * (sums[ends] - sums[middle]) - reached * rows * (ends - middle)
-    moved: Whole = np.add.reduceat(behind + ahead, spread.starts) + sizes * sums[ranks[spread.starts]]
-    return moved
+    return np.asarray(np.add.reduceat(behind + ahead, spread.starts) + sizes * sums[ranks[spread.starts]])

@@ -12,17 +12,13 @@ from discreet.core.exact import Number
 from discreet.core.families import MODELS
 from discreet.models.classes import Classes, Flags, Integers, Spread
 from discreet.models.exact_compare import Floats, at_most, below, dot, ln, plain, quotient, sign, unsure
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 
 
 @declare(
-    MODELS,
-    "l-diversity",
-    example="l=3",
-    spelled="[distinct ]l={l}[ on {on}]",
-    paper="Machanavajjhala and others 2007",
+    MODELS, "l-diversity", example="l=3", spelled="[distinct ]l={l}[ on {on}]", paper="Machanavajjhala and others 2007"
 )
-class LDiversity(Predicate):
+class LDiversity(Model):
     """Every class holds at least l different values (distinct l-diversity: Machanavajjhala and others 2007).
 
     Why this is private: a class never tells a person's value outright. It may still tell it all but surely, when one
@@ -37,9 +33,6 @@ class LDiversity(Predicate):
 
     meaning = "fewest values in a class"
     lowest = True
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def claim_text(self) -> str:
@@ -60,7 +53,7 @@ class LDiversity(Predicate):
     paper="Machanavajjhala and others 2007",
     init=False,
 )
-class EntropyLDiversity(Predicate):
+class EntropyLDiversity(Model):
     """The entropy of the values in every class is at least log l (Machanavajjhala and others 2007).
 
     The figure is e to the entropy: the number of equally frequent values that would be as uncertain. ``l`` need not be
@@ -115,7 +108,7 @@ class EntropyLDiversity(Predicate):
     paper="Machanavajjhala and others 2007",
     init=False,
 )
-class RecursiveLDiversity(Predicate):
+class RecursiveLDiversity(Model):
     """In every class the most frequent value is rarer than c times the l-th most frequent and all rarer ones together.
 
     r1 < c (rl + … + rm), as Machanavajjhala and others (2007) have it, strictly. The figure is r1 over
@@ -158,13 +151,9 @@ class RecursiveLDiversity(Predicate):
 
 
 @declare(
-    MODELS,
-    "p-sensitive k-anonymity",
-    example="p=2 k=5",
-    spelled="p={p} k={k}[ on {on}]",
-    paper="Truta and Vinod 2006",
+    MODELS, "p-sensitive k-anonymity", example="p=2 k=5", spelled="p={p} k={k}[ on {on}]", paper="Truta and Vinod 2006"
 )
-class PSensitivity(Predicate):
+class PSensitivity(Model):
     """Every class has at least k rows and p different values (p-sensitive k-anonymity: Truta and Vinod 2006).
 
     The figure is the number of values. Private as k-anonymity and distinct diversity together are, and monotone since
@@ -177,9 +166,6 @@ class PSensitivity(Predicate):
 
     meaning = "fewest values in a class"
     lowest = True
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def claim_text(self) -> str:
@@ -204,7 +190,7 @@ class PSensitivity(Predicate):
     paper="Wong and others 2006",
     init=False,
 )
-class AlphaK(Predicate):
+class AlphaK(Model):
     """Every class has at least k rows, and no value has more than a share α of one ((α, k): Wong and others 2006).
 
     The bound is on every value of the column, which is their general model; the figure is the largest share.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.catalogue import declare, parameter
 from discreet.core.families import MODELS
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags
 from discreet.models.exact_compare import Floats
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 
 
 @declare(
     MODELS, "k-anonymity", example="k=5", spelled="k={k}", paper="Samarati and Sweeney 1998; Samarati 2001", rank=0
 )
-class KAnonymity(Predicate):
+class KAnonymity(Model):
     """Every equivalence class has at least k rows (Samarati and Sweeney 1998; Samarati 2001).
 
     Why this is private: who knows no more of a person than the quasi-identifiers cannot tell which of at least k rows
@@ -29,9 +29,6 @@ class KAnonymity(Predicate):
     meaning = "smallest class"
     lowest = True
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     @property
     def claim_text(self) -> str:
         return f"{self.k}-anonymous"
@@ -44,13 +41,9 @@ class KAnonymity(Predicate):
 
 
 @declare(
-    MODELS,
-    "k-map",
-    example="k-map=5 in population.csv",
-    spelled="k[-]map={k} in {population}",
-    paper="Sweeney 2002",
+    MODELS, "k-map", example="k-map=5 in population.csv", spelled="k[-]map={k} in {population}", paper="Sweeney 2002"
 )
-class KMap(Predicate):
+class KMap(Model):
     """Every equivalence class has at least k people in the population the table was drawn from (Sweeney 2002).
 
     Why this is private: who does not know that a person is in the table finds at least k people who could be behind a
@@ -64,9 +57,6 @@ class KMap(Predicate):
 
     meaning = "fewest people in a class"
     lowest = True
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def claim_text(self) -> str:

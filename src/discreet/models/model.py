@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.core.catalogue import Checked
 from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
 from discreet.errors import BadInput
@@ -62,48 +63,8 @@ class Verdict:
         }
 
 
-@runtime_checkable
-class Model(Protocol):
-    """A privacy model: small, frozen, comparable by value."""
-
-    @property
-    def claim(self) -> Claim:
-        """What it says, as data, for the statement of a release."""
-
-    @property
-    def evidence(self) -> Evidence:
-        """Why it may be believed when it holds: it was checked, or estimated."""
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The columns it looks at besides the quasi-identifiers."""
-
-    @property
-    def reference(self) -> Table | None:
-        """The population it compares classes with; ``None``: it needs none."""
-
-    @property
-    def monotone(self) -> bool:
-        """Whether merging classes of a table for which it holds never breaks it: searches prune by this."""
-
-    def figures(self, classes: Classes) -> npt.NDArray[np.float64]:
-        """For each class the figure that the model bounds."""
-
-    def breaking(self, classes: Classes) -> npt.NDArray[np.bool_]:
-        """The classes that must go for it to hold; none, exactly if it holds.
-
-        A model that looks at all classes together names those whose suppression helps most.
-        """
-
-    def verdict(self, classes: Classes) -> Verdict:
-        """Whether it holds, and where not."""
-
-    def check(self, table: Table) -> Verdict:
-        """Whether it holds for a table, by aggregates on its engine."""
-
-
-class Predicate(ABC):
-    """What the models here share: a verdict from figures and breaking classes, ``check`` and ``&``."""
+class Model(Checked, ABC):
+    """A privacy model: small, frozen, comparable by value. It gives a verdict from figures and breaking classes."""
 
     name: ClassVar[str]
     """What the literature calls it."""
@@ -142,7 +103,7 @@ class Predicate(ABC):
 
     @property
     def monotone(self) -> bool:
-        """Whether merging classes of a table for which it holds never breaks it."""
+        """Whether merging classes of a table for which it holds never breaks it: searches prune by this."""
         return True
 
     @abstractmethod
@@ -151,7 +112,10 @@ class Predicate(ABC):
 
     @abstractmethod
     def breaking(self, classes: Classes) -> Flags:
-        """The classes that must go for it to hold; none, exactly if it holds."""
+        """The classes that must go for it to hold; none, exactly if it holds.
+
+        A model that looks at all classes together names those whose suppression helps most.
+        """
 
     def verdict(self, classes: Classes) -> Verdict:
         """Whether it holds, and where not."""
@@ -190,7 +154,7 @@ class Predicate(ABC):
         return Verdict(self.claim, holds, figure, worst, exposed, classes.rows, meaning, self.caveats(classes))
 
 
-class Together(Predicate):
+class Together(Model):
     """A model of all classes together: one figure for the table, and classes to suppress until it is small enough."""
 
     @abstractmethod
@@ -204,7 +168,7 @@ class Together(Predicate):
 
 
 @dataclass(frozen=True, init=False)
-class All(Predicate):
+class All(Model):
     """Several models at once: it holds if all of them do. Written with ``&``."""
 
     models: tuple[Model, ...]

@@ -13,7 +13,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
 from discreet.models.exact_compare import Floats, at_most, below, plain, quotient
-from discreet.models.model import Predicate
+from discreet.models.model import Model
 
 
 @declare(
@@ -24,7 +24,7 @@ from discreet.models.model import Predicate
     paper="Nergiz, Atzori and Clifton 2007",
     init=False,
 )
-class DeltaPresence(Predicate):
+class DeltaPresence(Model):
     """Of the people of each class of the population a share between ``low`` and ``high`` is in the table.
 
     By Nergiz, Atzori and Clifton (2007): the intruder knows the whole population, and the released classes. People of

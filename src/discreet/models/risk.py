@@ -17,7 +17,7 @@ from discreet.core.families import MODELS
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags, Integers
 from discreet.models.exact_compare import Floats, at_most, plain, quotient, unsure
-from discreet.models.model import Predicate, Together
+from discreet.models.model import Model, Together
 
 
 @declare(
@@ -28,7 +28,7 @@ from discreet.models.model import Predicate, Together
     paper="El Emam 2013",
     init=False,
 )
-class ProsecutorRisk(Predicate):
+class ProsecutorRisk(Model):
     """The risk of every row, 1 over the size of its class, is at most the threshold.
 
     The same as k-anonymity with k = 1 / threshold, rounded up, and monotone like it. The mean over all rows is
@@ -61,7 +61,7 @@ class ProsecutorRisk(Predicate):
     paper="El Emam 2013",
     init=False,
 )
-class JournalistRisk(Predicate):
+class JournalistRisk(Model):
     """The risk of every row, 1 over the people of the population in its class, is at most the threshold.
 
     The same as k-map with k = 1 / threshold, rounded up, and monotone like it.

@@ -38,7 +38,7 @@ class Rank(Generic[T]):
         if self.factor <= 1:
             raise BadInput(f"The factor must be above 1, got {factor}.", hint="2 halves the probability a rank.")
 
-    def law(self, truth: T) -> dict[T, Fraction]:
+    def distribution(self, truth: T) -> dict[T, Fraction]:
         """Output distribution: the probability of every value."""
         weights = self._weights(self._rank(truth))
         total = sum(weights)
@@ -66,8 +66,8 @@ class Rank(Generic[T]):
         allowed = probability(beta, "beta")
         worst = 0
         for rank, truth in enumerate(self.values):
-            law = list(self.law(truth).values())
-            while sum(law[: max(rank - worst, 0)]) + sum(law[rank + worst + 1 :]) > allowed:
+            chances = list(self.distribution(truth).values())
+            while sum(chances[: max(rank - worst, 0)]) + sum(chances[rank + worst + 1 :]) > allowed:
                 worst += 1
         return worst
 

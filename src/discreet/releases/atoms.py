@@ -30,7 +30,7 @@ from discreet.core.card import Role
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
 from discreet.errors import Damaged, DataError
-from discreet.releases.facts import Figures
+from discreet.releases.facts import FactSide, Figures
 
 NOT_TOLD = "\x00"
 """Value of a column that no release has told of a person."""
@@ -69,8 +69,9 @@ class Told:
     measure: str = ""
     nonnegative: bool = True
     share: str = ""
-    dropped: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """For each known side its name and the figures that are left if the table is made without it."""
+    coarser: tuple[tuple[str, tuple[Numbers, Numbers, Numbers, Numbers]], ...] = ()
+    """For each known side its name and the ``starts``, ``places``, ``low`` and ``high`` of the same table without it;
+    of a release that has not left."""
 
     def at(self, atoms: Numbers) -> Told:
         """The same figures for other atoms, of which each was (part of) one of these, or -1."""
@@ -122,6 +123,16 @@ class People:
         if self.unit.null_count == len(self.unit):
             return int(self.copies[among].sum())
         return len(np.unique(self.units[among]))
+
+    def units_of(self, atoms: Numbers) -> dict[int, frozenset[int]]:
+        """The units in each of these atoms."""
+        single = self.unit.null_count == len(self.unit)
+        found: dict[int, set[int]] = {int(atom): set() for atom in atoms}
+        for record in np.flatnonzero(np.isin(self.atom, atoms)).tolist():
+            atom = int(self.atom[record])
+            for copy in range(int(self.copies[record]) if single else 1):
+                found[atom].add(record + copy * len(self) if single else int(self.units[record]))
+        return {atom: frozenset(units) for atom, units in found.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +193,16 @@ class Answered:
         return records, told
 
 
-def fetch_records(figures: Figures) -> Records:
-    """Everybody that figures tell of, by one GROUP BY on the engine."""
+def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
+    """Everybody that figures tell of, by one GROUP BY on the engine, told apart ``by`` columns as they were before."""
     rows, card = figures.rows, figures.rows.card
     known = [side for side in figures.sides if not side.tells]
     telling = [side for side in figures.sides if side.tells]
-    by = key_columns(rows)
+    if not all(name in card for name in by):
+        raise Ambiguous(
+            "earlier releases told rows apart by columns that are not there, so that nobody can say who is who"
+        )
+    by = tuple(by) or key_columns(rows)
     shown: dict[str, exp.Expr] = {f"key_{place}": sql.column(name) for place, name in enumerate(by)}
     if card.unit is not None:
         shown["unit"] = sql.column(card.unit)
@@ -228,9 +243,12 @@ def fetch_records(figures: Figures) -> Records:
 
 
 def key_columns(rows: Table) -> tuple[str, ...]:
-    """The columns that say which record is which: the unit, if it does, or all but identifiers."""
+    """The columns that say which record is which: the unit, if it does, or all but identifiers.
+
+    Where people may have several rows the unit alone never does: of some of the rows it may, and of all of them not.
+    """
     card = rows.card
-    if card.unit is not None:
+    if card.unit is not None and (card.rows_per_unit or 1) == 1:
         figures = rows.query(
             sql.named(sql.count_rows(), "n"),
             sql.named(exp.Count(this=exp.Distinct(expressions=[sql.column(card.unit)])), "units"),
@@ -293,15 +311,16 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
         f"{figures.measure} in 10^-{figures.decimals}" if figures.measure else "",
         figures.nonnegative,
         str(figures.share or ""),
-        tuple(
-            (sides[n].name, tuple(np.flatnonzero(_covers_all(sides[n], codes[keep][:, n])).tolist()))
-            for n in range(len(known))
-        ),
+        tuple((side.name, _without(n, sides, codes, shape, figures)) for n, side in enumerate(sides[: len(known)])),
     )
 
 
-def _covers_all(side: Any, codes: Numbers) -> Numbers:
-    return np.array([len(cover) == side.leaves for cover in side.covers], bool)[codes]
+def _without(
+    n: int, sides: Sequence[FactSide], codes: Numbers, shape: Sequence[int], figures: Figures
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The figures that are totals over side ``n``."""
+    whole = np.array([len(cover) == sides[n].leaves for cover in sides[n].covers], bool)[codes[:, n]]
+    return *_places(sides, codes[whole], shape), figures.low[whole], figures.high[whole]
 
 
 def _places(sides: Sequence[Any], codes: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
@@ -539,7 +558,6 @@ def dump_told(told: Mapping[str, Sequence[Told]], parents: Mapping[str, Numbers]
                     "measure": one.measure,
                     "nonnegative": one.nonnegative,
                     "share": one.share,
-                    "dropped": [[name, list(rows)] for name, rows in one.dropped],
                 }
             )
     parts["told"] = _text(listed)
@@ -563,7 +581,6 @@ def load_told(data: bytes, number: int, title: str) -> tuple[dict[str, list[Told
                         measure=one["measure"],
                         nonnegative=one["nonnegative"],
                         share=one["share"],
-                        dropped=tuple((name, tuple(rows)) for name, rows in one["dropped"]),
                         **arrays,
                     )
                 )

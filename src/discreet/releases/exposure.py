@@ -44,7 +44,7 @@ from discreet.releases.atoms import (
     told_by,
 )
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
-from discreet.releases.joint_counts import CountSystem, Target, TooLarge
+from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions
 from discreet.releases.joint_sums import SumSystem, SumTarget
 from discreet.verbs.attack.intruder.determined import Verdict
 
@@ -130,8 +130,8 @@ def check(
     try:
         if telling := [one for one in facts if one.tells]:
             joined.add(telling)
-    except Ambiguous:
-        why = "rows that are alike in all columns are in different groups, so that nobody can say who is who"
+    except Ambiguous as error:
+        why = str(error) or "rows that are alike are in different groups, so that nobody can say who is who"
         return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
     if not joined.new:
         return Checked(Exposure(()), None, None)
@@ -190,10 +190,15 @@ class _Joining:
             self._add_stable(figures, records)
 
     def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
+        by = next((self.spaces[name].by for name in self._states()), ())
         if isinstance(figures, Answered):
             records, told = figures.records(self._card.unit or "")
+            if by and records.by != by:
+                raise Ambiguous(
+                    "people had several rows in earlier releases, so that nobody can say which row is which"
+                )
             return records, replace(told, title=self._title)
-        records = fetch_records(figures)
+        records = fetch_records(figures, by)
         return records, told_by(figures, records, self._title)
 
     def _add_stable(self, figures: Figures | Answered, records: Records) -> None:
@@ -202,7 +207,7 @@ class _Joining:
         lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
         if lasting is None or records.by != (self._card.unit,):
             return
-        records = fetch_records(lasting)
+        records = fetch_records(lasting, records.by)
         told = told_by(lasting, records, self._title)
         if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
             raise DataError(
@@ -228,7 +233,7 @@ class _Joining:
 
         More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
         """
-        alike = [name for name in self._states() if self.spaces[name].by == records.by]
+        alike = self._states()
         found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
         strangers = alike and not any(common for common, _ in found.values())
         if strangers and not self._known.same_source and records.by == (self._card.unit,):
@@ -289,8 +294,7 @@ class _Space:
         if not len(small):
             return Exposure(())
         try:
-            targets = self._targets(told, small)
-            pinned, undecided = self._decide(told, targets)
+            pinned, undecided = self._pinned(told, small)
             new = [one for one in told if one.number == 0]
             old = [one for one in told if one.number]
             for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
@@ -299,9 +303,37 @@ class _Space:
             findings = self._explained(old, new, pinned)
         except TooLarge:
             return Exposure((), undecided=("there are too many groups and values to compute with",))
-        atoms = {one.atom for one in pinned}
         why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
-        return Exposure((), findings, int(people.unit_counts[list(atoms)].sum()) if atoms else 0, why)
+        return Exposure((), findings, self._people({atom for one in pinned for atom in one.atoms}), why)
+
+    def _pinned(self, told: Sequence[Told], small: Numbers) -> tuple[list[Target], list[Target]]:
+        """Which counts of small groups follow from all releases, and of which it is undecided: of single atoms first,
+        then of several together of which no single one is known."""
+        system, targets = CountSystem.of(self._space, told), self._targets(told, small)
+        if not targets:
+            return [], []
+        changes: list[Numbers] = []
+        verdicts = system.verdicts(targets, max(self._deadline - monotonic(), 0.1), changes=changes)
+        pinned, undecided = _sorted(targets, verdicts)
+        free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
+        if self._policy.smallest_group > 2 and len(free):
+            units = self._space.people.units_of(small)
+            found = unions(
+                [targets[n] for n in free], changes[0][free], changes[1][free], units, self._policy.smallest_group
+            )
+            several = list(found)
+            verdicts = system.verdicts(several, max(self._deadline - monotonic(), 0.1)) if several else []
+            more = _sorted(several, verdicts)
+            return [*pinned, *more[0]], [*undecided, *more[1]]
+        return pinned, undecided
+
+    def _people(self, atoms: Collection[int]) -> int:
+        """How many units there are in some atoms."""
+        people = self._space.people
+        mine = np.isin(people.atom, list(atoms))
+        if people.unit.null_count == len(people.unit):
+            return int(people.copies[mine].sum())
+        return len(np.unique(people.units[mine]))
 
     def _targets(self, told: Sequence[Told], small: Numbers) -> list[Target]:
         """Every value that counts, in every small atom of whose people it was told."""
@@ -314,7 +346,7 @@ class _Space:
             counts = self._policy.values.get(column)
             chosen = sorted((value for value in values if counts is None or value in counts), key=str)
             for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
-                targets += [Target(atom, column, value) for value in chosen]
+                targets += [Target((atom,), column, value) for value in chosen]
         return targets
 
     def _asked(self, told: Sequence[Told], targets: Sequence[Target]) -> list[Target]:
@@ -324,7 +356,7 @@ class _Space:
             one
             for one in targets
             if one.column in columns
-            and any(release.group[one.atom] >= 0 for release in told if one.column in release.tells)
+            and all(any(r.group[atom] >= 0 for r in told if one.column in r.tells) for atom in one.atoms)
         ]
 
     def _decide(self, told: Sequence[Told], targets: Sequence[Target]) -> tuple[list[Target], list[Target]]:
@@ -332,20 +364,15 @@ class _Space:
         if not targets or not told:
             return [], []
         verdicts = CountSystem.of(self._space, told).verdicts(targets, max(self._deadline - monotonic(), 0.1))
-        both = list(zip(targets, verdicts, strict=True))
-        return (
-            [one for one, verdict in both if verdict is Verdict.DETERMINED],
-            [one for one, verdict in both if verdict is Verdict.UNDECIDED],
-        )
+        return _sorted(targets, verdicts)
 
     def _explained(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> tuple[Finding, ...]:
         """A finding for each column: the group, the fewest earlier releases found it follows from, and what helps."""
         findings = []
         for column in dict.fromkeys(one.column for one in pinned):
             mine = [one for one in pinned if one.column == column]
-            sizes = self._space.people.unit_counts
-            first = min(mine, key=lambda one: (sizes[one.atom], one.atom))
-            needed = [one for one in old if one.group[first.atom] >= 0] or list(old)
+            first = min(mine, key=lambda one: (len(one.atoms), self._people(one.atoms), one.atoms))
+            needed = [one for one in old if any(one.group[atom] >= 0 for atom in first.atoms)] or list(old)
             if not self._follows([*needed, *new], first):
                 needed = list(old)
             for one in list(needed):
@@ -353,7 +380,7 @@ class _Space:
                 if len(needed) > 1 and monotonic() < self._deadline and self._follows([*rest, *new], first):
                     needed = rest
             helps = tuple(self._helps(old, new, mine))
-            findings.append(Finding(int(sizes[first.atom]), column, tuple(one.number for one in needed), helps))
+            findings.append(Finding(self._people(first.atoms), column, tuple(one.number for one in needed), helps))
         return tuple(findings)
 
     def _follows(self, told: Sequence[Told], target: Target) -> bool:
@@ -361,10 +388,10 @@ class _Space:
 
     def _helps(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> Iterator[str]:
         """The obvious changes to a table, tried out: which of them would do."""
-        if len(new) != 1 or len(new[0].dropped) < 1 or monotonic() > self._deadline:
+        if len(new) != 1 or monotonic() > self._deadline:
             return
-        for side, figures in new[0].dropped:
-            if figures and not self._decide([*old, _only(new[0], figures)], pinned)[0]:
+        for side, figures in new[0].coarser:
+            if len(figures[2]) and not any(self._decide([*old, _only(new[0], figures)], pinned)):
                 yield f"the same table without {side}"
 
     # -- sums
@@ -412,21 +439,18 @@ class _Space:
         return exposed, undecided
 
 
-def _only(told: Told, figures: Sequence[int]) -> Told:
+def _sorted(targets: Sequence[Target], verdicts: Sequence[Verdict]) -> tuple[list[Target], list[Target]]:
+    """The targets that are determined, and those that are undecided."""
+    both = list(zip(targets, verdicts, strict=True))
+    return (
+        [one for one, verdict in both if verdict is Verdict.DETERMINED],
+        [one for one, verdict in both if verdict is Verdict.UNDECIDED],
+    )
+
+
+def _only(told: Told, figures: tuple[Numbers, Numbers, Numbers, Numbers]) -> Told:
     """What a release would tell if it had these figures only."""
-    keep = np.array(figures)
-    spans = [told.places[told.starts[row] : told.starts[row + 1]] for row in keep.tolist()]
-    starts = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
-    empty = np.concatenate(
-        [span for span, high in zip(spans, told.high[keep], strict=True) if high <= 0] or [np.empty(0, np.int64)]
-    )
-    covered = np.unique(np.concatenate([told.possible, told.places]))
-    return replace(
-        told,
-        starts=starts,
-        places=np.concatenate(spans),
-        low=told.low[keep],
-        high=told.high[keep],
-        possible=np.setdiff1d(covered, empty),
-        dropped=(),
-    )
+    starts, places, low, high = figures
+    empty = places[np.repeat(high <= 0, np.diff(starts))]
+    possible = np.setdiff1d(np.union1d(told.possible, told.places), empty)
+    return replace(told, starts=starts, places=places, low=low, high=high, possible=possible)

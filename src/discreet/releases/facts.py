@@ -23,7 +23,6 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Role
 from discreet.core.loss import Loss
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
@@ -126,10 +125,6 @@ class Figures:
         return replace(self, sides=(known, side), codes=codes, low=counts, high=counts)
 
 
-_KNOWN_ROLES = (Role.QUASI, Role.IDENTIFIER)
-"""Roles of columns that everybody is taken to know of everybody."""
-
-
 @dataclass(frozen=True)
 class Choice:
     """How the rows of a release were chosen: by what everybody knows, and by what the choice itself tells."""
@@ -149,8 +144,7 @@ class Choice:
         names: set[str] = set()
         for part in _conjuncts(table.chosen):
             used = {column.name for column in part.find_all(exp.Column)}
-            card = table.card
-            quasi = {n for n in used if n == card.unit or (n in card and card[n].role in _KNOWN_ROLES)}
+            quasi = used.intersection(table.chosen_by)
             if quasi and used - quasi:
                 return Opaque(f"its rows were chosen by {' and '.join(sorted(used))} at once")
             (known if quasi == used else telling).append(part)

@@ -7,20 +7,26 @@ every database that agrees with all releases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.core.programs import Numbers
+from discreet.noise.masking import generator
 from discreet.releases.atoms import NOT_TOLD, Space, Told
-from discreet.verbs.attack.intruder.determined import LinearSystem, Verdict, determined
+from discreet.verbs.attack.intruder.determined import LinearSystem, Seen, Verdict, determined
 from discreet.verbs.attack.intruder.sparse import sparse
 
 _MOST_COMBINATIONS = 50_000
 _MOST_PAIRS = 400_000
 """Unknowns of a system, at most."""
+_MOST_LOOKED_AT = 2_000_000
+_MOST_UNIONS = 20_000
+"""Groups of several atoms that are looked at, and of which it is computed whether they are known, at most."""
 
 
 class TooLarge(Exception):
@@ -29,9 +35,9 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """A value of a column among the people of an atom."""
+    """A value of a column among the people of an atom, or of several."""
 
-    atom: int
+    atoms: tuple[int, ...]
     column: str
     value: str | None
 
@@ -54,9 +60,9 @@ class CountSystem:
     @classmethod
     def of(cls, space: Space, told: Sequence[Told]) -> CountSystem:
         """What the people of a space may have, by what these releases tell."""
-        columns, combinations = _combinations(told)
+        columns, combinations, of_combination, of_atom = _combinations(told)
         leaves = [_leaves(one, columns, combinations) for one in told]
-        atom, combination = _pairs(space, told, leaves, len(combinations))
+        atom, combination = _pairs(told, leaves, of_combination, of_atom)
         truth = _truth(space, columns, combinations, atom, combination)
         lib = sparse()
         size = len(atom)
@@ -89,73 +95,143 @@ class CountSystem:
         rise = np.concatenate([sizes[atom] - truth, high[within] - sums[within]])
         return cls(columns, combinations, atom, combination, truth, relations, fall, rise)
 
-    def verdicts(self, targets: Sequence[Target], seconds: float) -> list[Verdict]:
-        """Whether the count of each target is the same in every possible database."""
+    def verdicts(
+        self, targets: Sequence[Target], seconds: float, *, changes: list[Numbers] | None = None
+    ) -> list[Verdict]:
+        """Whether the count of each target is the same in every possible database.
+
+        ``changes`` takes how each target changes in some possible databases, a row each, and the part it is in.
+        """
         lib = sparse()
-        places = {name: place for place, name in enumerate(self.columns)}
-        first = np.searchsorted(self.atom, [one.atom for one in targets])
-        last = np.searchsorted(self.atom, [one.atom for one in targets], side="right")
-        asked, sums = list[int](), list[list[int]]()
-        for target, start, end in zip(targets, first.tolist(), last.tolist(), strict=True):
-            column = places[target.column]
-            which = [n for n in range(start, end) if self.combinations[self.combination[n]][column] == target.value]
-            if len(which) == 1:
-                asked.append(which[0])
-            elif which:
-                asked.append(self.relations.shape[1] + len(sums))
-                sums.append(which)
-            else:
-                asked.append(-1)
+        row, unknown = self._parts(targets)
+        parts = np.bincount(row, minlength=len(targets))
+        adds = lib.csr_array((np.ones(len(row)), (row, unknown)), shape=(len(targets), self.relations.shape[1]))
+        asked = np.full(len(targets), -1)
+        single = parts == 1
+        asked[row[single[row]]] = unknown[single[row]]
+        several = np.flatnonzero(parts > 1)
+        asked[several] = self.relations.shape[1] + np.arange(len(several))
         relations, fall, rise = self.relations, self.fall, self.rise
-        if sums:
-            rows = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
-            these = lib.csr_array(
-                (np.ones(len(rows)), (rows, np.concatenate(sums))), shape=(len(sums), relations.shape[1])
-            )
-            totals = these[:, : len(self.truth)] @ self.truth
-            room = these[:, : len(self.truth)] @ self.rise[: len(self.truth)]
+        if len(several):
+            these = lib.csr_array(adds[several])
             relations = lib.csr_array(
-                lib.block_array([[relations, None], [these, -lib.eye_array(len(sums))]], format="csr")
+                lib.block_array([[relations, None], [these, -lib.eye_array(len(several))]], format="csr")
             )
-            fall, rise = np.concatenate([fall, totals]), np.concatenate([rise, room])
-        there = np.array(asked, np.int64)
+            fall, rise = np.concatenate([fall, these @ fall]), np.concatenate([rise, these @ rise])
         found = np.full(len(targets), Verdict.DETERMINED, np.int8)
-        found[there >= 0] = determined(LinearSystem(relations, fall, rise), there[there >= 0], seconds=seconds)
+        there = asked >= 0
+        seen = Seen() if changes is not None else None
+        found[there] = determined(LinearSystem(relations, fall, rise), asked[there], seconds=seconds, seen=seen)
+        if seen is not None and changes is not None:
+            here = np.maximum(asked, 0)
+            changes += [np.where(there, seen.changes[:, here], 0).T, np.where(there, seen.part[here], -1)]
         return [Verdict(int(one)) for one in found]
 
+    def _parts(self, targets: Sequence[Target]) -> tuple[Numbers, Numbers]:
+        """The unknowns that each target adds up: for each of them the target's number and its own."""
+        rows, unknowns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for place, name in enumerate(self.columns):
+            values = {value: code for code, value in enumerate(dict.fromkeys(row[place] for row in self.combinations))}
+            codes = np.array([values[row[place]] for row in self.combinations], np.int64)
+            keys = self.atom * len(values) + codes[self.combination]
+            order = np.argsort(keys, kind="stable")
+            asked = [
+                (number, atom * len(values) + values[one.value])
+                for number, one in enumerate(targets)
+                if one.column == name and one.value in values
+                for atom in one.atoms
+            ]
+            number, key = np.array(asked, np.int64).reshape(-1, 2).T
+            low = np.searchsorted(keys[order], key)
+            many = np.searchsorted(keys[order], key, side="right") - low
+            which = np.repeat(low, many) + np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+            rows.append(np.repeat(number, many))
+            unknowns.append(order[which])
+        return np.concatenate(rows), np.concatenate(unknowns)
 
-def _combinations(told: Sequence[Told]) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    """The columns that are told of, and every combination of their values that somebody may have.
+
+def unions(
+    free: Sequence[Target], changes: Numbers, part: Numbers, units: Mapping[int, frozenset[int]], smallest: int
+) -> Iterator[Target]:
+    """Groups of several atoms with fewer than ``smallest`` units of which a count may be known, though of no atom is.
+
+    ``free`` are targets that change, in some possible databases by ``changes``. A count of several atoms is known only
+    if their changes cancel in every database, and none of them does without the others. ``TooLarge`` if there are too
+    many to look at.
+    """
+    weights = generator(1).integers(1, 2**62, changes.shape[1]).astype(np.uint64)
+    marks = (changes.astype(np.uint64) @ weights).tolist()  # modulo 2**64
+    together: dict[tuple[str, str | None, int], list[int]] = {}
+    for place, one in enumerate(free):
+        together.setdefault((one.column, one.value, int(part[place])), []).append(place)
+    looked = found = 0
+    for (column, value, _), places in together.items():
+        at: dict[int, list[int]] = {}
+        for place in places:
+            at.setdefault(marks[place], []).append(place)
+        for size in range(1, smallest - 1):
+            for some in combinations(places, size):
+                looked += 1
+                if looked > _MOST_LOOKED_AT:
+                    raise TooLarge
+                for last in at.get(-sum(marks[place] for place in some) % 2**64, ()):
+                    atoms = tuple(free[place].atoms[0] for place in (*some, last))
+                    if last > some[-1] and len(frozenset.union(*(units[atom] for atom in atoms))) < smallest:
+                        found += 1
+                        if found > _MOST_UNIONS:
+                            raise TooLarge
+                        yield Target(atoms, column, value)
+
+
+def _combinations(
+    told: Sequence[Told],
+) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...], Numbers, Numbers]:
+    """The columns that are told of, every combination of their values that somebody may have, and for each combination
+    and each atom the number of the set of columns that it has values of, or that was told of its people.
 
     What two releases tell of different columns may go together in any way, unless a column they share says otherwise.
     """
     by_columns: dict[tuple[str, ...], set[tuple[str | None, ...]]] = {}
     for one in told:
         by_columns.setdefault(one.tells, set()).update(one.domain)
-    (columns, rows), *others = by_columns.items()
-    for names, more in others:
-        shared = [name for name in names if name in columns]
-        new = [name for name in names if name not in columns]
-        index: dict[tuple[str | None, ...], list[tuple[str | None, ...]]] = {}
+    columns = tuple(dict.fromkeys(name for names in by_columns for name in names))
+    covers = np.stack([np.any([o.group >= 0 for o in told if o.tells == names], axis=0) for names in by_columns])
+    patterns, pattern = np.unique(covers, axis=1, return_inverse=True)
+    found: dict[tuple[str | None, ...], int] = {}
+    sets: dict[frozenset[str], int] = {}
+    kind = np.empty(patterns.shape[1], np.int64)
+    for number, covered in enumerate(patterns.T.tolist()):
+        domains = [(names, rows) for (names, rows), has in zip(by_columns.items(), covered, strict=True) if has]
+        its = {name for names, _ in domains for name in names}
+        kind[number] = sets.setdefault(frozenset(its), len(sets))
+        for row in _joined(domains) if domains else ():
+            found[tuple(row.get(name, NOT_TOLD) for name in columns)] = int(kind[number])
+        if len(found) > _MOST_COMBINATIONS:
+            raise TooLarge
+    ordered = sorted(found, key=repr)
+    return columns, tuple(ordered), np.array([found[row] for row in ordered], np.int64), kind[pattern.ravel()]
+
+
+def _joined(
+    domains: Sequence[tuple[tuple[str, ...], set[tuple[str | None, ...]]]],
+) -> Sequence[dict[str, str | None]]:
+    """Every combination of values that each of the domains allows."""
+    rows: list[dict[str, str | None]] = [{}]
+    for names, more in domains:
+        shared = [name for name in names if name in rows[0]]
+        index: dict[tuple[str | None, ...], list[dict[str, str | None]]] = {}
         for row in more:
             value = dict(zip(names, row, strict=True))
-            index.setdefault(tuple(value[name] for name in shared), []).append(tuple(value[name] for name in new))
-        at = [columns.index(name) for name in shared]
-        joined = set()
-        for row in rows:
-            for rest in index.get(tuple(row[place] for place in at), [(NOT_TOLD,) * len(new)]):
-                joined.add((*row, *rest))
+            index.setdefault(tuple(value[name] for name in shared), []).append(value)
+        joined = []
+        for before in rows:
+            joined += [before | after for after in index.get(tuple(before[name] for name in shared), ())]
             if len(joined) > _MOST_COMBINATIONS:
                 raise TooLarge
-        matched = {tuple(row[place] for place in at) for row in rows}
-        for key, rests in index.items():
-            if key not in matched:
-                value = dict(zip(shared, key, strict=True))
-                joined |= {(*(value.get(name, NOT_TOLD) for name in columns), *rest) for rest in rests}
-        columns, rows = (*columns, *new), joined
-    if len(rows) > _MOST_COMBINATIONS:
-        raise TooLarge
-    return columns, tuple(sorted(rows, key=repr))
+        rows = joined
+        if not rows:
+            break
+    return rows
 
 
 def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str | None, ...]]) -> Numbers:
@@ -165,7 +241,9 @@ def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str 
     return np.array([known.get(tuple(row[place] for place in at), -1) for row in combinations], np.int64)
 
 
-def _pairs(space: Space, told: Sequence[Told], leaves: Sequence[Numbers], count: int) -> tuple[Numbers, Numbers]:
+def _pairs(
+    told: Sequence[Told], leaves: Sequence[Numbers], of_combination: Numbers, of_atom: Numbers
+) -> tuple[Numbers, Numbers]:
     """Atoms and combinations that somebody of the atom may have: no release says that nobody has them."""
     groups = np.stack([one.group for one in told])
     first = np.argmax(groups >= 0, axis=0)
@@ -188,6 +266,8 @@ def _pairs(space: Space, told: Sequence[Told], leaves: Sequence[Numbers], count:
             raise TooLarge
         which = np.repeat(low, many) + np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
         atom, combination = np.repeat(mine, many), of_value[which]
+        ok = of_atom[atom] == of_combination[combination]
+        atom, combination = atom[ok], combination[ok]
         for other, its in zip(told, leaves, strict=True):
             at = other.group[atom]
             place = at * other.leaves + its[combination]
@@ -215,40 +295,33 @@ def _truth(
     atom: Numbers,
     combination: Numbers,
 ) -> Numbers:
-    """How many people there are of each pair; of values that nobody was told of, any will do."""
+    """How many people there are of each pair."""
     people = space.people
-    covered = np.isin(people.atom, np.unique(atom))
-    coded = [people.values[name].dictionary_encode(null_encoding="encode") for name in columns]
-    key = people.atom.copy()
-    for column in coded:
+    some = np.zeros(people.atoms, np.int64)
+    some[atom] = combination  # any one that somebody of the atom may have: all of them have values of the same columns
+    mine = np.flatnonzero(np.isin(people.atom, np.unique(atom)))
+    key = np.zeros(len(mine), np.int64)
+    coded = []
+    for place, name in enumerate(columns):
+        column = people.values[name].take(pa.array(mine)).dictionary_encode(null_encoding="encode")
+        names = [*column.dictionary.to_pylist(), NOT_TOLD]
+        told = np.array([row[place] != NOT_TOLD for row in combinations], bool)[some[people.atom[mine]]]
+        codes = np.where(told, column.indices.to_numpy(zero_copy_only=False), len(names) - 1)
+        coded.append((names, codes))
         _, key = np.unique(key, return_inverse=True)
-        key = key * len(column.dictionary) + column.indices.to_numpy(zero_copy_only=False)
+        key = key * len(names) + codes
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    copies = np.bincount(which, np.where(covered, people.copies, 0))
-    names = [column.dictionary.to_pylist() for column in coded]
-    codes = [column.indices.to_numpy(zero_copy_only=False) for column in coded]
-    pairs: dict[tuple[int, tuple[str | None, ...]], int] = {
-        (int(a), combinations[int(c)]): place for place, (a, c) in enumerate(zip(atom, combination, strict=True))
-    }
-    truth = np.zeros(len(atom))
-    for row, count in zip(first.tolist(), copies.tolist(), strict=True):
-        if not count:
-            continue
-        here = int(people.atom[row])
-        values = tuple(names[n][codes[n][row]] for n in range(len(columns)))
-        place = pairs.get((here, values))
-        if place is None:  # some columns were told of nobody in this atom
-            span = range(*np.searchsorted(atom, [here, here + 1]).tolist())
-            known = [n for n, value in enumerate(values) if value != NOT_TOLD]
-            place = next(n for n in span if all(combinations[int(combination[n])][k] == values[k] for k in known))
-        truth[place] += count
-    return truth
+    number = {row: place for place, row in enumerate(combinations)}
+    which_one = np.array(
+        [number[tuple(names[codes[row]] for names, codes in coded)] for row in first.tolist()], np.int64
+    )
+    pairs = atom * len(combinations) + combination
+    where = np.searchsorted(pairs, people.atom[mine] * len(combinations) + which_one[which])
+    return np.bincount(where, people.copies[mine], len(atom))
 
 
 def _distinct(matrix: Any, low: Numbers, high: Numbers) -> tuple[Any, Numbers, Numbers]:
     """Each sum once, within the narrowest interval; equal groups of different releases are one equation."""
-    from discreet.noise.masking import generator
-
     weights = generator(0).integers(1, 2**62, matrix.shape[1]).astype(np.uint64)
     sums = np.zeros(matrix.shape[0], np.uint64)
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

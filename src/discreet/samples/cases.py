@@ -176,10 +176,7 @@ def drug_trial() -> Table:
 
 def bits() -> Table:
     """Ten records of three bits, for queries whose answers can be counted by hand."""
-    card = Card(
-        "bits",
-        tuple(Column(name, Kind.INTEGER, Role.SENSITIVE, bounds=(0, 1)) for name in ("d1", "d2", "d3")),
-    )
+    card = Card("bits", tuple(Column(name, Kind.INTEGER, Role.SENSITIVE, bounds=(0, 1)) for name in ("d1", "d2", "d3")))
     words = ["000", "101", "010", "101", "000", "001", "110", "000", "010", "101"]
     return _table(card, [tuple(map(int, word)) for word in words])
 

@@ -94,7 +94,7 @@ class Books(Verdict):
         return f"{said} are sound; {where}{self.problem}."
 
 
-def shown(line: Line, accounts: set[str]) -> bool:
+def is_visible(line: Line, accounts: set[str]) -> bool:
     """Whether a ledger line is for a user who may see these accounts; seals have no cost and are left out."""
     entry = line.entry
     if not isinstance(entry, Charged | Limited | Opened) or entry.account not in accounts:
@@ -102,7 +102,7 @@ def shown(line: Line, accounts: set[str]) -> bool:
     return not (isinstance(entry, Charged) and entry.key.startswith(SEAL))
 
 
-def told(line: Line) -> LedgerLine:
+def line_view(line: Line) -> LedgerLine:
     """A ledger line as a view."""
     match line.entry:
         case Charged(account=account, loss=loss, purpose=purpose):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations, islice
-from math import comb
+from math import comb, erf, sqrt
 
 import numpy as np
 
@@ -124,8 +124,7 @@ def _components(r: Array) -> tuple[Array, Array]:
 def _scores(loads: Array) -> Array:
     """The weights of standardised columns in components of unit variance; of a component without variance, none."""
     explained = (loads**2).sum(axis=0)
-    found: Array = np.where(explained > 1e-12, loads / np.where(explained > 1e-12, explained, 1.0), 0.0)
-    return found
+    return np.asarray(np.where(explained > 1e-12, loads / np.where(explained > 1e-12, explained, 1.0), 0.0))
 
 
 _LEVELS = np.arange(1, 20) / 20
@@ -194,16 +193,8 @@ def _quantiles(x: Array, y: Array) -> float:
 
 def _loss(off: Array | float, variance: Array | float) -> float:
     """The mean of 2Φ(|off| / √variance) − 1; what does not vary is lost as soon as it is off at all."""
-    from math import erf, sqrt
-
-    return float(
-        np.mean(
-            [
-                erf(abs(o) / sqrt(2 * v)) if v > 0 else float(o != 0)
-                for o, v in zip(np.atleast_1d(off), np.atleast_1d(variance), strict=True)
-            ]
-        )
-    )
+    each = zip(np.atleast_1d(off), np.atleast_1d(variance), strict=True)
+    return float(np.mean([erf(abs(o) / sqrt(2 * v)) if v > 0 else float(o != 0) for o, v in each]))
 
 
 _PARTS = {1: 10, 2: 5, 3: 3}
@@ -213,22 +204,8 @@ _MOST_SETS = 500
 """Largest number of sets of columns compared."""
 
 
-def one_way(pair: Pair) -> Figure:
-    """The mean total variation distance of single columns."""
-    return _distance(pair, 1)
-
-
-def two_way(pair: Pair) -> Figure:
-    """The same of pairs of columns."""
-    return _distance(pair, 2)
-
-
-def three_way(pair: Pair) -> Figure:
-    """The same of three columns together."""
-    return _distance(pair, 3)
-
-
-def _distance(pair: Pair, ways: int) -> Figure:
+def marginals(pair: Pair, ways: int) -> Figure:
+    """The mean total variation distance of ``ways`` columns together."""
     width = len(pair.columns)
     if width < ways:
         raise DataError(f"There are fewer than {ways} columns.")

@@ -33,11 +33,17 @@ def learning(pair: Pair) -> Figure:
     """What models lose in accuracy when they are trained on the release: the mean over four of them. 0: as good as
     those trained on the original; it may be less than 0, when masking happens to smooth."""
     mine, theirs = scores(pair, masked=False), scores(pair)
+    lost = float(np.mean([mine[name].accuracy - theirs[name].accuracy for name in mine]))
+    return Figure(lost, compare_scores(theirs, mine, "on the original"))
+
+
+def compare_scores(found: Mapping[str, Score], others: Mapping[str, Score], where: str) -> dict[str, float]:
+    """The scores of each model, beside those that it has elsewhere, for reports."""
     details: dict[str, float] = {}
-    for name, score in theirs.items():
-        details |= {f"{name}: accuracy": score.accuracy, f"{name}: accuracy on the original": mine[name].accuracy}
-        details |= {f"{name}: AUC": score.auc, f"{name}: AUC on the original": mine[name].auc}
-    return Figure(float(np.mean([mine[name].accuracy - theirs[name].accuracy for name in mine])), details)
+    for name, score in found.items():
+        details |= {f"{name}: accuracy": score.accuracy, f"{name}: accuracy {where}": others[name].accuracy}
+        details |= {f"{name}: AUC": score.auc, f"{name}: AUC {where}": others[name].auc}
+    return details
 
 
 def scores(pair: Pair, *, masked: bool = True, folds: int = _FOLDS) -> Mapping[str, Score]:

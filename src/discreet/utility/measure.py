@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,10 @@ from discreet.utility.pair import Array, Figure, Metric, Pair, pair
 
 def _pil(two: Pair) -> Figure:
     return Figure(information_loss.pil(two), information_loss.families(two))
+
+
+def _marginals(ways: int) -> Callable[[Pair], Figure]:
+    return partial(information_loss.marginals, ways=ways)
 
 
 METRICS: Mapping[str, Metric] = {
@@ -45,11 +50,9 @@ METRICS: Mapping[str, Metric] = {
             "How sure one can be that means, variances, correlations and quantiles are off by more than chance.",
             _pil,
         ),
-        Metric(
-            "marginals 1", "The share of rows that are in the wrong place, column by column.", information_loss.one_way
-        ),
-        Metric("marginals 2", "The same, of two columns together.", information_loss.two_way),
-        Metric("marginals 3", "The same, of three columns together.", information_loss.three_way),
+        Metric("marginals 1", "The share of rows that are in the wrong place, column by column.", _marginals(1)),
+        Metric("marginals 2", "The same, of two columns together.", _marginals(2)),
+        Metric("marginals 3", "The same, of three columns together.", _marginals(3)),
         Metric(
             "correlations",
             "How far correlations moved, of the 2 they can move at most.",
@@ -131,8 +134,7 @@ class Lost:
     def __str__(self) -> str:
         lines = [f"What {self.title} has lost ({len(self.columns)} columns compared{self._beside})"]
         for entry in self.entries:
-            shown = f"{entry.figure:10.4f}" if entry.figure is not None else "         –"
-            lines.append(f"  {entry.metric.name:<13}{shown}  {entry.why or entry.metric.direction}")
+            lines.append(f"  {entry.metric.name:<13}{shown(entry.figure):>10}  {entry.why or entry.metric.direction}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -141,15 +143,7 @@ class Lost:
         measures = listing(
             ("measure", "figure", "direction", "meaning"),
             ("text", "number", "prose", "prose"),
-            (
-                (
-                    e.metric.name,
-                    "–" if e.figure is None else f"{e.figure:.4f}",
-                    e.metric.direction,
-                    e.why or e.metric.meaning,
-                )
-                for e in self.entries
-            ),
+            ((e.metric.name, shown(e.figure), e.metric.direction, e.why or e.metric.meaning) for e in self.entries),
         )
         columns = [("compared", ", ".join(self.columns)), ("not comparable", ", ".join(self.left_out))]
         return styled(
@@ -188,6 +182,11 @@ def loss(
     entries = tuple(_entry(METRICS[name], two) for name in metrics or METRICS)
     title = release.title if isinstance(release, Release) else "the release"
     return Lost(title, entries, two.columns, two.left_out)
+
+
+def shown(figure: float | None) -> str:
+    """A figure as text; a dash if there is none."""
+    return "–" if figure is None else f"{figure:.4f}"
 
 
 def target_of(table: Table) -> str | None:

@@ -23,7 +23,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
 
 
-def on_one_footing(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
+def comparable_columns(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
     """Whether two columns are numeric, and both as float64 or shared codes; ``None`` if their kinds differ."""
     a, b = _plain(mine), _plain(theirs)
     if pa.types.is_float64(a.type) and pa.types.is_float64(b.type):
@@ -147,23 +147,17 @@ def pair(
     for name in (*columns, *([target] if target else [])):
         if name not in mine.column_names:
             raise NotFound(f"{table.card.name} releases no column {name!r}.")
-    names, numeric, left, right, out = [], [], [], [], []
-    for name in columns or mine.column_names:
-        both = on_one_footing(mine[name], rows[name]) if name in rows.column_names else None
-        if both is None or np.isnan(both[1]).all():
-            out.append(name)
-            continue
-        names.append(name)
-        numeric.append(both[0])
-        left.append(both[1])
-        right.append(both[2])
-    if not names:
+    wanted = columns or mine.column_names
+    both = {name: comparable_columns(mine[name], rows[name]) for name in wanted if name in rows.column_names}
+    found = {name: one for name, one in both.items() if one is not None and not np.isnan(one[1]).all()}
+    if not found:
         raise DataError("The release has no column with values of the kind the original has.")
     if links is not None:
         links = np.asarray(links)
         require_links(links, mine.num_rows, rows.num_rows)
-    sides = np.column_stack(left), np.column_stack(right)
-    return Pair(tuple(names), tuple(numeric), *sides, links, tuple(out), target)
+    numeric, left, right = zip(*found.values(), strict=True)
+    out = tuple(name for name in wanted if name not in found)
+    return Pair(tuple(found), numeric, np.column_stack(left), np.column_stack(right), links, out, target)
 
 
 @dataclass(frozen=True)

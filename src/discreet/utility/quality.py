@@ -9,12 +9,12 @@ no recoding between a finer and a coarser one can stay below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.catalogue import check_parameters, declare, parameter, register
+from discreet.core.catalogue import Checked, declare, parameter, register
 from discreet.core.families import QUALITIES
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ Tuples: TypeAlias = Any
 """Distinct tuples of ``verbs/publish/tuples.py``: ``codes``, ``counts``, ``levels``, ``shares``, ``classes``."""
 
 
-class Quality(Protocol):
+class Quality(Checked):
     """A measure of information loss."""
 
     name: ClassVar[str]
@@ -34,24 +34,24 @@ class Quality(Protocol):
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The columns it looks at besides the quasi-identifiers."""
+        return ()
+
+    def __str__(self) -> str:
+        return self.name
 
     def loss(self, tuples: Tuples, levels: Integers, groups: Integers, kept: Booleans) -> float:
         """What is lost when tuples get these levels, and of the classes they form some are kept.
 
         ``levels`` has one for each column, or (columns, tuples); ``groups`` the class of each tuple.
         """
+        raise NotImplementedError
 
 
-class ByColumn:
+class ByColumn(Quality):
     """Measures that add up what each column lost."""
 
-    sensitive: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
     """Whether a suppressed cell loses 1, whatever becomes of others."""
-    name: ClassVar[str]
-
-    def __str__(self) -> str:
-        return self.name
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
         """Shape (levels, values): what a cell that is kept loses, by its level and value; it grows with the level."""
@@ -113,12 +113,8 @@ class Granularity(ByColumn):
 
     mean: Literal["arithmetic", "geometric"] = parameter("How columns are averaged.", default="arithmetic")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def cells(self, tuples: Tuples, column: int) -> Floats:
-        shares: Floats = tuples.shares[column]
-        return shares
+        return np.asarray(tuples.shares[column])
 
     def column(self, total: Floats, rows: int) -> Floats:
         return total / max(rows, 1)
@@ -167,8 +163,7 @@ class Entropy(ByColumn):
         rows = np.bincount(tuples.codes[column], weights=tuples.counts, minlength=values)
         codes = tuples.levels[column].codes
         together = np.stack([np.bincount(level, weights=rows)[level] for level in codes])
-        found: Floats = np.log2(np.maximum(together, 1) / np.maximum(rows, 1))
-        return found
+        return np.asarray(np.log2(np.maximum(together, 1) / np.maximum(rows, 1)))
 
     def gone(self, labels: Integers, counts: Floats, cells: Floats) -> float:
         sums = np.bincount(labels, weights=counts)
@@ -176,18 +171,8 @@ class Entropy(ByColumn):
         return float(sums @ np.log2(sums.sum() / sums))
 
 
-class ByClass:
+class ByClass(Quality):
     """Measures that look at the classes."""
-
-    name: ClassVar[str]
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The columns it looks at besides the quasi-identifiers."""
-        return ()
-
-    def __str__(self) -> str:
-        return self.name
 
     def worth(self, classes: Classes, rows: int, out: int) -> float:
         """What is lost when these classes are kept, and ``out`` of ``rows`` rows are suppressed."""

@@ -11,8 +11,8 @@ from tests.service.console.conftest import press, seen, text, until
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
 from discreet.errors import DataError
-from discreet.service.console.answered import figures
-from discreet.service.console.priced import advice, usual_delta
+from discreet.service.console.answer_view import figures
+from discreet.service.console.price_view import advice, usual_delta
 from discreet.service.console.suggest import columns, examples, mentioned, spelled, strangers, words
 from discreet.service.views import BudgetView, Spend
 

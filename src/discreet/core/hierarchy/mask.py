@@ -60,9 +60,7 @@ class Mask:
         mask = self.character * hidden
         start = 1 if self.side == "right" else hidden + 1
         kept = exp.Substring(
-            this=value.copy(),
-            start=exp.Literal.number(start),
-            length=exp.Literal.number(self.length - hidden),
+            this=value.copy(), start=exp.Literal.number(start), length=exp.Literal.number(self.length - hidden)
         )
         return sql.joined(kept, mask) if self.side == "right" else sql.joined(mask, kept)
 

@@ -29,8 +29,7 @@ class Choice:
         """One option for each entry of ``rows``, by the weights of that row."""
         found = np.searchsorted(self._ladder, rows + rng.random(len(rows)), side="right")
         # r + u may round up to r + 1, one step beyond the row.
-        chosen: Codes = np.minimum(found - rows * self._options, self._options - 1)
-        return chosen
+        return np.asarray(np.minimum(found - rows * self._options, self._options - 1))
 
     def draw_many(self, rng: np.random.Generator, size: int) -> Codes:
         """``size`` options by the weights of the first row."""

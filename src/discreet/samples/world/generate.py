@@ -116,10 +116,7 @@ class Hospital:
         return read(pa.Table.from_batches(self.batches(name)), self.cards[name])
 
     def write(
-        self,
-        folder: str | Path,
-        tables: Iterable[str] = TABLES,
-        progress: Callable[[str, float], None] | None = None,
+        self, folder: str | Path, tables: Iterable[str] = TABLES, progress: Callable[[str, float], None] | None = None
     ) -> dict[str, Path]:
         """Write tables as Parquet files, and the cards as ``hospital.toml`` beside them; the tables' paths.
 

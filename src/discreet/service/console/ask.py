@@ -26,9 +26,9 @@ from discreet.curator.answer import ON_SYNTHETIC, Answer, is_synthetic
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
-from discreet.service.console import answered, explain, priced, suggest, theme
+from discreet.service.console import answer_view, explain, price_view, suggest, theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.priced import Offer
+from discreet.service.console.price_view import Offer
 from discreet.service.console.releases import latest, when
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
@@ -133,12 +133,9 @@ class _Asking:
     def _question(self, ideas: list[tuple[str, str]]) -> None:
         with theme.card("Your question") as card:
             card.classes("dc-first")
-            self._sql = ui.codemirror(
-                ideas[0][1],
-                language="SQL",
-                line_wrapping=True,
-                on_change=self._changed,
-            ).props("data-testid=ask-sql")
+            self._sql = ui.codemirror(ideas[0][1], language="SQL", line_wrapping=True, on_change=self._changed).props(
+                "data-testid=ask-sql"
+            )
             self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
             theme.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
             with theme.row().classes("dc-chips"):
@@ -160,7 +157,7 @@ class _Asking:
             self._epsilon = self._field("Epsilon (ε) to spend", "ask-epsilon", "0.1")
             self._error = self._field("Every figure off by at most", "ask-error", "50", hint="Such as 50, or 5%")
             self._expect = self._field("A figure is about", "ask-expect", "1000")
-            self._proposed = priced.usual_delta(self._mentioned())
+            self._proposed = price_view.usual_delta(self._mentioned())
             self._delta = self._field("Delta (δ): chance that a rare group shows", "ask-delta", self._proposed)
             self._epsilon.bind_visibility_from(self._mode, "value", value="epsilon")
             self._error.bind_visibility_from(self._mode, "value", value="error")
@@ -168,7 +165,7 @@ class _Asking:
             self._delta.set_visibility(False)
             self._price_place = ui.element("div").props("data-testid=ask-price aria-live=polite").classes("dc-price")
             hint = "A guess: put in your own"
-            self._rows = self._field("Rows you expect behind an average", "ask-rows", priced.GUESS, hint=hint)
+            self._rows = self._field("Rows you expect behind an average", "ask-rows", price_view.GUESS, hint=hint)
             self._rows.set_visibility(False)
             self._button = ui.button(_WORKING).props("unelevated data-testid=ask-run").classes("dc-full")
             self._button.on("click", lambda event: self._ask(event.args), js_handler=_CLICKED).disable()
@@ -220,7 +217,7 @@ class _Asking:
 
     def _propose(self) -> None:
         """Another delta for other tables, unless somebody has chosen one."""
-        usual = priced.usual_delta(self._mentioned())
+        usual = price_view.usual_delta(self._mentioned())
         if self._delta.value == self._proposed != usual:
             self._proposed = usual
             self._delta.set_value(usual)
@@ -231,7 +228,7 @@ class _Asking:
         who, strangers = self._seat.who, suggest.strangers(offer.sql, self._tables)
         with self._price_place:
             steward = who.role is Role.STEWARD
-            priced.show(offer, self._mentioned(), name=who.name, steward=steward, strangers=strangers)
+            price_view.show(offer, self._mentioned(), name=who.name, steward=steward, strangers=strangers)
         self._meaning.clear()
         with self._meaning:
             theme.promise(explain.epsilon(str(offer.spend.epsilon)))
@@ -241,7 +238,7 @@ class _Asking:
     def _offered(self, who: Person, number: int) -> Offer:
         """The price of what is typed."""
         sql, delta = self._sql.value.strip().removesuffix(";"), self._delta.value.strip() or "0"
-        rows = priced.rows_in(self._rows.value)
+        rows = price_view.rows_in(self._rows.value)
         if self._mode.value == "epsilon":
             epsilon = self._epsilon.value.strip()
         else:
@@ -249,7 +246,7 @@ class _Asking:
             found = self._seat.desk.epsilon_for(who, sql, error, delta=delta, expect=expect, rows=rows)
             epsilon = str(float(found))
         spend = Spend(epsilon=epsilon, delta=delta)
-        return priced.offered(who, self._seat.desk, sql, spend, rows=rows, number=number)
+        return price_view.offered(who, self._seat.desk, sql, spend, rows=rows, number=number)
 
     def _mentioned(self) -> list[BudgetView]:
         """The budgets that the question would take from."""
@@ -282,7 +279,7 @@ class _Asking:
     def _answer(self, answer: Answer, question: str) -> None:
         with self._shown("A synthetic answer" if answer.synthetic else "The answer", question):
             ui.label(answer.cost).classes("dc-soft").props("data-testid=ask-cost")
-            answered.show(answer.release, answer.identity)
+            answer_view.show(answer.release, answer.identity)
 
     @contextmanager
     def _shown(self, title: str, question: str) -> Iterator[ui.element]:
@@ -306,7 +303,7 @@ class _Asking:
             asked, left = error.asked, error.left
             if isinstance(asked, Loss) and isinstance(left, Loss):
                 steward = self._seat.who.role is Role.STEWARD
-                theme.prose(priced.advice(asked, left, theme.delta_of(left), steward=steward))
+                theme.prose(price_view.advice(asked, left, theme.delta_of(left), steward=steward))
             for table, release in stand_ins.items():
                 link = ui.link(
                     f"Use the synthetic stand-in of {table} instead: it costs nothing", f"/release/{release}"
@@ -346,7 +343,7 @@ class _Asking:
             self._epsilon.set_value(rounded(loss.epsilon, 6))
         with self._shown("An earlier answer", question):
             ui.label("Answered before, so it is free.").classes("dc-soft").props("data-testid=ask-cost")
-            answered.show(release, one.id)
+            answer_view.show(release, one.id)
 
 
 def _says(quote: Quote) -> str:

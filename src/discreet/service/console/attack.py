@@ -17,12 +17,12 @@ from discreet.curator.people.person import Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, asked_for, recent
+from discreet.service.console.jobs import JobBox, recent, requested_job
 from discreet.service.console.releases import about
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Attack
 from discreet.verbs.attack.finding import Outcome
-from discreet.verbs.attack.report import UNSURE, in_words, share_text
+from discreet.verbs.attack.report import UNSURE, describe_details, share_text
 
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
 _ABOUT = "Play the intruder, before one does: what can be learned from a release about the people in it?"
@@ -37,7 +37,7 @@ async def _build(seat: Seat) -> None:
             return
         attacking = _Attacking(seat, releases)
         attacking.draw(before)
-        wanted = asked_for(seat, before)
+        wanted = requested_job(seat, before)
         if wanted is not None:
             await attacking.follow(wanted)
 
@@ -123,9 +123,7 @@ def why_not(one: Shelved) -> str:
 def report(found: Mapping[str, Any], job: str) -> None:
     """What came of attacks, from plain data: in short, as bars, and one by one."""
     with theme.card("In short", note=found["release"]):
-        with theme.row():
-            theme.badge("for you alone", "bad")
-            ui.label("This names rows of the original. Pass on the report without victims.").classes("dc-soft dc-small")
+        theme.holder_only("This names rows of the original. Pass on the report without victims.")
         theme.prose(found["summary"]).props("data-testid=attack-summary")
         bars([one for one in found["findings"] if one["figure"] is not None])
         with theme.row():
@@ -156,7 +154,7 @@ def _finding(number: int, one: Mapping[str, Any]) -> None:
         theme.prose(f"{figure(one)} {one['meaning']}")
         if outcome is Outcome.UNSURE:
             theme.prose(UNSURE)
-        facts = in_words(one["details"])
+        facts = describe_details(one["details"])
         if one.get("victims"):
             facts.append(("rows of victims", ", ".join(f"{row:,}" for row in one["victims"])))
         if facts:

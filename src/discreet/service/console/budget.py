@@ -84,8 +84,7 @@ def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> No
     tables = list(dict.fromkeys(view.table for view in budgets))
     if not tables:
         return
-    with theme.card("What was left, over time") as card:
-        card.props("data-testid=burn-down")
+    with theme.card("What was left, over time", testid="burn-down"):
         chosen = ui.toggle(tables, value=tables[0]).props('unelevated no-caps aria-label="Table"')
         place = ui.element("div").classes("dc-stack")
 
@@ -158,10 +157,10 @@ def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:
         if not lines:
             theme.empty("Nothing was charged yet.")
             return
-        rows = [
-            [str(line.number), when(line.at), line.account, _WORDS[line.kind], _amount(line.loss), line.what]
-            for line in lines[:_SHOWN]
-        ]
+        rows = []
+        for line in lines[:_SHOWN]:
+            amount = "–" if line.loss is None else theme.amount(line.loss)
+            rows.append([str(line.number), when(line.at), line.account, _WORDS[line.kind], amount, line.what])
         theme.grid(["Line", "When (UTC)", "Account", "What", "How much", "For"], rows, numbers=[0, 4])
         if len(lines) > _SHOWN:
             theme.prose(
@@ -186,10 +185,6 @@ def verify_button(seat: Seat, testid: str, verdict_testid: str, look: str, after
 
     button = theme.button("Verify", testid, verify, icon="verified", look=look)
     verdict = ui.element("div").props(f"data-testid={verdict_testid} aria-live=polite").classes("dc-row")
-
-
-def _amount(loss: Loss | None) -> str:
-    return "–" if loss is None else theme.amount(loss)
 
 
 def _chart(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:

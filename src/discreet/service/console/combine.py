@@ -15,7 +15,7 @@ from discreet.curator.people.person import Role
 from discreet.errors import DiscreetError
 from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, asked_for, recent
+from discreet.service.console.jobs import JobBox, recent, requested_job
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Combine
 from discreet.service.sessions import FOLDER, SessionView
@@ -43,7 +43,7 @@ async def _build(seat: Seat) -> None:
                     view = await seat.call(seat.desk.session, name)
                     jobs = [job for job in await recent(seat, Combine.kind) if job.table == name]
                     box = _draw_session(seat, view, jobs)
-                    wanted = asked_for(seat, jobs)
+                    wanted = requested_job(seat, jobs)
                     if wanted is not None:
                         await box.follow(wanted)
                 except DiscreetError as error:
@@ -59,16 +59,16 @@ PAGE = Page("/combine", "Combine", "hub", (Role.STEWARD,), 55, _build)
 
 def _draw_session(seat: Seat, view: SessionView, before: list[Job]) -> JobBox:
     """One session: its terms, taking part, and its result."""
-    with theme.card("Parties", note=f"{view.function} by {view.protocol}") as card:
-        card.props("data-testid=combine-parties")
+    with theme.card("Parties", note=f"{view.function} by {view.protocol}", testid="combine-parties"):
         rows = [(f"{name} (you)" if name == view.me else name, at, key) for name, at, key in view.parties]
         theme.grid(["Party", "Address", "Key fingerprint"], rows)
         for line in view.brief:
             theme.prose(line)
         theme.promise(theme.statement(view.statement))
     if view.learnt:
-        with theme.card("Leakage to coalitions", note="Beyond their own values and the result") as card:
-            card.props("data-testid=combine-learnt")
+        with theme.card(
+            "Leakage to coalitions", note="Beyond their own values and the result", testid="combine-learnt"
+        ):
             theme.grid(["Coalition", "What it learns"], view.learnt)
     with theme.card("Take part"):
         theme.prose("All parties start at about the same time. Nothing is sent before all are connected.", soft=True)
@@ -82,14 +82,12 @@ def _draw_session(seat: Seat, view: SessionView, before: list[Job]) -> JobBox:
 
 
 def _result(found: Mapping[str, Any], job: Job) -> None:
-    with theme.card("Result", note=f"Of {', '.join(found['included'])} together") as box:
-        box.props("data-testid=combine-result")
+    with theme.card("Result", note=f"Of {', '.join(found['included'])} together", testid="combine-result"):
         ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
         if found.get("off"):
             theme.prose(found["off"], soft=True)
         theme.promise(theme.statement(found["promise"]))
-    with theme.card("Your view", note="For you alone") as box:
-        box.props("data-testid=combine-seen")
+    with theme.card("Your view", note="For you alone", testid="combine-seen"):
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):
             theme.grid(["", "From", "To", "Kind", "Contents"], found["lines"], numbers=(0,))

@@ -281,16 +281,7 @@ def _visit(
             return RedirectResponse("/password", status_code=303)
         given = {**request.query_params, **request.path_params}
         place = _place(request)
-        seat = Seat(
-            desk,
-            signed.token,
-            signed,
-            given=given,
-            path=place,
-            limits=limits,
-            metrics=metrics,
-            turns=turns,
-        )
+        seat = Seat(desk, signed.token, signed, given=given, path=place, limits=limits, metrics=metrics, turns=turns)
         with _around(page, seat, request.cookies.get(theme.COOKIE, "")):
             try:
                 if signed.person.role not in page.roles:

@@ -20,7 +20,7 @@ from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import MethodForm
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.jobs.checks import item_columns
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Hide
@@ -36,7 +36,7 @@ async def _build(seat: Seat) -> None:
         return _Form(seat, table, card, jobs).box
 
     with theme.page("Hide", _ABOUT):
-        await by_table(seat, "Transactions of", Hide.kind, drawn)
+        await choose_table(seat, "Transactions of", Hide.kind, drawn)
 
 
 PAGE = Page("/hide", "Hide", "visibility_off", (Role.STEWARD,), 45, _build)
@@ -134,11 +134,8 @@ class _Form:
 
 def _result(found: Mapping[str, Any], job: Job) -> None:
     """The secrets before and after, and what else was lost."""
-    with theme.card(found["title"]) as box:
-        box.props("data-testid=hide-result")
-        with theme.row():
-            theme.badge("for you alone", "bad")
-            ui.label("Neither the secrets nor what was lost is told by the release.").classes("dc-soft dc-small")
+    with theme.card(found["title"], testid="hide-result"):
+        theme.holder_only("Neither the secrets nor what was lost is told by the release.")
         heads = ["secret", "before", "after", "hidden below"]
         rows = [[one["secret"], one["before"], one["after"], one["hidden_below"]] for one in found["secrets"]]
         theme.grid(heads, rows, numbers=(1, 2, 3))

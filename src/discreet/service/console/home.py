@@ -13,7 +13,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.jobs import line
+from discreet.service.console.jobs import job_line
 from discreet.service.console.releases import latest, released
 from discreet.service.console.suggest import columns
 from discreet.service.jobs.queue import Job
@@ -34,12 +34,10 @@ async def _build(seat: Seat) -> None:
             for view in tables:
                 _table(seat.who, view, budgets)
         with theme.columns():
-            with theme.card("Recent releases") as card:
-                card.props("data-testid=recent")
+            with theme.card("Recent releases", testid="recent"):
                 released(recent, none="Nothing was released yet.")
             if seat.who.role in READERS:
-                with theme.card("Jobs") as card:
-                    card.props("data-testid=running")
+                with theme.card("Jobs", testid="running"):
                     _jobs(seat.who, jobs)
 
 
@@ -100,4 +98,4 @@ def _jobs(who: Person, jobs: list[Job]) -> None:
     if not jobs:
         theme.empty("Nothing is being made. Publish, tabulate, hide and attack make jobs.")
     for job in jobs:
-        line(job, who)
+        job_line(job, who)

@@ -86,7 +86,7 @@ class JobBox:
         """A card of earlier jobs, if there are any; each can be opened."""
         if jobs:
             with theme.card(title):
-                listed(jobs, self.follow, about)
+                list_jobs(jobs, self.follow, about)
 
     async def follow(self, job: Job) -> None:
         """Show the progress of a job until it ends."""
@@ -148,7 +148,7 @@ class _Following:
             await self._look()
 
 
-async def by_table(
+async def choose_table(
     seat: Seat, label: str, kind: str, drawn: Callable[[str, Card, list[Job]], Awaitable[JobBox]], *also: str
 ) -> None:
     """Let the user choose a table about people, and draw the page for it and for its jobs of some kinds.
@@ -168,7 +168,7 @@ async def by_table(
                 card = await seat.call(seat.desk.full_card, table)
                 jobs = [job for job in await recent(seat, kind, *also) if job.table == table]
                 box = await drawn(table, card, jobs)
-                wanted = asked_for(seat, jobs)
+                wanted = requested_job(seat, jobs)
                 if wanted is not None:
                     await box.follow(wanted)
             except DiscreetError as error:
@@ -197,7 +197,7 @@ def release_buttons(release: str, testid: str, *, job: str = "") -> None:
         theme.button("The page for you alone", f"{testid}-holder", holder, icon="lock", look="flat")
 
 
-def place(job: Job) -> str:
+def job_address(job: Job) -> str:
     """Address of the page that shows a job."""
     if job.kind == Attack.kind:
         return f"/attack?release={job.spec['release']}&job={job.id}"
@@ -206,19 +206,19 @@ def place(job: Job) -> str:
     return f"/{job.kind if job.kind in (Tabulate.kind, Hide.kind) else 'publish'}?table={job.table}&job={job.id}"
 
 
-def line(job: Job, who: Person) -> None:
+def job_line(job: Job, who: Person) -> None:
     """One line about a job: its state, its error if it failed, and a link for stewards."""
     with theme.row():
         theme.badge(job.state, _TONES[job.state])
         title = f"{job.kind} {job.table}"
         if who.role is Role.STEWARD:
-            ui.link(title, place(job)).classes("dc-strong").props(f"data-testid=job-link-{job.id}")
+            ui.link(title, job_address(job)).classes("dc-strong").props(f"data-testid=job-link-{job.id}")
         else:
             ui.label(title).classes("dc-strong")
         ui.label(job.error or job.said).classes("dc-soft dc-small")
 
 
-def asked_for(seat: Seat, jobs: Sequence[Job]) -> Job | None:
+def requested_job(seat: Seat, jobs: Sequence[Job]) -> Job | None:
     """The job named in the address, if it is among these."""
     return next((job for job in jobs if job.id == seat.given.get("job")), None)
 
@@ -228,7 +228,7 @@ async def recent(seat: Seat, *kinds: str) -> list[Job]:
     return [job for job in await seat.call(seat.desk.jobs, most=100) if job.kind in kinds][:_LISTED]
 
 
-def listed(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:
+def list_jobs(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:
     """List of earlier jobs, each with a button that opens its result."""
     for job in jobs:
         with theme.row().classes("dc-line"):

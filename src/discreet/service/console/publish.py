@@ -21,7 +21,7 @@ from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import MethodForm, ModelRows
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.console.releases import when
 from discreet.service.console.riskmap import Comparison
 from discreet.service.jobs.queue import Job
@@ -62,7 +62,7 @@ async def _build(seat: Seat) -> None:
         return form.box
 
     with theme.page("Publish", "Give a table away, so that nobody in it can be singled out."):
-        await by_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
+        await choose_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
 
 
 PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
@@ -78,8 +78,7 @@ class _Form:
             self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
         with theme.card("How to get there"):
             self._draw_method(card)
-        with theme.card("Earlier releases", note="of the same people") as box:
-            box.props("data-testid=publish-earlier")
+        with theme.card("Earlier releases", note="of the same people", testid="publish-earlier"):
             self._out = ui.element("div").classes("dc-stack")
             self._draw_out(out)
         with theme.row():

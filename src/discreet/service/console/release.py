@@ -16,7 +16,7 @@ from discreet.core.release import Release
 from discreet.core.report import badge, plain, shortened
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
-from discreet.service.console import answered, theme
+from discreet.service.console import answer_view, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import about
 from discreet.service.operations.operations import Operations
@@ -30,19 +30,17 @@ async def _build(seat: Seat) -> None:
     with theme.page(one.title, about(one)):
         if seat.who.role is not Role.AUDITOR:
             _take(seat, one, rows=one.kind != "answer" and isinstance(release.payload, pa.Table))
-        with theme.card("What is promised") as card:
-            card.props("data-testid=release-statement")
+        with theme.card("What is promised", testid="release-statement"):
             with theme.row():
                 word, tone = badge(release)
                 theme.badge(word, "warn" if tone == "none" else tone)
             theme.prose(theme.statement(release.promise))
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
             with theme.card("The answer"):
-                answered.show(release, one.id, linked=False)
+                answer_view.show(release, one.id, linked=False)
         elif isinstance(release.payload, pa.Table):
-            with theme.card("The first rows") as card:
-                card.props("data-testid=release-rows")
-                answered.preview(release.payload, _PREVIEW)
+            with theme.card("The first rows", testid="release-rows"):
+                answer_view.preview(release.payload, _PREVIEW)
         _made(release)
         if seat.who.role is not Role.AUDITOR:
             _report(one)
@@ -90,8 +88,7 @@ def _button(said: str, where: str, testid: str) -> ui.element:
 
 def _made(release: Release[Any]) -> None:
     recipe = release.recipe
-    with theme.card("How it was made") as card:
-        card.props("data-testid=release-recipe")
+    with theme.card("How it was made", testid="release-recipe"):
         said = [("method", recipe.method)]
         said += [
             (_NAMES.get(name, name.replace("_", " ")), shortened(in_words(name, value), 400))
@@ -114,8 +111,7 @@ def in_words(name: str, value: object) -> str:
 
 
 def _report(one: Shelved) -> None:
-    with theme.card("Report") as card:
-        card.props("data-testid=release-report")
+    with theme.card("Report", testid="release-report"):
         frame = (
             ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="The report of this release"')
         )

@@ -15,7 +15,7 @@ from nicegui.events import EChartPointClickEventArguments
 from discreet.core.text import number
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Seat
-from discreet.service.console.jobs import JobBox, listed, recent
+from discreet.service.console.jobs import JobBox, list_jobs, recent
 from discreet.service.jobs.queue import DONE, Job
 from discreet.service.jobs.specs import Compare
 
@@ -51,16 +51,14 @@ class Comparison:
             self._box: JobBox = JobBox(self._seat, "Comparing", draw=self._draw)
             if before:
                 with ui.expansion("Earlier maps of this table").classes("dc-more"):
-                    listed(before, self._box.show, lambda job: f"by {job.spec['loss']}")
+                    list_jobs(before, self._box.show, lambda job: f"by {job.spec['loss']}")
 
     def _spec(self) -> Compare:
         return Compare(self._table, self._loss.value, theme.lines_in(self._methods))
 
     def _draw(self, found: Mapping[str, Any], job: Job) -> None:
         """The map that a job made."""
-        with theme.row():
-            theme.badge("for you alone", "warn")
-            ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
+        theme.holder_only("This tells about the original rows, and is no release.", "warn")
         chart = theme.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} methods")
         chart.props("data-testid=map-chart").on_point_click(self._clicked)
         with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):

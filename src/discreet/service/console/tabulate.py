@@ -27,7 +27,7 @@ from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import MethodForm, RuleBoxes
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, by_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Tabulate
 from discreet.service.operations.operations import Operations
@@ -41,7 +41,7 @@ async def _build(seat: Seat) -> None:
         return _Form(seat, table, card, jobs).box
 
     with theme.page("Tabulate", _ABOUT):
-        await by_table(seat, "Rows of", Tabulate.kind, drawn)
+        await choose_table(seat, "Rows of", Tabulate.kind, drawn)
 
 
 PAGE = Page("/tabulate", "Tabulate", "table_chart", (Role.STEWARD,), 40, _build)
@@ -111,11 +111,8 @@ class _Form:
         return Tabulate(self._table, (" × ".join(by),), self._value.value or None, rules, self._method.written, title)
 
     def _result(self, found: Mapping[str, Any], job: Job) -> None:
-        with theme.card(found["title"]) as box:
-            box.props("data-testid=crosstable")
-            with theme.row():
-                theme.badge("for you alone", "bad")
-                ui.label("Colours and intervals are not in the release.").classes("dc-soft dc-small")
+        with theme.card(found["title"], testid="crosstable"):
+            theme.holder_only("Colours and intervals are not in the release.")
             ui.html(LEGEND, sanitize=False)
             for table in found["tables"]:
                 ui.html(crosstable(table), sanitize=False).classes("dc-grid")

@@ -88,9 +88,9 @@ def page(title: str, about: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def card(title: str = "", *, note: str = "") -> Iterator[ui.element]:
+def card(title: str = "", *, note: str = "", testid: str = "") -> Iterator[ui.element]:
     """A box, with a heading and beside it a note."""
-    with ui.element("section").classes("dc-card") as made:
+    with ui.element("section").classes("dc-card").props(_marked(testid)) as made:
         if title:
             ui.html(tag("h2", title, tag("small", note) if note else None), sanitize=False)
         yield made
@@ -158,6 +158,13 @@ def prose(text: str, *, soft: bool = False) -> ui.label:
 def badge(text: str, tone: str = "plain") -> ui.element:
     """A word in a coloured pill: ``good``, ``bad``, ``warn`` or ``plain``."""
     return ui.label(text).classes(f"dc-badge dc-{tone}")
+
+
+def holder_only(text: str, tone: str = "bad") -> None:
+    """Says that what follows is for the holder alone, and why."""
+    with row():
+        badge("for you alone", tone)
+        ui.label(text).classes("dc-soft dc-small")
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> ui.element:

@@ -11,7 +11,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.person import Person
 from discreet.service.operations.permissions import READERS, Permissions
-from discreet.service.views import Books, BudgetView, LedgerLine, shown, told
+from discreet.service.views import Books, BudgetView, LedgerLine, is_visible, line_view
 
 SEARCHED = 20_000
 """How many lines of the ledger are searched for those of an analyst."""
@@ -57,7 +57,7 @@ class BudgetOperations:
         if account is not None:
             seen = {name for name in seen if f"{name}/".startswith(f"{account}/")}
         lines = islice(self._curator.ledger.lines(newest_first=True), None if reader else SEARCHED)
-        return [told(line) for line in islice((line for line in lines if shown(line, seen)), most)]
+        return [line_view(line) for line in islice((line for line in lines if is_visible(line, seen)), most)]
 
     def verify(self, who: Person) -> Books:
         """Go through the ledger line by line and compare it with every answer given, and through the audit log."""

@@ -37,7 +37,6 @@ PARTS = 10
 """Number of quantile bins of numbers, dates and times, with equal shares of the original rows."""
 _CATEGORIES = 30
 """Number of the most frequent values that have a category of their own; the rest are pooled."""
-_LARGEST = 1.7976931348623157e308
 _LABEL = 24
 
 
@@ -72,12 +71,7 @@ def coded(table: Table, name: str) -> Coded:
 def number(name: str, kind: Kind) -> exp.Expr:
     """A column's values as they are, but NULL for what is no finite number."""
     value = sql.column(name)
-    return exp.Case().when(finite(value), value) if kind is Kind.REAL else value
-
-
-def finite(value: exp.Expr) -> exp.Expr:
-    """Whether a real number is neither NaN nor infinite."""
-    return value.copy().between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
+    return exp.Case().when(sql.finite(value), value) if kind is Kind.REAL else value
 
 
 def counts(table: Table, columns: Sequence[Coded], sets: Sequence[Columns]) -> Mapping[Columns, Array]:
@@ -228,7 +222,7 @@ def _cramer(counts: Array) -> float:
 
 def _real(column: Coded) -> exp.Expr:
     value = exp.cast(sql.column(column.name), exp.DType.DOUBLE)
-    return exp.Case().when(finite(value), value)
+    return exp.Case().when(sql.finite(value), value)
 
 
 def _number(value: float | None) -> float:

@@ -6,7 +6,8 @@ What is measured row by row (telling rows apart, models trained on synthetic row
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice
 from math import comb
 from pathlib import Path
@@ -38,7 +39,7 @@ from discreet.utility.faithful.columns import (
     variation,
 )
 from discreet.utility.faithful.report import Fidelity, Measured, Spread, distance_matrix
-from discreet.utility.learning import apart, guesses, transfer
+from discreet.utility.learning import apart, compare_scores, guesses, transfer
 from discreet.utility.measure import target_of
 from discreet.utility.pair import Array, Pair, pair
 
@@ -117,8 +118,8 @@ def fidelity(
     say(0.6, "correlations")
     strengths = associations(original, codes, mine), associations(other, codes, theirs)
     measured = [*_marginals(names, mine, far, rows[1]), _correlations(names, *strengths, rows[1])]
-    told, by_rows = _by_rows(original, other, names, target=predicted, control=control, say=say)
-    measured += by_rows
+    propensities, by_models = _by_models(original, other, names, target=predicted, control=control, say=say)
+    measured += by_models
     say(1.0, "done")
     return Fidelity(
         title,
@@ -129,7 +130,7 @@ def fidelity(
         tuple(_spread(one, mine[place,], theirs[place,], far[place,]) for place, one in enumerate(codes)),
         distance_matrix(len(names), {some: value for some, value in far.items() if len(some) == 2}),
         strengths,
-        (told.original, told.synthetic) if told is not None else None,
+        propensities,
     )
 
 
@@ -239,51 +240,32 @@ def _correlations(names: Sequence[str], mine: Array, theirs: Array, rows: int) -
     )
 
 
-def _by_rows(
+def _by_models(
     original: Table, other: Table, names: tuple[str, ...], *, target: str | None, control: Table | None, say: Progress
-) -> tuple[Told | None, list[Measured]]:
-    """Row-level measures by models; a measure that fails says why."""
+) -> tuple[tuple[Array, Array] | None, list[Measured]]:
+    """Propensity of the rows of both sides, and the measures by models; a measure that fails says why."""
     say(0.7, "telling rows apart")
     try:
-        two, held = paired(original, other, names, target, control)
+        two, held_out = sample_pair(original, other, names, target, control)
     except DataError as problem:
         return None, [_unmeasured(name, problem) for name in _MODELS]
-    told, entry = _told(two)
+    propensities = None
+    try:
+        propensities, propensity = propensity_score(two)
+    except (DataError, MissingPart) as problem:
+        propensity = _unmeasured("propensity", problem)
     say(0.85, "training models")
-    return told, [entry, _trees(two), _learning(two, held)]
+    found = [propensity]
+    for name, measure in (("told by trees", forest_score), ("learning", partial(transfer_loss, held_out=held_out))):
+        try:
+            found.append(measure(two))
+        except (DataError, MissingPart) as problem:
+            found.append(_unmeasured(name, problem))
+    return propensities, found
 
 
 def _unmeasured(name: str, problem: Exception) -> Measured:
     return Measured(name, None, _MODELS[name], why=f"not measured: {problem}")
-
-
-def _told(two: Pair) -> tuple[Told | None, Measured]:
-    try:
-        told = told_apart(two)
-    except (DataError, MissingPart) as problem:
-        return None, _unmeasured("propensity", problem)
-    meaning = _MODELS["propensity"]
-    return told, Measured("propensity", told.figure, meaning, sample=told.sample, independent=told.independent)
-
-
-def _trees(two: Pair) -> Measured:
-    name = "told by trees"
-    try:
-        figure, independent = told_by_trees(two)
-    except (DataError, MissingPart) as problem:
-        return _unmeasured(name, problem)
-    return Measured(name, figure, _MODELS[name], sample=0.0, independent=independent)
-
-
-def _learning(two: Pair, held: Array | None) -> Measured:
-    name = "learning"
-    tested = "who are in neither" if held is not None else "whom the synthetic rows were made of too"
-    meaning = f"{_MODELS[name]} They are tested on people {tested}."
-    try:
-        found = taught(two, held)
-    except (DataError, MissingPart) as problem:
-        return _unmeasured(name, problem)
-    return Measured(name, found.figure, meaning, sample=0.0, independent=found.guessing, details=found.details)
 
 
 def _spread(column: Coded, mine: Array, theirs: Array, far: float) -> Spread:
@@ -298,27 +280,7 @@ _FEWEST = 40
 """Minimum number of rows on each side for a model."""
 
 
-@dataclass(frozen=True)
-class Told:
-    """Propensity score, its value for another sample and for independent columns, and the propensity of each row."""
-
-    figure: float
-    sample: float
-    independent: float
-    original: Array
-    synthetic: Array
-
-
-@dataclass(frozen=True)
-class Taught:
-    """Loss of AUC by training models on synthetic rows, with the loss by guessing and all scores."""
-
-    figure: float
-    guessing: float
-    details: dict[str, float]
-
-
-def sampled(table: Table, names: tuple[str, ...], most: int = MOST) -> pa.Table:
+def sample_rows(table: Table, names: tuple[str, ...], most: int = MOST) -> pa.Table:
     """At most ``most`` evenly spaced rows of ``table``, streamed."""
     step = -(-max(table.count(), 1) // most)
     query = table.query(*map(sql.column, names))
@@ -330,44 +292,47 @@ def sampled(table: Table, names: tuple[str, ...], most: int = MOST) -> pa.Table:
     return pa.Table.from_batches(kept, reader.schema)
 
 
-def paired(
+def sample_pair(
     original: Table, synthetic: Table, names: tuple[str, ...], target: str | None, control: Table | None
 ) -> tuple[Pair, Array | None]:
     """Samples of both sides as comparable columns, and those of ``control``."""
     card = original.card.without_unit(original.card[name] for name in names)
-    mine = sampled(original, names)
+    mine = sample_rows(original, names)
     people = mine.num_rows
     if control is not None:
-        mine = pa.concat_tables([mine, sampled(control, names).cast(mine.schema)])
-    two = pair(read(mine, card), sampled(synthetic, names), columns=names, target=target)
+        mine = pa.concat_tables([mine, sample_rows(control, names).cast(mine.schema)])
+    two = pair(read(mine, card), sample_rows(synthetic, names), columns=names, target=target)
     held = two.original[people:] if control is not None else None
     return replace(two, original=two.original[:people]), held
 
 
-def told_apart(two: Pair) -> Told:
-    """Propensity score: how well a model distinguishes synthetic rows (Woo, Reiter, Oganian and Karr 2009).
+def propensity_score(two: Pair) -> tuple[tuple[Array, Array], Measured]:
+    """Propensity of each row of both sides, and its score: how well a model distinguishes synthetic rows.
 
-    Of rows drawn from the original with replacement it would think, by chance, what Snoke, Raab, Nowok, Dibben and
-    Slavković (2018) compute: a share of (columns used) × (share of original rows) / rows of the most there can be.
+    The score is that of Woo, Reiter, Oganian and Karr (2009). Of rows drawn from the original with replacement a model
+    would think, by chance, what Snoke, Raab, Nowok, Dibben and Slavković (2018) compute: a share of (columns used) ×
+    (share of original rows) / rows of the most there can be.
     """
     guess, used = guesses(two.original, two.released, two.numeric)
     count, mixed = len(two.original), _one_by_one(two)
-    return Told(
+    score = Measured(
+        "propensity",
         apart(guess, len(two.released)),
-        min(used * count / len(guess) ** 2, 1.0),
-        apart(guesses(two.original, mixed, two.numeric)[0], len(mixed)),
-        guess[:count],
-        guess[count:],
+        _MODELS["propensity"],
+        sample=min(used * count / len(guess) ** 2, 1.0),
+        independent=apart(guesses(two.original, mixed, two.numeric)[0], len(mixed)),
     )
+    return (guess[:count], guess[count:]), score
 
 
-def told_by_trees(two: Pair) -> tuple[float, float]:
+def forest_score(two: Pair) -> Measured:
     """How well a random forest distinguishes held-out rows, and how well if columns were independent.
 
     A logistic model sees numbers two by two and categories one by one. Trees see any columns together. The figure is
     2 AUC − 1, or 0 if that is less: the share of pairs told apart beyond guessing.
     """
-    return tuple(_by_trees(two.original, other) for other in (two.released, _one_by_one(two)))  # type: ignore[return-value]
+    figure, independent = (_by_trees(two.original, other) for other in (two.released, _one_by_one(two)))
+    return Measured("told by trees", figure, _MODELS["told by trees"], sample=0.0, independent=independent)
 
 
 def _by_trees(a: Array, b: Array) -> float:
@@ -392,22 +357,24 @@ def _one_by_one(two: Pair) -> Array:
     return np.column_stack([rng.permutation(column) for column in two.original.T])
 
 
-def taught(two: Pair, held_out: Array | None) -> Taught:
-    """Train on synthetic rows, test on real people: ``held_out``, or every other one of the original.
-
-    It is compared with training on original rows, of all or of the other half.
+def transfer_loss(two: Pair, held_out: Array | None) -> Measured:
+    """Loss of AUC by training on synthetic rows, tested on real people: ``held_out``, or every other one of the
+    original. It is compared with training on original rows, of all or of the other half.
     """
-    x = two.original
+    x, who = two.original, "who are in neither"
     if held_out is not None:
         trained, tested = x, held_out
     else:
-        order = np.lexsort(x.T)
+        order, who = np.lexsort(x.T), "whom the synthetic rows were made of too"
         trained, tested = x[order[::2]], x[order[1::2]]
     trained, tested = (side[:: max(-(-len(side) // _LEARNT), 1)] for side in (trained, tested))
     real, synthetic = transfer(two, trained, tested)
-    details: dict[str, float] = {}
-    for name, score in synthetic.items():
-        details |= {f"{name}: accuracy": score.accuracy, f"{name}: accuracy if trained on people": real[name].accuracy}
-        details |= {f"{name}: AUC": score.auc, f"{name}: AUC if trained on people": real[name].auc}
-    best = float(np.mean([score.auc for score in real.values()]))
-    return Taught(best - float(np.mean([score.auc for score in synthetic.values()])), best - 0.5, details)
+    best, reached = (float(np.mean([score.auc for score in side.values()])) for side in (real, synthetic))
+    return Measured(
+        "learning",
+        best - reached,
+        f"{_MODELS['learning']} They are tested on people {who}.",
+        sample=0.0,
+        independent=best - 0.5,
+        details=compare_scores(synthetic, real, "if trained on people"),
+    )

@@ -224,8 +224,5 @@ def _propensity_picture(original: Array, synthetic: Array) -> Picture:
     labels = [f"{low:.1f} to {high:.1f}" for low, high in pairwise(edges)]
     caption = "Per cent of the rows of each side, by how likely a model takes them for synthetic. Alike is good."
     return beside(
-        "Told apart",
-        labels,
-        {"original": shares[0].tolist(), "synthetic": shares[1].tolist()},
-        caption=caption,
+        "Told apart", labels, {"original": shares[0].tolist(), "synthetic": shares[1].tolist()}, caption=caption
     )

@@ -21,6 +21,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.cardfile import from_fields
 from discreet.core.hierarchy.hierarchy import TOP, Hierarchy, apply
 from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.report import is_number
 from discreet.core.sql import column as named_column
 from discreet.core.sql import named
 from discreet.core.statement import Recipe
@@ -102,7 +103,7 @@ def _compatible(column: Column, values: Cells, labels: Cells, recipe: Recipe) ->
     own, texts = as_text(values), as_text(labels)
     fits = _equal(own, texts)
     if not pa.types.is_string(labels.type):
-        return fits if not _is_number(labels.type) else fits | _compare_numbers(values, labels, np.equal).astype(bool)
+        return fits if not is_number(labels.type) else fits | _compare_numbers(values, labels, np.equal).astype(bool)
     if hierarchy is not None:
         for shown in _at_levels(column, hierarchy, values, range(1, hierarchy.height)):
             fits |= _equal(shown, texts)
@@ -197,7 +198,7 @@ def _matrix_likelihoods(values: Cells, labels: Cells, said: Mapping[str, Any]) -
 
 def _compare_numbers(values: Cells, labels: Cells, near: Callable[[Array, Array], Array]) -> Array:
     """Whether each pair of numbers satisfies ``near``; NULL goes with NULL."""
-    if not _is_number(values.type):
+    if not is_number(values.type):
         return np.zeros((len(values), len(labels)))
     mine, theirs = (
         np.asarray(side.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -218,7 +219,3 @@ def _fits_coding(values: Array, labels: Array, said: Mapping[str, Any], name: st
             loose |= out
     apart = np.abs(labels - expected)
     return np.asarray(np.where(loose, apart < 1, apart <= 1e-9 * np.maximum(np.abs(expected), 1)))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

@@ -18,7 +18,7 @@ from discreet.core.release import Release
 from discreet.core.statement import Recipe
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.utility.pair import on_one_footing, require_links
+from discreet.utility.pair import comparable_columns, require_links
 from discreet.verbs.attack.finding import (
     Array,
     Finding,
@@ -150,20 +150,18 @@ def align_columns(payload: pa.Table, people: pa.Table, links: Array, columns: tu
     """Released rows and those of known people, compared by ``columns``."""
     if not payload.num_rows or not people.num_rows:
         raise DataError("There are no rows to link.")
-    names, numeric, left, right = [], [], [], []
     for name in columns:
         if name not in people.column_names:
             raise NotFound(f"The attacker's table has no column {name!r}.")
-        both = on_one_footing(people[name], payload[name]) if name in payload.column_names else None
-        if both is not None and not (np.isnan(both[1]).all() or np.isnan(both[2]).all()):
-            names.append(name)
-            numeric.append(both[0])
-            left.append(both[1])
-            right.append(both[2])
-    if not names:
+    both = {name: comparable_columns(people[name], payload[name]) for name in columns if name in payload.column_names}
+    found = {
+        name: one for name, one in both.items() if one is not None and not any(np.isnan(side).all() for side in one[1:])
+    }
+    if not found:
         raise DataError("The release has no column with values of the kind the attacker knows.")
     truth = true_rows(np.asarray(links), people.num_rows, payload.num_rows)
-    return LinkageData(tuple(names), np.array(numeric), np.column_stack(left), np.column_stack(right), truth)
+    numeric, left, right = zip(*found.values(), strict=True)
+    return LinkageData(tuple(found), np.array(numeric), np.column_stack(left), np.column_stack(right), truth)
 
 
 def released_rows(release: Release[Any]) -> pa.Table:

@@ -215,13 +215,13 @@ def _sentences(finding: Finding) -> list[str]:
 
 def _finding_section(finding: Finding) -> Markup:
     lines = (tag("p", line) for line in (pill(finding.outcome.value, _BADGES[finding.outcome]), *_sentences(finding)))
-    facts = in_words(finding.details)
+    facts = describe_details(finding.details)
     if finding.victims:
         facts.append(("rows of victims", ", ".join(f"{row:,}" for row in finding.victims)))
     return section(finding.attack, lines, pairs(facts) if facts else None)
 
 
-def in_words(details: Mapping[str, Any]) -> list[tuple[str, str]]:
+def describe_details(details: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Details with readable names and values; those shown as pictures are left out."""
     said = []
     for name, value in details.items():

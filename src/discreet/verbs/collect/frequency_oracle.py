@@ -376,8 +376,7 @@ def _filled(levels: Floats, slopes: Floats, total: float) -> Floats:
     level, slope = np.cumsum(levels[order]), np.cumsum(slopes[order])
     at = (total - level) / slope
     last = np.flatnonzero(at >= starts[order])[-1]
-    filled: Floats = np.maximum(levels + slopes * at[last], 0)
-    return filled
+    return np.asarray(np.maximum(levels + slopes * at[last], 0))
 
 
 def _parts(estimate: FrequencyEstimate) -> list[slice]:
@@ -389,5 +388,4 @@ def _kernel(estimate: FrequencyEstimate, part: slice, points: Floats) -> Floats:
     """Normal likelihood of each count at each point, scaled so that the largest is 1."""
     away = (estimate.counts[part, None] - points) / estimate.deviations[part, None]
     logs = -(away**2) / 2
-    near: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return near
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))

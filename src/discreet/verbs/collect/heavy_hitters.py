@@ -355,8 +355,7 @@ class ParityHashing:
     def supports(self, rows: Bits, report_codes: NDArray[np.uint8], prefixes: Bits, start: int, width: int) -> Counts:
         """Number of reports that support each prefix of ``start`` bits, extended in each of 2**``width`` ways."""
         arrays = read_only(rows), read_only(report_codes), read_only(prefixes)
-        counts: Counts = _count_supports(*arrays, (start, width, self.parities))
-        return counts
+        return np.asarray(_count_supports(*arrays, (start, width, self.parities)))
 
     def variance(self, n: int, shares: Floats) -> Floats:
         """Variance of the estimated number of people, of ``n``, by the share that has a string."""
@@ -366,8 +365,7 @@ class ParityHashing:
 
 def hashed(rows: Bits, strings: Bits, parities: int) -> Codes:
     """Bucket of each string under its random row."""
-    result: Codes = _buckets(read_only(rows), read_only(strings), parities)
-    return result
+    return np.asarray(_buckets(read_only(rows), read_only(strings), parities))
 
 
 @njit(cache=True)

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from discreet.core.markup import Markup, Value, drawing, markup, page, style, tag
-from discreet.core.report import Picture
+from discreet.core.report import Picture, shortened
 from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.verbs.combine.transcript import TranscriptEntry, entries_table
@@ -183,8 +183,8 @@ class _Circle:
             "g",
             tag("title", f"{party}: {value}" if value else party),
             tag("rect", class_=look, x=x - wide / 2, y=y - tall / 2, width=wide, height=tall, rx=_PILL_PIXELS // 2),
-            tag("text", _shorten(party), x=x, y=y + 4 - up),
-            tag("text", _shorten(value), class_="v", x=x, y=y + 12) if value else None,
+            tag("text", shortened(party, _MAX_LETTERS), x=x, y=y + 4 - up),
+            tag("text", shortened(value, _MAX_LETTERS), class_="v", x=x, y=y + 12) if value else None,
         )
 
     def _value(self, party: str) -> str:
@@ -195,7 +195,7 @@ class _Circle:
         return _PILL_PIXELS + (10 if self.values else 0)
 
     def _wide(self, party: str) -> float:
-        longest = max(len(_shorten(party)), len(_shorten(self._value(party))))
+        longest = max(len(shortened(party, _MAX_LETTERS)), len(shortened(self._value(party), _MAX_LETTERS)))
         return 10 if len(self.parties) > _LABELLED_PARTIES else 22 + 7.0 * longest
 
     def _message(self, one: TranscriptEntry, *, wordy: bool) -> Markup:
@@ -280,7 +280,3 @@ def _describe_kind(kind: str, *, alone: bool) -> str:
     else:
         words = _PLAIN.get(word, word)
     return words if alone or not slash else f"{head}: {words}"
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_LETTERS else text[: _MAX_LETTERS - 1] + "…"

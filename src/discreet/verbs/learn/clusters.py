@@ -22,16 +22,7 @@ from discreet.core.report import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import (
-    Figures,
-    Frame,
-    NumberFeature,
-    Rows,
-    cells_of,
-    features_of,
-    plain,
-    read_feature,
-)
+from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows, cells_of, features_of, plain, read_feature
 from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, round_to_step
 
 _CELLS = 4

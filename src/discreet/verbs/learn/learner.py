@@ -133,8 +133,7 @@ class NoisySums:
         """The sums with noise."""
         sensitivity = self.rows * Fraction(moved) * _UNIT + sums.size
         noise = DiscreteLaplace(sensitivity * self.queries / self.epsilon)
-        told: Figures = noise.add_all(np.rint(sums * _UNIT).astype(np.int64)) / _UNIT
-        return told
+        return np.asarray(noise.add_all(np.rint(sums * _UNIT).astype(np.int64)) / _UNIT)
 
 
 def digest_of(model: Model) -> str:

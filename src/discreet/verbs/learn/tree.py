@@ -390,5 +390,4 @@ def _size(one: NumberFeature | CategoryFeature, edges: Figures) -> int:
 
 def _purity(counts: Figures, sizes: Figures) -> Figures:
     """Rows less their Gini impurity: the squares of the counts over their sum."""
-    made: Figures = (counts * counts).sum(axis=1) / np.maximum(sizes, 1.0)
-    return made
+    return np.asarray((counts * counts).sum(axis=1) / np.maximum(sizes, 1.0))

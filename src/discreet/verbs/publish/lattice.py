@@ -134,8 +134,7 @@ class Lattice:
 
     def weigh(self, tally: Floats, weights: Floats, starts: Integers, base: Floats) -> Floats:
         """For each column and level ``base`` plus the sum over values of rows × weight, which begin at ``starts``."""
-        found: Floats = self._kernels.weigh(tally, self.offsets, weights, starts, base)
-        return found
+        return np.asarray(self._kernels.weigh(tally, self.offsets, weights, starts, base))
 
     def _pack(self) -> None:
         """Give each column a field of bits, and prepare the steps from each level to each coarser one."""

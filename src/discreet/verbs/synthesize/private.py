@@ -176,11 +176,7 @@ class Synthesize(Method[pa.Table | Rows]):
         )
 
     def run(
-        self,
-        table: Table,
-        entropy: Entropy = SYSTEM,
-        progress: Progress | None = None,
-        trail: list[Step] | None = None,
+        self, table: Table, entropy: Entropy = SYSTEM, progress: Progress | None = None, trail: list[Step] | None = None
     ) -> pa.Table | Rows:
         """Count on the engine, fit, draw, compare. ``trail`` is given all that was asked of the data, for audits.
 

@@ -14,7 +14,7 @@ database. Counts are whole numbers, and an intruder knows that, so a fractional 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from time import monotonic
 from typing import Any
@@ -53,8 +53,20 @@ class LinearSystem:
     rise: Numbers
 
 
-def determined(system: LinearSystem, asked: Numbers, *, seconds: float = 60.0, seed: int = 0) -> Numbers:
-    """The ``Verdict`` on each of the unknowns ``asked``."""
+@dataclass(eq=False)
+class Seen:
+    """Possible databases that were found on the way, in changes from the true one."""
+
+    changes: Numbers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    """A row a database, a column an unknown."""
+    part: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
+    """For each unknown the connected part it is in; -1 if it is determined for a simple reason."""
+
+
+def determined(
+    system: LinearSystem, asked: Numbers, *, seconds: float = 60.0, seed: int = 0, seen: Seen | None = None
+) -> Numbers:
+    """The ``Verdict`` on each of the unknowns ``asked``; ``seen`` takes databases that were found."""
     deadline = monotonic() + seconds
     relations = sparse().csr_array(system.relations)
     falls, rises = open_sides(relations, system.fall > 0, system.rise > 0)
@@ -62,6 +74,8 @@ def determined(system: LinearSystem, asked: Numbers, *, seconds: float = 60.0, s
     verdicts = np.full(len(asked), Verdict.DETERMINED, np.int8)
     verdicts[moving[asked]] = Verdict.UNDECIDED
     left = np.flatnonzero(moving)
+    if seen is not None:
+        seen.changes, seen.part = np.zeros((_ROUNDS, len(moving)), np.int64), np.full(len(moving), -1)
     if not len(left) or not moving[asked].any():
         return verdicts
     relations = sparse().csr_array(relations[:, left])
@@ -79,15 +93,21 @@ def determined(system: LinearSystem, asked: Numbers, *, seconds: float = 60.0, s
         part = Unknowns(mine, sparse().csr_array(relations[rows][:, mine]), fall[mine], rise[mine])
         here = np.flatnonzero((columns >= 0) & (label[count:][np.maximum(columns, 0)] == component))
         places = np.searchsorted(mine, columns[here])
-        verdicts[here] = _Component(part, deadline, generator(seed)).decide(places)
+        one = _Component(part, deadline, generator(seed), _ROUNDS if seen is not None else 0)
+        verdicts[here] = one.decide(places)
+        if seen is not None:  # parts do not hang together: a database of each makes one of all
+            seen.part[left[mine]] = component
+            for row, changes in enumerate(one.found[:_ROUNDS]):
+                seen.changes[row, left[mine]] = changes
     return verdicts
 
 
 class _Component:
     """Connected unknowns, and which of them are known to differ between possible databases."""
 
-    def __init__(self, part: Unknowns, deadline: float, rng: Generator) -> None:
-        self._part, self._deadline, self._rng = part, deadline, rng
+    def __init__(self, part: Unknowns, deadline: float, rng: Generator, keep: int = 0) -> None:
+        self._part, self._deadline, self._rng, self._keep = part, deadline, rng, keep
+        self.found: list[Numbers] = []
         self._moves = np.zeros(len(part), bool)
 
     def decide(self, asked: Numbers) -> Numbers:
@@ -112,9 +132,12 @@ class _Component:
         settled = -1
         for round_ in range(_ROUNDS):
             open_ = asked[~self._moves[asked]]
-            if not len(open_) or monotonic() > self._deadline or (round_ > 3 and settled == len(open_)):
+            settled_now = not len(open_) or (round_ > 3 and settled == len(open_))
+            if monotonic() > self._deadline or (settled_now and round_ >= self._keep):
                 return
             settled = len(open_)
+            if settled_now:
+                open_ = asked
             self._note(program.furthest(open_, self._weights(len(open_))))
 
     def _constant(self, asked: Numbers) -> Numbers:
@@ -167,6 +190,8 @@ class _Component:
         if (whole < -self._part.fall).any() or (whole > self._part.rise).any():
             return
         self._moves |= whole != 0
+        if len(self.found) < self._keep:
+            self.found.append(whole)
 
     def _weights(self, count: int) -> Numbers:
         return np.asarray(self._rng.uniform(1.0, 2.0, count) * self._rng.choice((-1.0, 1.0), count))

@@ -92,8 +92,7 @@ class Hadamard(FrequencyOracle):
         """Transform of the surplus of pluses over minuses at each position."""
         more = counts[1::2] - counts[::2]
         _transform(more)
-        supported: Counts = (counts.sum() + more[: len(self.domain)]) // 2
-        return supported
+        return np.asarray((counts.sum() + more[: len(self.domain)]) // 2)
 
 
 def sign(position: int, value: int) -> bool:

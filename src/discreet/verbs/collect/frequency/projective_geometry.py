@@ -141,8 +141,7 @@ class PGR(FrequencyOracle):
                 every[factor * many + _times(behind, factor, q, digits)] = counts[first : first + many]
         turned = np.fft.fftn(every.reshape((q,) * t)).real.reshape(-1)
         numbers = np.concatenate([q**digits + np.arange(q**digits) for digits in range(t)])[: len(self.domain)]
-        supported: Counts = np.rint((turned[numbers] + counts.sum()) / q).astype(np.int64)
-        return supported
+        return np.asarray(np.rint((turned[numbers] + counts.sum()) / q).astype(np.int64))
 
     @cached_property
     def _p_and_q(self) -> tuple[Fraction, Fraction]:

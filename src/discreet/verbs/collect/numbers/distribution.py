@@ -40,8 +40,7 @@ class NumberDistribution:
     @property
     def points(self) -> Floats:
         """Numbers at the points of the grid."""
-        points: Floats = self.grid.value(np.arange(self.grid.steps + 1.0))
-        return points
+        return np.asarray(self.grid.value(np.arange(self.grid.steps + 1.0)))
 
     @property
     def cdf(self) -> Floats:

@@ -118,8 +118,7 @@ class MeanProtocol(IntegerProtocol[MeanEstimate]):
     def variances(self) -> Floats:
         """Variance of the value of one report of each point of the grid, in the number's own unit."""
         away = self._report_values - np.arange(self.grid.steps + 1)[:, None]
-        variances: Floats = (self.probabilities * away**2).sum(axis=1) * float(self.grid.step) ** 2
-        return variances
+        return np.asarray((self.probabilities * away**2).sum(axis=1) * float(self.grid.step) ** 2)
 
     @cached_property
     def reports_for_normality(self) -> float:

@@ -117,7 +117,7 @@ def _survey(data: Mapping[str, Any], questions: tuple[Question, ...]) -> Survey:
     epsilon = exact(data["epsilon"], "epsilon")
     return Survey(
         data["title"], epsilon, data.get("share", "split"), data["people"], questions,
-        data.get("about", ""), _shuffler(data.get("shuffler")),
+        data.get("about", ""), _shuffler(data.get("shuffler"))
     )  # fmt: skip
 
 

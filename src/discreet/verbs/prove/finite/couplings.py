@@ -184,10 +184,10 @@ def find_failing_inputs(quadruple: Quadruple) -> tuple[Mapping[str, Symbolic], M
     """Two inputs that P relates, for which there is no coupling within Q; none if the judgement is true."""
     q = quadruple
     seconds = list(possible_inputs(q.second, q.length))
-    laws = [outcomes(q.second, one, q.parameters) for one in seconds]
+    distributions = [outcomes(q.second, one, q.parameters) for one in seconds]
     for first in possible_inputs(q.first, q.length):
-        law = outcomes(q.first, first, q.parameters)
-        for second, other in zip(seconds, laws, strict=True):
+        distribution = outcomes(q.first, first, q.parameters)
+        for second, other in zip(seconds, distributions, strict=True):
             names = {**_suffixed(first, "1"), **_suffixed(second, "2")}
             if value_of(q.before, names) is not True:
                 continue
@@ -197,7 +197,7 @@ def find_failing_inputs(quadruple: Quadruple) -> tuple[Mapping[str, Symbolic], M
                     return one == two
                 return value_of(q.after, {**names, "result1": _result(one), "result2": _result(two)}) is True
 
-            if find_coupling(law, other, related, q.eps, q.delta) is None:
+            if find_coupling(distribution, other, related, q.eps, q.delta) is None:
                 return first, second
     return None
 

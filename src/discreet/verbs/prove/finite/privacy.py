@@ -121,13 +121,13 @@ def _neighbour_distances(
 ) -> Iterator[WorstNeighbours]:
     """All neighbours, in both orders, with their distance."""
     all_inputs = list(possible_inputs(program, length, public))
-    laws = [outcomes(program, one, given, others) for one in all_inputs]
+    distributions = [outcomes(program, one, given, others) for one in all_inputs]
     some = False
-    for first, mu in zip(all_inputs, laws, strict=True):
+    for first, mu in zip(all_inputs, distributions, strict=True):
         claim = evaluate(program.epsilon, {**given, **first})
         if not isinstance(claim, int | Fraction | Logarithm):
             raise BadInput("The claim is no number.")
-        for second, nu in zip(all_inputs, laws, strict=True):
+        for second, nu in zip(all_inputs, distributions, strict=True):
             if first is not second and are_neighbours(program, InputPair(given, first, second)):
                 some = True
                 yield WorstNeighbours(first, second, skewed_distance(mu, nu, claim))

@@ -21,7 +21,6 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator
 from discreet.verbs.publish.mask.masker import MaskingPlan, columns_to_mask, mask_rows, with_numbers
-from discreet.verbs.publish.mask.moments import finite
 from discreet.verbs.publish.mask.values import numbers
 
 _LEAST = 3
@@ -97,7 +96,7 @@ def _mean_beyond(table: Table, name: str, border: float, *, above: bool) -> floa
     beyond = exp.GT(this=value, expression=edge) if above else exp.LT(this=value, expression=edge)
     mean = sql.named(exp.cast(exp.Avg(this=value.copy()), exp.DType.DOUBLE), "m")
     many = sql.named(sql.count_rows(), "n")
-    (row,) = table.engine.fetch(table.query(mean, many).where(exp.and_(beyond, finite(value)))).to_pylist()
+    (row,) = table.engine.fetch(table.query(mean, many).where(exp.and_(beyond, sql.finite(value)))).to_pylist()
     if 0 < row["n"] < _LEAST:
         raise DataError(
             f"Fewer than {_LEAST} rows have {name!r} {'above' if above else 'below'} {border:g}: their mean would give "

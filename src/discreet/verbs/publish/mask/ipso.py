@@ -107,8 +107,7 @@ class Ipso(Checked):
 
 def _orthogonal_part(drawn: Array, x: Array) -> Array:
     """The part that no regression on ``x`` explains."""
-    left: Array = drawn - x @ np.linalg.lstsq(x, drawn, rcond=None)[0]
-    return left
+    return np.asarray(drawn - x @ np.linalg.lstsq(x, drawn, rcond=None)[0])
 
 
 def _require_crowds(card: Card, rows: pa.Table, given: Sequence[str], y: Array) -> None:
@@ -136,5 +135,4 @@ def _leverage(x: Array) -> Array:
         return np.zeros(0)
     left, size, _ = np.linalg.svd(x, full_matrices=False)
     counted = size > size.max() * max(x.shape) * np.finfo(np.float64).eps
-    made: Array = (left[:, counted] ** 2).sum(axis=1)
-    return made
+    return np.asarray((left[:, counted] ** 2).sum(axis=1))

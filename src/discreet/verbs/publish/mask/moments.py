@@ -16,8 +16,6 @@ from discreet.errors import BadInput, DataError
 from discreet.verbs.publish.mask.swap import equal_row_codes
 from discreet.verbs.publish.mask.values import Array, numbers
 
-_LARGEST = 1.7976931348623157e308
-
 
 def variances(table: Table, names: Sequence[str]) -> Array:
     """The variance (over n) of each column; NULL and what is not finite does not count. 0 for an empty column."""
@@ -48,19 +46,13 @@ def covariances(table: Table, names: Sequence[str]) -> Array:
 def root(covariance: Array) -> Array:
     """L with LLᵗ = covariance. By eigenvalues: a constant column has no Cholesky factor."""
     values, vectors = np.linalg.eigh(covariance)
-    made: Array = vectors * np.sqrt(np.maximum(values, 0.0))
-    return made
-
-
-def finite(value: exp.Expr) -> exp.Expr:
-    """Whether a real number is neither NaN nor infinite: every engine takes NaN for the largest number."""
-    return value.copy().between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _values(table: Table, names: Sequence[str]) -> exp.Select:
     """The columns as real numbers v0, v1, …; NULL where they are not finite."""
     reals = [exp.cast(sql.column(name), exp.DType.DOUBLE) for name in names]
-    return table.query(*(sql.named(exp.Case().when(finite(v), v), f"v{i}") for i, v in enumerate(reals)))
+    return table.query(*(sql.named(exp.Case().when(sql.finite(v), v), f"v{i}") for i, v in enumerate(reals)))
 
 
 def _gaps(means: Array) -> list[exp.Expr]:

@@ -183,8 +183,7 @@ def invariant_matrix(matrix: Array, counts: Array) -> Array:
     shown = joint.sum(axis=0)
     safe = np.where(shown > 0, shown, 1.0)
     back = np.where(shown[:, None] > 0, joint.T / safe[:, None], np.eye(len(counts)))
-    made: Array = matrix @ back
-    return made
+    return np.asarray(matrix @ back)
 
 
 def optimal_matrix(counts: Array, keep: float, name: str) -> Array:

@@ -18,7 +18,6 @@ from discreet.core import sql
 from discreet.core.kind import NUMBERS, Kind
 from discreet.core.report import Axis, Picture, bars, curves, shortened
 from discreet.core.table import Table
-from discreet.verbs.publish.mask.moments import finite
 
 _STEPS = 12
 """Number of intervals of a histogram, and largest number of bars of dates."""
@@ -76,7 +75,7 @@ class _Spread:
         from_low = exp.Paren(this=exp.Sub(this=value, expression=sql.literal(low)))
         step = exp.Floor(this=exp.Mul(this=from_low, expression=sql.literal(1 / width)))
         place = exp.Least(this=exp.cast(step, exp.DType.BIGINT), expressions=[sql.literal(_STEPS - 1)])
-        inner = table.query(sql.named(place, "step")).where(finite(value.copy()))
+        inner = table.query(sql.named(place, "step")).where(sql.finite(value))
         counted = exp.select(sql.column("step"), sql.named(sql.count_rows(), "n")).from_(inner.subquery("s"))
         rows = table.engine.fetch(counted.group_by(sql.column("step"))).to_pylist()
         counts = [0] * _STEPS
@@ -148,7 +147,7 @@ def _shares(table: Table, name: str) -> dict[str, float]:
 def _range(table: Table, name: str) -> tuple[float, float] | None:
     """Smallest and largest finite number; ``None`` if there is none."""
     low, high = exp.Min(this=_real(name)), exp.Max(this=_real(name))
-    query = table.query(sql.named(low, "low"), sql.named(high, "high")).where(finite(_real(name)))
+    query = table.query(sql.named(low, "low"), sql.named(high, "high")).where(sql.finite(_real(name)))
     (found,) = table.engine.fetch(query).to_pylist()
     return None if found["low"] is None else (float(found["low"]), float(found["high"]))
 

@@ -115,11 +115,7 @@ class Model:
             at = within[0]
 
     def _join_below(
-        self,
-        at: int,
-        cells: Array,
-        wanted: frozenset[int],
-        known: Tables,
+        self, at: int, cells: Array, wanted: frozenset[int], known: Tables
     ) -> tuple[tuple[int, ...], Array]:
         """The node's cells times what the wanted columns below it need; the rest but its separator summed out."""
         node = self.tree.nodes[at]

@@ -73,7 +73,7 @@ def junction(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> Tree:
     left = held[1:]
     while left:
         best = max(
-            ((len(set(clique) & set(at)), -k, -j) for j, clique in enumerate(left) for k, at in enumerate(placed)),
+            ((len(set(clique) & set(at)), -k, -j) for j, clique in enumerate(left) for k, at in enumerate(placed))
         )
         clique, parent = left.pop(-best[2]), -best[1]
         nodes.append(_node(sizes, parent, placed[parent], clique))

@@ -133,8 +133,7 @@ def _direction(shares: Array, counts: Array) -> Array:
     weights = counts / counts.sum()
     around = shares - weights @ shares
     spread = (around * weights[:, None]).T @ around
-    along: Array = around @ np.linalg.eigh(spread)[1][:, -1]
-    return along
+    return np.asarray(around @ np.linalg.eigh(spread)[1][:, -1])
 
 
 def _matrix(columns: Sequence[Array]) -> Array:

@@ -143,8 +143,7 @@ class SortedColumn:
             raise self._none()
         places = np.where(places < known[0], 2 * known[0] - places, places)
         places = np.where(places > known[-1], 2 * known[-1] - places, places)
-        found: Array = np.interp(places, known, np.tile(self.coded(self._sorted[first]), 2)[which])
-        return found
+        return np.asarray(np.interp(places, known, np.tile(self.coded(self._sorted[first]), 2)[which]))
 
     def coded(self, values: Array) -> Array:
         """Numbers of this column, with those of the few people who have the largest and the smallest coded."""

@@ -26,7 +26,7 @@ from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
 from discreet.models.model import Model
-from discreet.verbs.publish.mask.masker import require_given, require_names
+from discreet.verbs.publish.mask.masker import Masked, require_given, require_names
 from discreet.verbs.publish.mask.values import Array, Cells
 from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.non_private.sorted_column import SortedColumn
@@ -36,17 +36,8 @@ LEAST = 5
 
 
 @dataclass(frozen=True)
-class Synthetic:
-    """Synthetic rows, in an order without meaning, and what the recipe says of them."""
-
-    rows: pa.Table
-    """All columns that will be released: no identifiers, no unit."""
-    parameters: Mapping[str, Any]
-    """For the recipe: everything an attacker may know. ``columns`` are those that were made, ``kept`` the others."""
-    steps: tuple[str, ...]
-    """For the recipe, as sentences."""
-    not_promised: tuple[str, ...]
-    """Limits of the protection, as sentences."""
+class Synthetic(Masked):
+    """Synthetic rows, in an order without meaning; of its parameters ``columns`` were made, and ``kept`` the others."""
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from nicegui import ui
 from discreet.core.markup import Markup, tag
 from discreet.core.markup import table as markup_table
 from discreet.core.release import Release
+from discreet.core.report import is_number
 from discreet.core.spreadsheet import write_csv
 from discreet.curator.answer import banner, is_synthetic
 from discreet.curator.answer import figures as figures_of
@@ -68,7 +69,7 @@ def preview(table: pa.Table, most: int) -> None:
     kinds = table.schema.types
     rows = table.slice(0, most).to_pylist()
     shown = [["–" if value is None else str(value) for value in row.values()] for row in rows]
-    theme.grid(table.column_names, shown, numbers=[place for place, kind in enumerate(kinds) if _is_number(kind)])
+    theme.grid(table.column_names, shown, numbers=[place for place, kind in enumerate(kinds) if is_number(kind)])
     theme.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
 
 
@@ -76,7 +77,7 @@ def _grid(table: pa.Table, *, synthetic: bool) -> None:
     barred = figures(table)
     shown = [name for name in table.column_names if name not in barred.values()]
     rows = table.slice(0, _SHOWN).to_pylist()
-    numbers = {name for name in shown if _is_number(table.schema.field(name).type)}
+    numbers = {name for name in shown if is_number(table.schema.field(name).type)}
     heads = [tag("th", name, scope="col", class_=_kind(name in numbers)) for name in shown]
     reach = {name: _reach(rows, name, bar) for name, bar in barred.items()}
     body = (
@@ -157,7 +158,3 @@ def _save(table: pa.Table) -> None:
     sink = io.BytesIO()
     write_csv(table, sink)
     ui.download.content(sink.getvalue(), "answer.csv", "text/csv")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

@@ -1,0 +1,13 @@
+from discreet.verbs.prove.finite.couplings import Coupling as Coupling
+from discreet.verbs.prove.finite.couplings import Quadruple as Quadruple
+from discreet.verbs.prove.finite.couplings import find_coupling as find_coupling
+from discreet.verbs.prove.finite.couplings import find_failing_inputs as find_failing_inputs
+from discreet.verbs.prove.finite.couplings import judgement_holds as judgement_holds
+from discreet.verbs.prove.finite.couplings import read_quadruple as read_quadruple
+from discreet.verbs.prove.finite.enumeration import outcomes as outcomes
+from discreet.verbs.prove.finite.privacy import WorstNeighbours as WorstNeighbours
+from discreet.verbs.prove.finite.privacy import exp_epsilon as exp_epsilon
+from discreet.verbs.prove.finite.privacy import is_private as is_private
+from discreet.verbs.prove.finite.privacy import privacy_curve as privacy_curve
+from discreet.verbs.prove.finite.privacy import skewed_distance as skewed_distance
+from discreet.verbs.prove.finite.privacy import worst_neighbours as worst_neighbours
