@@ -100,7 +100,7 @@ class Standing:
     counts: int
     """Counts of sensitive values in these small groups."""
     determined: int
-    """How many of them follow exactly from everything that left."""
+    """Counts of small groups, or of several that are small together, that follow exactly from everything that left."""
     exposed: int
     """How many people are in a group with such a count."""
     most_exposed: tuple[Group, ...]
@@ -256,7 +256,8 @@ def _standing(
     known = known_counts(space, small, sensitive, policy, deadline)
     columns: dict[int, set[str]] = {}
     for one in known.determined:
-        columns.setdefault(one.atom, set()).add(one.column)
+        for atom in one.atoms:
+            columns.setdefault(atom, set()).add(one.column)
     order = sorted(np.flatnonzero(covered).tolist(), key=lambda atom: (sizes[atom], atom not in columns, atom))
     smallest = int(sizes[order[0]]) if order else 0
     groups = [
