@@ -3,10 +3,13 @@ import datetime as dt
 import numpy as np
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 from discreet import samples
+from discreet.core import sql
 from discreet.core.card import Role
 from discreet.core.cardfile import parse_cards
+from discreet.core.draft import draft_card
 from discreet.core.hierarchy import Dates, Intervals, Mask
 from discreet.core.kind import Kind
 from discreet.engines.read import draft, read
@@ -154,6 +157,14 @@ def test_identifiers_are_recognised_however_uneven_visits_are_and_however_they_a
     rows = pa.table({name: make(who) for name, make in WRITTEN.items()})
     roles = {column.name: column.role for column in draft(rows).card.columns}
     assert roles == dict.fromkeys(WRITTEN, Role.IDENTIFIER)
+
+
+def test_identifiers_are_recognised_on_every_engine(engine, fresh):
+    who, name, written = uneven()["some never"], fresh(), ("Fallnummer", "dense", "float", "decimal")
+    odd = {"cost": pa.array(np.arange(len(who)) * 0.5), "day": [dt.date(2024, 1, 1 + n % 28) for n in range(len(who))]}
+    engine.load(name, pa.table({one: WRITTEN[one](who) for one in written} | odd))
+    card = draft_card(engine, exp.select("*").from_(sql.table(name)), "t").card
+    assert {column.name for column in card.having(Role.IDENTIFIER)} == set(written)
 
 
 def drawn(make):

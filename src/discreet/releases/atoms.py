@@ -117,13 +117,6 @@ class People:
         pairs = np.unique(self.atom.astype(np.int64) * (int(self.units.max(initial=0)) + 1) + self.units)
         return np.bincount(pairs // (int(self.units.max(initial=0)) + 1), minlength=self.atoms)
 
-    def count(self, atoms: Numbers) -> int:
-        """How many units, or records without units, some atoms have together."""
-        among = np.isin(self.atom, atoms)
-        if self.unit.null_count == len(self.unit):
-            return int(self.copies[among].sum())
-        return len(np.unique(self.units[among]))
-
     def units_of(self, atoms: Numbers) -> dict[int, frozenset[int]]:
         """The units in each of these atoms."""
         single = self.unit.null_count == len(self.unit)
@@ -133,6 +126,13 @@ class People:
             for copy in range(int(self.copies[record]) if single else 1):
                 found[atom].add(record + copy * len(self) if single else int(self.units[record]))
         return {atom: frozenset(units) for atom, units in found.items()}
+
+    def count(self, atoms: Numbers) -> int:
+        """How many units, or records without units, some atoms have together."""
+        among = np.isin(self.atom, atoms)
+        if self.unit.null_count == len(self.unit):
+            return int(self.copies[among].sum())
+        return len(np.unique(self.units[among]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,8 @@ class _WhatIfForm:
     def _show(self, found: WhatIf) -> None:
         self._verdict.clear()
         with self._verdict:
-            theme.badge("would pass" if found.passes else "would be refused", "good" if found.passes else "bad")
+            with theme.row():
+                theme.badge("would pass" if found.passes else "would be refused", "good" if found.passes else "bad")
             theme.prose(f"{found.message} {found.hint}".strip())
             for one in found.unchecked:
                 theme.prose(f"Not checked with {one.number}. {one.title} ({one.state}).", soft=True)

@@ -154,10 +154,14 @@ class _Normal:
         return self._as_it_is(node, args, _TRUTH if alike else "")
 
     def _comparison(self, node: exp.Expr, args: Mapping[str, Any]) -> _Form:
-        """``a > b`` is ``b < a``, and ``a = b`` is ``b = a``."""
+        """``a > b`` is ``b < a``, and ``a = b`` is ``b = a``; a condition that equals TRUE is that condition."""
         left, right = args["this"], args["expression"]
         if isinstance(node, exp.GT | exp.GTE):
             return _compared(exp.LT if isinstance(node, exp.GT) else exp.LTE, right, left)
+        if isinstance(node, exp.EQ | exp.NEQ):
+            for one, other in ((left, right), (right, left)):
+                if one.kind is exp.Boolean and (self._over_rows or other.type == _TRUTH):
+                    return other if isinstance(node, exp.EQ) == (one.digest == _TRUE) else self._negated(other)
         return _compared(type(node), left, right)
 
     def _between(self, node: exp.Expr, args: Mapping[str, Any]) -> _Form:
@@ -174,7 +178,9 @@ class _Normal:
 
         Twice NOT is nothing, of a condition: of a number it would make a truth.
         """
-        inner: _Form = args["this"]
+        return self._negated(args["this"])
+
+    def _negated(self, inner: _Form) -> _Form:
         if inner.kind in (exp.EQ, exp.NEQ):
             return _compared(exp.NEQ if inner.kind is exp.EQ else exp.EQ, *inner.parts)
         if inner.kind in (exp.LT, exp.LTE):
@@ -187,10 +193,17 @@ class _Normal:
         return self._joined(type(node), [args["this"], args["expression"]])
 
     def _joined(self, kind: type[exp.Expr], operands: list[_Form]) -> _Form:
-        """AND and OR of three values (true, false, NULL) are associative, and commutative where nothing can fail."""
+        """AND and OR of three values (true, false, NULL) are associative; where nothing can fail they are commutative,
+        what is said twice is said once, and AND TRUE, OR FALSE say nothing."""
         flat = [part for one in operands for part in (one.parts if one.kind is kind else (one,))]
         sure = all(one.type == _TRUTH for one in flat)
-        return _node(kind, _sorted(flat) if self._over_rows or sure else flat, _TRUTH if sure else "")
+        if self._over_rows or sure:
+            silent = _TRUE if kind is exp.And else _FALSE
+            once = _sorted(list({one.digest: one for one in flat}.values()))
+            flat = [one for one in once if one.digest != silent] or once
+            if len(flat) == 1:
+                return flat[0]
+        return _node(kind, flat, _TRUTH if sure else "")
 
     def _commutative(self, node: exp.Expr, args: Mapping[str, Any]) -> _Form:
         """``a + b`` is ``b + a``, in doubles too. ``(a + b) + c`` is not ``a + (b + c)``: that is rounded elsewhere."""
@@ -259,3 +272,6 @@ def _plain(value: Any, rows: _Normal | None) -> Any:
 
 def _hash(said: Any) -> str:
     return hashlib.sha256(_WRITER.encode(said).encode()).hexdigest()
+
+
+_TRUE, _FALSE = (_Normal().of(exp.Boolean(this=one)) for one in (True, False))
