@@ -46,7 +46,8 @@ class Table:
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
     chosen_by: tuple[str, ...] = ()
-    """The quasi-identifiers in them, which need not be among the columns any longer."""
+    """Columns in them that everybody knows of everybody: quasi-identifiers, identifiers and the unit. They need not be
+    among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -110,13 +111,14 @@ class Table:
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
-        quasi = (one.name for one in self.card.having(Role.QUASI) if one.name in used)
+        public = (*self.card.having(Role.QUASI), *self.card.having(Role.IDENTIFIER))
+        known_to_all = used & {self.card.unit, *(one.name for one in public)}
         return replace(
             self,
             relation=kept,
             unchosen=before,
             chosen=(*self.chosen, condition.copy()),
-            chosen_by=(*self.chosen_by, *quasi),
+            chosen_by=(*self.chosen_by, *sorted(known_to_all)),
         )
 
     def despite(self, reason: str) -> Table:
