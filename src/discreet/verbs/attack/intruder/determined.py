@@ -163,8 +163,6 @@ class _Component:
     def _by_whole_numbers(self, column: int) -> Verdict | None:
         """Whether some whole-number database has another count here; ``None`` if time runs out."""
         part = self._part
-        cost = np.zeros(len(part))
-        cost[column] = 1.0
         for least, most in ((1.0, part.rise[column]), (-part.fall[column], -1.0)):
             low, high = -part.fall, part.rise.copy()
             low[column], high[column] = least, most
