@@ -21,6 +21,9 @@ from discreet.errors import BadInput, DataError, HierarchyError, NotFound
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_PUBLIC = (Role.QUASI, Role.IDENTIFIER)
+"""Columns by which everybody is taken to know people."""
+
 
 @dataclass(frozen=True, repr=False)
 class Table:
@@ -46,7 +49,8 @@ class Table:
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
     chosen_by: tuple[str, ...] = ()
-    """The quasi-identifiers in them, which need not be among the columns any longer."""
+    """The columns in them that everybody is taken to know (quasi-identifiers, identifiers and the unit), which need not
+    be among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -107,17 +111,29 @@ class Table:
                 names = ", ".join(name for name in named(condition) if name not in self.columns)
                 raise NotFound(f"{self.card.name} has no column {names}.", hint=f"It has {', '.join(self.columns)}.")
             condition = found
+        condition = self._spelled(condition)
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
-        quasi = (one.name for one in self.card.having(Role.QUASI) if one.name in used)
+        public = (one.name for one in self.card.columns if one.role in _PUBLIC or one.name == self.card.unit)
         return replace(
             self,
             relation=kept,
             unchosen=before,
             chosen=(*self.chosen, condition.copy()),
-            chosen_by=(*self.chosen_by, *quasi),
+            chosen_by=(*self.chosen_by, *(name for name in public if name in used)),
         )
+
+    def _spelled(self, condition: exp.Expr) -> exp.Expr:
+        """A condition with the columns as the card spells them; an error if it names another."""
+        spelled = {name.casefold(): name for name in self.columns}
+        condition = condition.copy()
+        for one in condition.find_all(exp.Column):
+            if one.name.casefold() in spelled:
+                one.set("this", exp.to_identifier(spelled[one.name.casefold()], quoted=True))
+            elif condition.find(exp.Query) is None:
+                raise NotFound(f"{self.card.name} has no column {one.name}.", hint=f"It has {', '.join(self.columns)}.")
+        return condition
 
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
