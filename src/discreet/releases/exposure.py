@@ -258,7 +258,7 @@ class _Space:
 
     def exposure(self) -> Exposure:
         people = self._space.people
-        parts = [self._counts(), *(self._sums(measure) for measure in self._measures())]
+        parts = [self._counts(), *self._summed(), *(self._sums(measure) for measure in self._measures())]
         lines = {one.number for one in self._space.told} - {0}
         return Exposure(
             tuple(sorted(lines)),
@@ -396,6 +396,12 @@ class _Space:
 
     # -- sums
 
+    def _summed(self) -> Iterator[Exposure]:
+        """Undecided for each column whose values the new release tells, and of which sums are out."""
+        for column in dict.fromkeys(name for one in self._space.told if one.number == 0 for name in one.tells):
+            if any(one.measure.rpartition(" in 10^-")[0] == column for one in self._space.told):
+                yield Exposure((), undecided=(f"{column} was released by its values and as sums",))
+
     def _measures(self) -> list[str]:
         return list(dict.fromkeys(one.measure for one in self._space.told if one.measure and one.number == 0))
 
@@ -429,7 +435,9 @@ class _Space:
         """The targets that can be estimated too closely from these releases, and how many could not be decided."""
         system = SumSystem.of(self._space, told)
         exposed, undecided = set(), 0
-        for target in system.candidates(share) if among is None else sorted(among, key=str):
+        few = self._space.people.unit_counts < self._policy.smallest_group
+        small = frozenset(np.flatnonzero(few).tolist())
+        for target in system.candidates(share, small) if among is None else sorted(among, key=str):
             if any(system.part[atom] < 0 for atom in target.atoms):
                 continue
             verdict = system.verdict(target, share, self._deadline)
