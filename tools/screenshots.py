@@ -149,6 +149,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("hide", "/hide?table=patients", "steward", opened("hide-result"), height=1000),
         Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),
         Shot("combine", "/combine", "steward", opened("combine-result"), height=1000),
+        Shot("exposure", "/exposure", "steward", tried, dark=True, height=1400),
         Shot("people", "/people", "steward"),
         Shot("tokens", "/tokens", "ann"),
         Shot("audit", "/audit", "auditor"),
@@ -217,6 +218,13 @@ def written(page: Page, sql: str, epsilon: str) -> None:
 def followed(page: Page) -> None:
     """Look at the table that was asked most."""
     page.get_by_test_id("burn-down").get_by_text("visits").click()
+
+
+def tried(page: Page) -> None:
+    """Check a draft of everybody but those who were left out of an earlier release."""
+    page.get_by_test_id("whatif-by").fill("sex × insurance")
+    page.get_by_test_id("whatif-run").click()
+    page.get_by_test_id("whatif-verdict").get_by_text("would").wait_for()
 
 
 def told(page: Page) -> None:

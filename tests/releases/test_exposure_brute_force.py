@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -232,7 +232,7 @@ class History:
             state["said"] = [*state["said"], *new]
 
 
-def compare(folder: Path, seeds: range) -> Counter[str]:
+def compare(folder: Path, seeds: Iterable[int]) -> Counter[str]:
     """Play histories; an error if a release is refused and the reference says that it is safe, or the other way."""
     total: Counter[str] = Counter()
     wrong = []
@@ -251,8 +251,12 @@ def compare(folder: Path, seeds: range) -> Counter[str]:
     return total
 
 
+ONCE_WRONG = (2, 1039, 1064, 1070)
+"""Histories that were decided otherwise once: rows told apart in two ways, a count that was asked for twice."""
+
+
 def test_forty_histories(tmp_path):
-    total = compare(tmp_path, range(40))
+    total = compare(tmp_path, [*ONCE_WRONG, *range(100, 136)])
     assert total["refused"] >= 10
     assert total["passed"] >= 20
     assert not total["undecided"]

@@ -82,6 +82,8 @@ TABLE = (
     ),
     Tried("GET", "/v1/ledger", EVERYBODY),
     Tried("POST", "/v1/ledger/verify", READERS),
+    Tried("GET", "/v1/exposure", READERS),
+    Tried("POST", "/v1/exposure/what-if", (403, 403, 404), TABULATE, scope="manage"),
     Tried("GET", "/v1/releases", EVERYBODY),
     Tried("GET", "/v1/releases/{release}", EVERYBODY),
     Tried("GET", "/v1/releases/{release}/statement", EVERYBODY),

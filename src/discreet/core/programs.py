@@ -210,7 +210,9 @@ class Solver:
 
     def set_costs(self, columns: Numbers, cost: Any) -> None:
         """Let these variables cost something else."""
-        self._highs.changeColsCost(len(columns), _ints(columns), _each(cost, len(columns)))
+        done = self._highs.changeColsCost(len(columns), _ints(columns), _each(cost, len(columns)))
+        if done == self._lib.HighsStatus.kError:
+            raise ValueError("HiGHS takes no costs in which a column is named twice, or that is not there.")
 
     def start(self, x: Numbers) -> None:
         """Begin with a solution that is known."""

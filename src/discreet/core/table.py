@@ -21,10 +21,6 @@ from discreet.errors import BadInput, DataError, HierarchyError, NotFound
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PUBLIC = (Role.QUASI, Role.IDENTIFIER)
-"""Columns by which everybody is taken to know people."""
-
-
 @dataclass(frozen=True, repr=False)
 class Table:
     """Records about people, where they lie, and the card that says what they are.
@@ -49,8 +45,8 @@ class Table:
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
     chosen_by: tuple[str, ...] = ()
-    """The columns in them that everybody is taken to know (quasi-identifiers, identifiers and the unit), which need not
-    be among the columns any longer."""
+    """Columns in them that everybody knows of everybody: quasi-identifiers, identifiers and the unit. They need not be
+    among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
 
@@ -115,13 +111,14 @@ class Table:
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
-        public = (one.name for one in self.card.columns if one.role in _PUBLIC or one.name == self.card.unit)
+        public = (*self.card.having(Role.QUASI), *self.card.having(Role.IDENTIFIER))
+        known_to_all = used & {self.card.unit, *(one.name for one in public)}
         return replace(
             self,
             relation=kept,
             unchosen=before,
             chosen=(*self.chosen, condition.copy()),
-            chosen_by=(*self.chosen_by, *(name for name in public if name in used)),
+            chosen_by=(*self.chosen_by, *sorted(known_to_all)),
         )
 
     def _spelled(self, condition: exp.Expr) -> exp.Expr:

@@ -7,30 +7,33 @@ from contextlib import suppress
 from dataclasses import replace
 
 from discreet.budget.entries import Charged
+from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.loss import Pure
-from discreet.curator.audited import register_answers
+from discreet.curator.audited import METHOD, register_answers
 from discreet.curator.curator import Curator
 from discreet.curator.release_index import ANSWER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.workspace import Workspace
 from discreet.errors import NotFound
 from discreet.releases.overview import LOSS, Departure, Overview, Population, Spent, populations_in
+from discreet.releases.register import Register
 from discreet.releases.store import SEAL
 
 _MOST_RELEASES = 10_000
 """Number of releases of a recipient that are looked at."""
 
 
-def workspace_overview(curator: Curator) -> Overview:
-    """Everything that left of the tables of a workspace."""
+def workspace_overview(curator: Curator, seconds: float | None = None) -> Overview:
+    """Everything that left of the tables of a workspace; ``seconds`` is the longest time to decide what is known."""
     workspace = curator.workspace
     register_answers(workspace)
-    known = {one.name: one for one in populations_in(workspace.register, workspace.policy)}
+    known = {one.name: one for one in populations_in(workspace.register, _policy(workspace, seconds))}
     return Overview(_with_answers(workspace, known, list(_charges(curator))), _spent(curator, ""))
 
 
-def recipient_overview(curator: Curator, shelf: Shelf, recipient: str) -> Overview:
+def recipient_overview(curator: Curator, shelf: Shelf, recipient: str, seconds: float | None = None) -> Overview:
     """What somebody has: answers given to them and releases shared with them, and what these tell together."""
     workspace = curator.workspace
+    register_answers(workspace)
     spent = _spent(curator, recipient)
     tables = [one.table for one in spent]
     if not tables:
@@ -41,12 +44,18 @@ def recipient_overview(curator: Curator, shelf: Shelf, recipient: str) -> Overvi
         if all(name in tables for name in one.tables if name in workspace.private)
     ]
     folders = {str(workspace.folder / one.place) for one in theirs}
-    everything = populations_in(workspace.register, workspace.policy)
-    lines = {line.number for one in everything for line in one.departures if line.release in folders}
-    found = populations_in(workspace.register, workspace.policy, lines=lines)
-    answers = [_answer(one) for one in theirs if one.kind in (ANSWER, SYNTHETIC)]
+    charged = {line.number for line in curator.ledger.lines() if _account(line.entry).partition("/")[2] == recipient}
+    with Register(workspace.register) as register:
+        lines = {one.number for one in register.entries() if one.release in folders or one.told.get("line") in charged}
+    found = populations_in(workspace.register, _policy(workspace, seconds), lines=lines)
+    answers = [_answer(one) for one in theirs if one.kind in (ANSWER, SYNTHETIC) and one.method != METHOD]
     known = {one.name: one for one in found if one.departures}
     return Overview(_with_answers(workspace, known, answers[::-1]), spent, recipient)
+
+
+def _policy(workspace: Workspace, seconds: float | None) -> ExposurePolicy:
+    policy = workspace.policy
+    return policy if seconds is None else replace(policy, seconds=min(seconds, policy.seconds))
 
 
 def _with_answers(
@@ -75,6 +84,10 @@ def _charges(curator: Curator) -> Iterator[Departure]:
                 by = f"asked by {analyst}" if analyst else "synthetic stand-in"
                 at = line.at.isoformat(timespec="seconds")
                 yield Departure(line.number, at, title, by, table, LOSS, loss=str(entry.loss), answer=True)
+
+
+def _account(entry: object) -> str:
+    return entry.account if isinstance(entry, Charged) else ""
 
 
 def _answer(one: Shelved) -> Departure:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -386,17 +386,6 @@ def link(space: Space, records: Records, told: Told) -> Space:
         amounts,
     )
     return Space(merged, (*moved, replace(told, group=pairs % width - 1)), records.by)
-
-
-def restricted(space: Space, lines: Collection[int]) -> Space:
-    """The space as somebody knows it who has the releases on these lines only: atoms they do not split are one."""
-    told = [one for one in space.told if one.number in lines]
-    if not told:
-        return replace(space, told=())
-    groups = np.stack([one.group for one in told])
-    _, first, atom = np.unique(groups, axis=1, return_index=True, return_inverse=True)
-    people = replace(space.people, atom=atom.reshape(-1)[space.people.atom])
-    return Space(people, tuple(one.at(first) for one in told), space.by)
 
 
 def same_values(people: People, records: Records, told: Told) -> tuple[int, bool]:

@@ -88,10 +88,11 @@ class Exposure:
 
 @dataclass(frozen=True)
 class KnownCounts:
-    """How many counts there are in some small atoms, and which of them follow from everything that left."""
+    """How many counts there are in some small atoms, and which follow from everything that left."""
 
     counts: int = 0
     determined: tuple[Target, ...] = ()
+    """Of single atoms, and of several that are small together."""
     undecided: tuple[str, ...] = ()
 
 
@@ -275,12 +276,12 @@ class _Space:
         if not told or not len(small):
             return KnownCounts()
         try:
-            targets = self._targets(told, small)
-            pinned, undecided = self._decide(told, targets)
+            counts = len(self._targets(told, small))
+            pinned, undecided = self._pinned(told, small)
         except TooLarge:
             return KnownCounts(undecided=("there are too many groups and values to compute with",))
         why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
-        return KnownCounts(len(targets), tuple(pinned), why)
+        return KnownCounts(counts, tuple(pinned), why)
 
     # -- counts
 
@@ -329,11 +330,7 @@ class _Space:
 
     def _people(self, atoms: Collection[int]) -> int:
         """How many units there are in some atoms."""
-        people = self._space.people
-        mine = np.isin(people.atom, list(atoms))
-        if people.unit.null_count == len(people.unit):
-            return int(people.copies[mine].sum())
-        return len(np.unique(people.units[mine]))
+        return self._space.people.count(np.array(list(atoms), np.int64))
 
     def _targets(self, told: Sequence[Told], small: Numbers) -> list[Target]:
         """Every value that counts, in every small atom of whose people it was told."""

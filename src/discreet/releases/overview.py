@@ -7,7 +7,7 @@ groups and counts of people, never a name or a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from time import monotonic
 from typing import Any
@@ -19,7 +19,7 @@ from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.loss import Loss, sequential
 from discreet.core.programs import Numbers
 from discreet.errors import Exposed, NoPromise
-from discreet.releases.atoms import Space, restricted
+from discreet.releases.atoms import Space
 from discreet.releases.exposure import known_counts, load_spaces
 from discreet.releases.register import Entry, Register
 from discreet.releases.registration import rehearsal
@@ -100,7 +100,7 @@ class Standing:
     counts: int
     """Counts of sensitive values in these small groups."""
     determined: int
-    """How many of them follow exactly from everything that left."""
+    """Counts of small groups, or of several that are small together, that follow exactly from everything that left."""
     exposed: int
     """How many people are in a group with such a count."""
     most_exposed: tuple[Group, ...]
@@ -177,7 +177,7 @@ def _population(
     deadline = monotonic() + policy.seconds
     standings = []
     for state, space in load_spaces(told, people[1] if people is not None else None).items():
-        kept = space if lines is None else restricted(space, lines)
+        kept = space if lines is None else _restricted(space, lines)
         if kept.told:
             standings.append(_standing(state, kept, sensitive, policy, deadline))
     shown = [one for one in entries if lines is None or one.number in lines]
@@ -283,6 +283,17 @@ def _standing(
         undecided=known.undecided,
         overlaps=tuple(_overlaps(space)),
     )
+
+
+def _restricted(space: Space, lines: Collection[int]) -> Space:
+    """The space as somebody knows it who has the releases on these lines only: atoms they do not split are one."""
+    told = [one for one in space.told if one.number in lines]
+    if not told:
+        return replace(space, told=())
+    groups = np.stack([one.group for one in told])
+    _, first, atom = np.unique(groups, axis=1, return_index=True, return_inverse=True)
+    people = replace(space.people, atom=atom.reshape(-1)[space.people.atom])
+    return Space(people, tuple(one.at(first) for one in told), space.by)
 
 
 def _overlaps(space: Space) -> Iterator[Overlap]:

@@ -115,8 +115,8 @@ def summary(population: Population, standing: Standing) -> Iterator[tuple[str, s
         exposed = number(standing.exposed, "person", "people")
         yield (
             "already exposed",
-            f"{exposed}: of {number(standing.counts, 'count')} in these small groups {standing.determined:,} follow "
-            "exactly from what left",
+            f"{exposed}: {number(standing.determined, 'count')} of groups of fewer than {group} can be computed from "
+            "what left",
         )
     if standing.undecided:
         yield "not decided", "; ".join(standing.undecided)

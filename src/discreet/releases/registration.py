@@ -65,8 +65,7 @@ class Weighed:
             exposure = checked.exposure
             if left := [one for one in earlier if one.number not in exposure.checked and one.facts != "loss"]:
                 others = number(len(left), "earlier release")
-                why = f": {self.facts.why}" if isinstance(self.facts, Opaque) else ", which tell it in another way"
-                said.append(f"Not checked together with {others} of the same people{why}.")
+                said.append(f"Not checked together with {others} of the same people: {self._why_not(left)}.")
             if exposure.checked and exposure.safe:
                 group = self.table.policy.smallest_group
                 others = number(len(exposure.checked), "earlier release")
@@ -80,6 +79,20 @@ class Weighed:
                     f"Released although {problem[0].lower()}{problem[1:]} The reason: {self.table.policy.despite}."
                 )
         return tuple(dict.fromkeys(said))
+
+    def _why_not(self, left: Sequence[Entry]) -> str:
+        """Why this was not checked together with some earlier releases."""
+        if isinstance(self.facts, Opaque):
+            return self.facts.why
+        if isinstance(self.facts, Lossy):
+            return "its privacy loss adds up with other losses"
+        if not any(one.tells for one in self.facts):
+            return "it tells no value of anybody"
+        opaque = sum(one.facts == "opaque" for one in left)
+        states = len(left) - opaque
+        said = [f"{opaque:,} that no figures describe"] if opaque else []
+        said += [f"{states:,} of another state of the table, or of other rows"] if states else []
+        return " and ".join(said)
 
     @property
     def unchecked(self) -> list[Entry]:

@@ -19,8 +19,9 @@ from discreet.service.views import Spend
 READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
-    "steward": READING | {"/ask", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/people", "/audit"},
-    "auditor": READING | {"/people", "/audit"},
+    "steward": READING
+    | {"/ask", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/exposure", "/people", "/audit"},
+    "auditor": READING | {"/exposure", "/people", "/audit"},
 }
 
 

@@ -57,6 +57,27 @@ class Verdict(View):
     logged: int = Field(description="How many lines of the audit log are sound.")
 
 
+class ExposureOut(View):
+    """Everything that left, and what it tells together."""
+
+    recipient: str | None = Field(description="Whose releases these are; null for all.")
+    populations: list[dict[str, Any]] = Field(
+        description="Of each population everything that left (departures), the policy, and for stewards what it tells "
+        "together (standings): sizes of groups, and how many people are exposed."
+    )
+    spent: list[dict[str, Any]] = Field(description="What was spent, by table and analyst.")
+
+
+class WhatIfOut(View):
+    """Whether a draft would be released."""
+
+    passes: bool
+    message: str
+    hint: str
+    checked: list[int] = Field(description="Lines of the register that it was checked with.")
+    unchecked: list[dict[str, Any]] = Field(description="Earlier releases that it was not checked with.")
+
+
 class ReleaseOut(View):
     """A release, as listed in the release index."""
 

@@ -17,7 +17,7 @@ from discreet.core.catalogue import Family
 from discreet.core.loss import Loss
 from discreet.curator.people.person import DAYS, SCOPES
 from discreet.releases.method import Method
-from discreet.service.jobs.specs import LARGEST, LONGEST, MOST_TEXTS, Spec
+from discreet.service.jobs.specs import LARGEST, LONGEST, MOST_TEXTS, Spec, Tabulate
 from discreet.service.views import Spend
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
@@ -254,6 +254,26 @@ class NewLimit(Given):
 
     budget: BudgetShape
     why: Annotated[Line, StringConstraints(min_length=1)] = Field(examples=["Another year of the study."])
+
+
+_TRIED: JsonDict = {"table": "visits", "by": ["sex × ward"], "rules": ["min=3"], "where": "age < 79"}
+
+
+class Trying(Given):
+    """A table of counts or sums that might be released."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_TRIED]})
+
+    table: TableName
+    by: list[Line] = Field(min_length=1, max_length=100, examples=[["sex × ward"]])
+    where: Line | None = Field(default=None, description="Which rows: comparisons of columns and values, in SQL.")
+    value: Line | None = Field(default=None, description="Column that is added up; null to count rows.")
+    rules: list[Line] = Field(default=[], max_length=100, examples=[["min=3"]])
+    method: Line = "suppress"
+
+    def draft(self) -> Tabulate:
+        """The job that would make it."""
+        return Tabulate(self.table, tuple(self.by), self.value, tuple(self.rules), self.method)
 
 
 class Sharing(Given):

@@ -17,6 +17,9 @@ from discreet.core.parameter import Parameter
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 
+DESPITE = "Release despite exposure: reason (optional)"
+"""Label of the reason to release something although it exposes somebody together with earlier releases."""
+
 
 def example_values(entry: Entry) -> dict[str, str | bool]:
     """What an entry's example says of each parameter."""

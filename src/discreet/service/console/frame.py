@@ -183,6 +183,7 @@ def pages() -> tuple[Page, ...]:
         audit,
         budget,
         combine,
+        exposure,
         hide,
         home,
         people,
@@ -193,7 +194,22 @@ def pages() -> tuple[Page, ...]:
         tokens,
     )
 
-    every = (home, ask, releases, release, publish, tabulate, hide, attack, combine, budget, people, tokens, audit)
+    every = (
+        home,
+        ask,
+        releases,
+        release,
+        publish,
+        tabulate,
+        hide,
+        attack,
+        combine,
+        budget,
+        exposure,
+        people,
+        tokens,
+        audit,
+    )
     return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
 
 

@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
-publish-quality, publish-title, synthesis-<parameter>, synthesis-text, publish-start, publish-earlier, publish-open,
-publish-download, publish-csv, publish-attack; those of ``forms`` and ``riskmap``; job-publish, job-synthesize,
-job-compare.
+publish-quality, publish-title, publish-despite, synthesis-<parameter>, synthesis-text, publish-start,
+publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of ``forms`` and ``riskmap``;
+job-publish, job-synthesize, job-compare.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
-from discreet.service.console.forms import MethodForm, ModelRows
+from discreet.service.console.forms import DESPITE, MethodForm, ModelRows
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.console.releases import when
@@ -115,6 +115,7 @@ class _Form:
             names = {"columns": ", ".join(_declared(card))}
             self._private = MethodForm((PRIVATE_SYNTHESIS,), "synthesis", values=names)
         self._title = theme.text("Title (optional)", "publish-title", width="", props="maxlength=120")
+        self._despite = theme.text(DESPITE, "publish-despite", width="", props="maxlength=500")
         self._show_method()
 
     def _show_method(self) -> None:
@@ -126,6 +127,7 @@ class _Form:
         self._synthesis.set_visibility(method == SYNTHESIZE)
         self._rules.set_visibility(method != SYNTHESIZE)
         self._title.set_visibility(method != SYNTHESIZE)
+        self._despite.set_visibility(method in self._recoders)
         self._suppress.set_visibility("suppress" in takes)
         self._left_out.set_visibility("suppress" in takes)
         self._quality.set_visibility("quality" in takes)
@@ -140,6 +142,8 @@ class _Form:
         if method == SYNTHESIZE:
             return Synthesize(self._table, self._private.written)
         said = {"title": theme.said_in(self._title)}
+        if self._despite.visible:
+            said["despite"] = theme.said_in(self._despite)
         if self._suppress.visible:
             said["suppress"] = f"{self._suppress.value or 0:g}%"
         if self._quality.visible:
@@ -207,8 +211,8 @@ def _listing(out: list[_Out]) -> None:
         theme.empty("Nothing of this table was published from here yet.")
         return
     theme.prose(
-        "Two releases that are each safe may not be safe together: whoever has both learns more than each alone tells. "
-        "Attack the new one with these in mind, or publish less."
+        "Two releases that are each safe may not be safe together: the new one is checked with these before it leaves. "
+        "Exposure says which cannot be checked; attack the new one with those in mind."
     )
     theme.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
 

@@ -1,7 +1,7 @@
 """/tabulate: print a table of counts or sums without giving anybody away.
 
 data-testid: tabulate-table, tabulate-down, tabulate-across, tabulate-value, those of ``forms``,
-tabulate-method, tabulate-<parameter>, tabulate-text, tabulate-title, tabulate-start; job-tabulate,
+tabulate-method, tabulate-<parameter>, tabulate-text, tabulate-title, tabulate-despite, tabulate-start; job-tabulate,
 job-open-<id>; crosstable, tabulate-csv, tabulate-xlsx, tabulate-open, tabulate-holder.
 """
 
@@ -25,7 +25,7 @@ from discreet.core.markup import table as markup_table
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
-from discreet.service.console.forms import MethodForm, RuleBoxes
+from discreet.service.console.forms import DESPITE, MethodForm, RuleBoxes
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.jobs.queue import Job
@@ -100,6 +100,7 @@ class _Form:
             self._across = theme.select(options, "Across", "tabulate-across", value=None, clearable=True)
             self._value = theme.select(values, "Sum of", "tabulate-value")
             self._title = theme.text("Title (optional)", "tabulate-title", props="maxlength=120")
+            self._despite = theme.text(DESPITE, "tabulate-despite", props="maxlength=500")
 
     def _spec(self) -> Tabulate:
         by = [*self._down.value, *([self._across.value] if self._across.value else [])]
@@ -107,8 +108,9 @@ class _Form:
             raise BadInput("What is the table by?", hint="Choose at least one column, down or across.")
         if len({side.partition("@")[0] for side in by}) < len(by):
             raise BadInput("The table has the same column twice.", hint="Choose each column once, down or across.")
-        rules, title = self._rules.written(), theme.said_in(self._title)
-        return Tabulate(self._table, (" × ".join(by),), self._value.value or None, rules, self._method.written, title)
+        sides, value, method = (" × ".join(by),), self._value.value or None, self._method.written
+        title, despite = theme.said_in(self._title), theme.said_in(self._despite)
+        return Tabulate(self._table, sides, value, self._rules.written(), method, title, despite)
 
     def _result(self, found: Mapping[str, Any], job: Job) -> None:
         with theme.card(found["title"], testid="crosstable"):

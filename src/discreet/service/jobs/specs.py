@@ -32,6 +32,7 @@ LONGEST_METHOD = 20_000
 """Characters of a method that names the columns of a wide table."""
 MOST_TEXTS = 100
 """Texts of a list."""
+_DESPITE = "Reason to release it although it exposes somebody together with earlier releases; the statement quotes it."
 LARGEST = 10**11
 """Largest number: of people, or of rows."""
 
@@ -91,6 +92,7 @@ class Publish(_Spec):
     suppress: str = _given("The share of the rows that may be left out: 5%, 0.05 or 1/20.", example="5%", default="0")
     quality: str = _given(families=(QUALITIES,), default="granularity")
     title: str = ""
+    despite: str = _given(_DESPITE, default="")
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class Tabulate(_Spec):
     rules: tuple[str, ...] = _given(families=(CELL_RULES,), example=["min=3"])
     method: str = _given(families=(TABLE_METHODS,), default="suppress")
     title: str = ""
+    despite: str = _given(_DESPITE, default="")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ place which writes down what was done. Every method takes whoever asks first; wh
 anything is looked at, and what they may not even know of is "not found". What is about people is in ``access.py``, what
 is about budgets in ``budgets.py``, and who may do what in ``permissions.py``.
 
-The audit log holds who did what to which table, release, account or person. It holds no question, no answer and no
-secret: questions are in the ledger, answers in the release store.
+The audit log holds who did what to which table, release, account or person, and why something left despite exposure. It
+holds no question, no answer and no secret: questions are in the ledger, answers in the release store.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.operations.access import AccessOperations
 from discreet.service.operations.budgets import BudgetOperations
+from discreet.service.operations.exposure import ExposureOperations
 from discreet.service.operations.permissions import READERS, Permissions, listed
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
@@ -55,7 +56,8 @@ ASKED_FOR = "ask for "
 class Operations:
     """A workspace, the people who may use it, and what each of them may do.
 
-    ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger.
+    ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger, ``exposure`` what
+    everything that left tells together.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -69,6 +71,7 @@ class Operations:
         self.access = AccessOperations(self._curator, self.people, audit, self._may)
         self.budgets = BudgetOperations(self._curator, audit, self._may)
         self._shelf = Shelf(self._state, self.workspace)
+        self.exposure = ExposureOperations(self._curator, self._shelf, self._may)
         self._jobs = Jobs(self._state, self.workspace.folder)
         self._watching: list[Callable[[bool], None]] = []
 
@@ -282,6 +285,8 @@ class Operations:
             self._may.require_steward(who)
             if isinstance(spec, Attack):
                 self.shelved(who, spec.release)
+            if reason := self.exposure.require_override(who, spec):
+                about["despite"] = reason
             job = self._jobs.submit(spec, who.name, key=key)
             about["job"] = job.id
             return job

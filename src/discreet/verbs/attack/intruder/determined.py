@@ -67,6 +67,7 @@ def determined(
     system: LinearSystem, asked: Numbers, *, seconds: float = 60.0, seed: int = 0, seen: Seen | None = None
 ) -> Numbers:
     """The ``Verdict`` on each of the unknowns ``asked``; ``seen`` takes databases that were found."""
+    asked, again = np.unique(asked, return_inverse=True)  # a solver takes no goal that names a column twice
     deadline = monotonic() + seconds
     relations = sparse().csr_array(system.relations)
     falls, rises = open_sides(relations, system.fall > 0, system.rise > 0)
@@ -77,7 +78,7 @@ def determined(
     if seen is not None:
         seen.changes, seen.part = np.zeros((_ROUNDS, len(moving)), np.int64), np.full(len(moving), -1)
     if not len(left) or not moving[asked].any():
-        return verdicts
+        return verdicts[again]
     relations = sparse().csr_array(relations[:, left])
     relations = sparse().csr_array(relations[np.diff(relations.indptr) > 0])
     fall, rise = np.where(falls, system.fall, 0.0)[left], np.where(rises, system.rise, 0.0)[left]
@@ -99,7 +100,7 @@ def determined(
             seen.part[left[mine]] = component
             for row, changes in enumerate(one.found[:_ROUNDS]):
                 seen.changes[row, left[mine]] = changes
-    return verdicts
+    return verdicts[again]
 
 
 class _Component:
@@ -162,8 +163,6 @@ class _Component:
     def _by_whole_numbers(self, column: int) -> Verdict | None:
         """Whether some whole-number database has another count here; ``None`` if time runs out."""
         part = self._part
-        cost = np.zeros(len(part))
-        cost[column] = 1.0
         for least, most in ((1.0, part.rise[column]), (-part.fall[column], -1.0)):
             low, high = -part.fall, part.rise.copy()
             low[column], high[column] = least, most
