@@ -139,9 +139,10 @@ def check(
     deadline = monotonic() + policy.seconds
     sensitive = {column.name for column in card.having(Role.SENSITIVE)}
     found = [_Space(joined.spaces[name], sensitive, policy, deadline).exposure() for name in joined.new]
+    whole = joined.whole(telling)
     told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
     verdict = Exposure(
-        tuple(sorted({line for one in found for line in one.checked})),
+        max((one.checked for name, one in zip(joined.new, found, strict=True) if name in whole), key=len, default=()),
         tuple(finding for one in found for finding in one.findings),
         max(one.exposed for one in found),
         tuple(dict.fromkeys(why for one in found for why in one.undecided)),
@@ -189,6 +190,15 @@ class _Joining:
             for name in (*states, *new):
                 self._link(name, records, told)
             self._add_stable(figures, records)
+
+    def whole(self, facts: Sequence[Figures | Answered]) -> list[str]:
+        """The spaces in which all figures of the release are.
+
+        Of several, what was told in one is not put beside what was told in another, so that it was checked with one.
+        """
+        many = {name: sum(one.number == 0 for one in self.spaces[name].told) for name in self.new}
+        stable = all(set(one.tells) <= set(self._card.stable) for one in facts)
+        return [name for name in self.new if many[name] == len(facts) and (name != STABLE or stable)]
 
     def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())
