@@ -42,6 +42,8 @@ class Table:
     """Places of the registers that list what was released of these people (``releases/register.py``)."""
     unchosen: exp.Query | None = None
     """The rows before any was left out by a condition; ``None`` if none was, or columns were changed since."""
+    whole: exp.Query | None = None
+    """The rows before the first condition, with the columns as they were then; ``None`` if there was none."""
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
     chosen_by: tuple[str, ...] = ()
@@ -117,6 +119,7 @@ class Table:
             self,
             relation=kept,
             unchosen=before,
+            whole=self.whole or self.relation,
             chosen=(*self.chosen, condition.copy()),
             chosen_by=(*self.chosen_by, *sorted(known_to_all)),
         )

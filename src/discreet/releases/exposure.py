@@ -20,6 +20,7 @@ from fractions import Fraction
 from time import monotonic
 
 import numpy as np
+import pyarrow.compute as pc
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import exact
@@ -33,6 +34,7 @@ from discreet.releases.atoms import (
     Records,
     Space,
     Told,
+    all_keys,
     dump_people,
     dump_told,
     fetch_records,
@@ -180,11 +182,12 @@ class _Joining:
         self.spaces, self._card, self._title, self._known = dict(spaces), card, title, known
         self.new: list[str] = []
         self.parents: dict[str, Numbers] = {}
+        self._unsure: set[str] = set()
 
     def add(self, facts: Sequence[Figures | Answered]) -> None:
         """Link all figures of the release with the people that earlier releases told of."""
         found = [(one, *self._read(one)) for one in facts]
-        agreeing = [self._agreeing(records, told) for _, records, told in found]
+        agreeing = [self._agreeing(figures, records, told) for figures, records, told in found]
         new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
         for (figures, records, told), states in zip(found, agreeing, strict=True):
             for name in (*states, *new):
@@ -192,13 +195,14 @@ class _Joining:
             self._add_stable(figures, records)
 
     def whole(self, facts: Sequence[Figures | Answered]) -> list[str]:
-        """The spaces in which all figures of the release are.
+        """The spaces in which all figures of the release are, and in which it is known who is who.
 
         Of several, what was told in one is not put beside what was told in another, so that it was checked with one.
         """
         many = {name: sum(one.number == 0 for one in self.spaces[name].told) for name in self.new}
         stable = all(set(one.tells) <= set(self._card.stable) for one in facts)
-        return [name for name in self.new if many[name] == len(facts) and (name != STABLE or stable)]
+        sure = (name for name in self.new if name not in self._unsure and (name != STABLE or stable))
+        return [name for name in sure if many[name] == len(facts)]
 
     def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())
@@ -239,7 +243,7 @@ class _Joining:
         if name not in self.new:
             self.new.append(name)
 
-    def _agreeing(self, records: Records, told: Told) -> list[str]:
+    def _agreeing(self, figures: Figures | Answered, records: Records, told: Told) -> list[str]:
         """The states of the table of which all that was told is as it is now, for everybody who is in both.
 
         More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
@@ -247,12 +251,21 @@ class _Joining:
         alike = self._states()
         found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
         strangers = alike and not any(common for common, _ in found.values())
-        if strangers and not self._known.same_source and records.by == (self._card.unit,):
+        same_source = self._known.same_source
+        if isinstance(figures, Figures) and alike and (strangers or records.by != (self._card.unit,)):
+            keys = all_keys(figures.rows, records.by)
+            there = {name: pc.is_in(self.spaces[name].people.key, value_set=keys) for name in alike}
+            if records.by == (self._card.unit,):
+                same_source &= any(pc.any(one).as_py() for one in there.values())
+            else:  # rows are told apart by their content: of one that is gone nobody can say which it is now
+                here = pc.all(pc.is_in(records.key, value_set=keys)).as_py()
+                self._unsure |= {name for name, one in there.items() if not here or not pc.all(one).as_py()}
+        if strangers and not same_source and records.by == (self._card.unit,):
             raise BadInput(
                 f"The register knows other people under the name {self._card.people!r}: none of them is in this table.",
                 hint='If these are other people, give their card a population of its own: population = "…".',
             )
-        if strangers and self._known.same_source:
+        if strangers and same_source:
             return alike[-1:]  # other rows of the same source
         return [name for name, (common, same) in found.items() if common and same]
 

@@ -247,7 +247,14 @@ class _Tabulation(Method[pa.Table]):
             return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
         figures = tuple(
             table_figures(
-                what, one, asked, (known.low[places], known.high[places]), choice, value=self.problem.value, share=share
+                what,
+                one,
+                asked,
+                (known.low[places], known.high[places]),
+                choice,
+                value=self.problem.value,
+                share=share,
+                declared=any(isinstance(rule, Zero) for rule in self.rules),
             )
             for one, asked, places in zip(cells.tables, self.problem.by, cells.places, strict=True)
         )
