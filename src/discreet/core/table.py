@@ -21,7 +21,6 @@ from discreet.errors import BadInput, DataError, HierarchyError, NotFound
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 @dataclass(frozen=True, repr=False)
 class Table:
     """Records about people, where they lie, and the card that says what they are.
@@ -43,6 +42,8 @@ class Table:
     """Places of the registers that list what was released of these people (``releases/register.py``)."""
     unchosen: exp.Query | None = None
     """The rows before any was left out by a condition; ``None`` if none was, or columns were changed since."""
+    whole: exp.Query | None = None
+    """The rows before the first condition, with the columns as they were then; ``None`` if there was none."""
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
     chosen_by: tuple[str, ...] = ()
@@ -108,6 +109,7 @@ class Table:
                 names = ", ".join(name for name in named(condition) if name not in self.columns)
                 raise NotFound(f"{self.card.name} has no column {names}.", hint=f"It has {', '.join(self.columns)}.")
             condition = found
+        condition = self._spelled(condition)
         before = self.relation if not self.chosen else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
@@ -117,9 +119,21 @@ class Table:
             self,
             relation=kept,
             unchosen=before,
+            whole=self.whole or self.relation,
             chosen=(*self.chosen, condition.copy()),
             chosen_by=(*self.chosen_by, *sorted(known_to_all)),
         )
+
+    def _spelled(self, condition: exp.Expr) -> exp.Expr:
+        """A condition with the columns as the card spells them; an error if it names another."""
+        spelled = {name.casefold(): name for name in self.columns}
+        condition = condition.copy()
+        for one in condition.find_all(exp.Column):
+            if one.name.casefold() in spelled:
+                one.set("this", exp.to_identifier(spelled[one.name.casefold()], quoted=True))
+            elif condition.find(exp.Query) is None:
+                raise NotFound(f"{self.card.name} has no column {one.name}.", hint=f"It has {', '.join(self.columns)}.")
+        return condition
 
     def despite(self, reason: str) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason

@@ -243,6 +243,14 @@ def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
     return found
 
 
+def all_keys(rows: Table, by: Sequence[str]) -> Any:
+    """The keys of all rows of the source that some rows were chosen from, by columns as they were before the choice."""
+    keys = [sql.named(sql.column(name), f"key_{place}") for place, name in enumerate(by)]
+    fetched = rows.engine.fetch(exp.select(*keys).from_((rows.whole or rows.relation).subquery("t")).distinct())
+    columns = [_array(fetched, f"key_{place}") for place in range(len(by))]
+    return columns[0].cast(pa.string()) if by == (rows.card.unit,) else _digests(columns)
+
+
 def key_columns(rows: Table) -> tuple[str, ...]:
     """The columns that say which record is which: the unit, if it does, or all but identifiers.
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 from time import monotonic
 
 import numpy as np
+import pyarrow.compute as pc
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import exact
@@ -33,6 +34,7 @@ from discreet.releases.atoms import (
     Records,
     Space,
     Told,
+    all_keys,
     dump_people,
     dump_told,
     fetch_records,
@@ -139,9 +141,10 @@ def check(
     deadline = monotonic() + policy.seconds
     sensitive = {column.name for column in card.having(Role.SENSITIVE)}
     found = [_Space(joined.spaces[name], sensitive, policy, deadline).exposure() for name in joined.new]
+    whole = joined.whole(telling)
     told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
     verdict = Exposure(
-        tuple(sorted({line for one in found for line in one.checked})),
+        max((one.checked for name, one in zip(joined.new, found, strict=True) if name in whole), key=len, default=()),
         tuple(finding for one in found for finding in one.findings),
         max(one.exposed for one in found),
         tuple(dict.fromkeys(why for one in found for why in one.undecided)),
@@ -179,16 +182,27 @@ class _Joining:
         self.spaces, self._card, self._title, self._known = dict(spaces), card, title, known
         self.new: list[str] = []
         self.parents: dict[str, Numbers] = {}
+        self._unsure: set[str] = set()
 
     def add(self, facts: Sequence[Figures | Answered]) -> None:
         """Link all figures of the release with the people that earlier releases told of."""
         found = [(one, *self._read(one)) for one in facts]
-        agreeing = [self._agreeing(records, told) for _, records, told in found]
+        agreeing = [self._agreeing(figures, records, told) for figures, records, told in found]
         new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
         for (figures, records, told), states in zip(found, agreeing, strict=True):
             for name in (*states, *new):
                 self._link(name, records, told)
             self._add_stable(figures, records)
+
+    def whole(self, facts: Sequence[Figures | Answered]) -> list[str]:
+        """The spaces in which all figures of the release are, and in which it is known who is who.
+
+        Of several, what was told in one is not put beside what was told in another, so that it was checked with one.
+        """
+        many = {name: sum(one.number == 0 for one in self.spaces[name].told) for name in self.new}
+        stable = all(set(one.tells) <= set(self._card.stable) for one in facts)
+        sure = (name for name in self.new if name not in self._unsure and (name != STABLE or stable))
+        return [name for name in sure if many[name] == len(facts)]
 
     def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())
@@ -229,7 +243,7 @@ class _Joining:
         if name not in self.new:
             self.new.append(name)
 
-    def _agreeing(self, records: Records, told: Told) -> list[str]:
+    def _agreeing(self, figures: Figures | Answered, records: Records, told: Told) -> list[str]:
         """The states of the table of which all that was told is as it is now, for everybody who is in both.
 
         More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
@@ -237,12 +251,21 @@ class _Joining:
         alike = self._states()
         found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
         strangers = alike and not any(common for common, _ in found.values())
-        if strangers and not self._known.same_source and records.by == (self._card.unit,):
+        same_source = self._known.same_source
+        if isinstance(figures, Figures) and alike and (strangers or records.by != (self._card.unit,)):
+            keys = all_keys(figures.rows, records.by)
+            there = {name: pc.is_in(self.spaces[name].people.key, value_set=keys) for name in alike}
+            if records.by == (self._card.unit,):
+                same_source &= any(pc.any(one).as_py() for one in there.values())
+            else:  # rows are told apart by their content: of one that is gone nobody can say which it is now
+                here = pc.all(pc.is_in(records.key, value_set=keys)).as_py()
+                self._unsure |= {name for name, one in there.items() if not here or not pc.all(one).as_py()}
+        if strangers and not same_source and records.by == (self._card.unit,):
             raise BadInput(
                 f"The register knows other people under the name {self._card.people!r}: none of them is in this table.",
                 hint='If these are other people, give their card a population of its own: population = "…".',
             )
-        if strangers and self._known.same_source:
+        if strangers and same_source:
             return alike[-1:]  # other rows of the same source
         return [name for name, (common, same) in found.items() if common and same]
 
@@ -259,7 +282,7 @@ class _Space:
 
     def exposure(self) -> Exposure:
         people = self._space.people
-        parts = [self._counts(), *(self._sums(measure) for measure in self._measures())]
+        parts = [self._counts(), *self._summed(), *(self._sums(measure) for measure in self._measures())]
         lines = {one.number for one in self._space.told} - {0}
         return Exposure(
             tuple(sorted(lines)),
@@ -393,6 +416,12 @@ class _Space:
 
     # -- sums
 
+    def _summed(self) -> Iterator[Exposure]:
+        """Undecided for each column whose values the new release tells, and of which sums are out."""
+        for column in dict.fromkeys(name for one in self._space.told if one.number == 0 for name in one.tells):
+            if any(one.measure.rpartition(" in 10^-")[0] == column for one in self._space.told):
+                yield Exposure((), undecided=(f"{column} was released by its values and as sums",))
+
     def _measures(self) -> list[str]:
         return list(dict.fromkeys(one.measure for one in self._space.told if one.measure and one.number == 0))
 
@@ -426,7 +455,9 @@ class _Space:
         """The targets that can be estimated too closely from these releases, and how many could not be decided."""
         system = SumSystem.of(self._space, told)
         exposed, undecided = set(), 0
-        for target in system.candidates(share) if among is None else sorted(among, key=str):
+        few = self._space.people.unit_counts < self._policy.smallest_group
+        small = frozenset(np.flatnonzero(few).tolist())
+        for target in system.candidates(share, small) if among is None else sorted(among, key=str):
             if any(system.part[atom] < 0 for atom in target.atoms):
                 continue
             verdict = system.verdict(target, share, self._deadline)

@@ -11,7 +11,7 @@ knows: if that does not suffice, nothing does. Only where it does are contributo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -95,13 +95,17 @@ class SumSystem:
         floor = 0.0 if all(one.nonnegative for one in told) else -np.inf
         return cls(sums, matrix, low, high, floor, part, contributions, by_unit)
 
-    def candidates(self, share: Fraction) -> Iterator[SumTarget]:
-        """Contributors who could be estimated too closely if the sum of their atoms were known exactly."""
+    def candidates(self, share: Fraction, small: Container[int]) -> Iterator[SumTarget]:
+        """Contributors who could be estimated too closely if the sum of their atoms were known exactly.
+
+        That somebody has nothing is only looked for in ``small`` atoms.
+        """
         for unit, own in self.by_unit.items():
             for atoms in _sets(sorted(own)):
                 rivals = self._others(unit, atoms)
                 mine, total = sum(own[atom] for atom in atoms), sum(sum(self.contributions[a].values()) for a in atoms)
-                if mine > 0 and total - mine - max(rivals.values(), default=0.0) < float(share) * mine:
+                known = mine > 0 or (len(atoms) == 1 and atoms[0] in small)
+                if known and total - max(rivals.values(), default=0.0) < _too_close(mine, share):
                     yield SumTarget(unit, atoms)
 
     def verdict(self, target: SumTarget, share: Fraction, deadline: float) -> Verdict:
@@ -114,10 +118,8 @@ class SumSystem:
             for atom in mates
         }
         rivals = self._others(target.unit, target.atoms)
-        if (
-            self._estimate(target, largest, mates) - max(rivals.values(), default=0.0)
-            >= (1 + float(share)) * mine * _NEARLY
-        ):
+        limit = _too_close(mine, share) * _NEARLY
+        if self._estimate(target, largest, mates) - max(rivals.values(), default=0.0) >= limit:
             return Verdict.FREE
         order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
@@ -125,7 +127,7 @@ class SumSystem:
                 return Verdict.UNDECIDED
             known = {} if unit is None else self.by_unit[unit]
             seen = sum(known.get(atom, 0.0) for atom in target.atoms)
-            if self._estimate(target, known, mates) - seen < (1 + float(share)) * mine * _NEARLY:
+            if self._estimate(target, known, mates) - seen < limit:
                 return Verdict.DETERMINED
         return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
 
@@ -175,6 +177,11 @@ class SumSystem:
         )
         changes = Simplex(part).furthest(places, np.ones(len(places)))
         return float((sums + changes[: len(mates)])[places].sum())
+
+
+def _too_close(amount: float, share: Fraction) -> float:
+    """Estimates below this are too close to an amount, of which every whole unit counts."""
+    return (1 + float(share)) * amount if amount else 0.5
 
 
 def _sets(atoms: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -242,7 +242,8 @@ class Recode(Method[Any]):
         rows = exp.select(exp.Star()).from_(labelled.relation.subquery("r")).where(sql.column(labelled.kept))
         told = [one.name for one in card.columns if one.name not in labels]
         out = read(made.payload.path if isinstance(made.payload, Rows) else made.payload, card)
-        return class_figures(replace(table, relation=rows), labels, out, told)
+        kept = replace(table, relation=rows, whole=table.whole or table.relation)
+        return class_figures(kept, labels, out, told)
 
 
 def _assumes(table: Table, models: Sequence[Model]) -> tuple[str, ...]:

@@ -245,12 +245,23 @@ class _Tabulation(Method[pa.Table]):
         what = measure(table, self.problem.value, None, cells.decimals if self.problem.value else None)
         if choice.condition is not None and self.problem.value is not None:
             return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
-        return tuple(
+        figures = tuple(
             table_figures(
-                what, one, asked, (known.low[places], known.high[places]), choice, value=self.problem.value, share=share
+                what,
+                one,
+                asked,
+                (known.low[places], known.high[places]),
+                choice,
+                value=self.problem.value,
+                share=share,
+                declared=any(isinstance(rule, Zero) for rule in self.rules),
             )
             for one, asked, places in zip(cells.tables, self.problem.by, cells.places, strict=True)
         )
+        told = sorted({name for one in figures for side in one.sides for name in side.tells})
+        if self.problem.value is not None and told:
+            return Opaque(f"its sums are by {' and '.join(told)}, which not everybody knows of people")
+        return figures
 
 
 def _holder_facts(

@@ -28,10 +28,13 @@ def table_figures(
     *,
     value: str | None,
     share: Fraction | None,
+    declared: bool = False,
 ) -> Figures:
     """The cells of ``table``, made ``by`` columns, of whose values everybody knows the least and the most.
 
-    If the rows were chosen by what not everybody knows, that somebody is among them is told, too.
+    If the rows were chosen by what not everybody knows, that somebody is among them is told, too. Codes are those that
+    occur, so that a code tells that somebody has it, unless they are ``declared``, and a code that is not there that
+    nobody does.
     """
     sides = [side(what.rows, asked) for asked in by]
     for one, dimension in zip(sides, table.dimensions, strict=True):
@@ -39,15 +42,26 @@ def table_figures(
             raise DataError("The table changed while it was added up.", hint="Try again.")
     codes = np.stack(np.unravel_index(np.arange(table.size), table.shape), 1)
     found = [_fact_side(one, dimension) for one, dimension in zip(sides, table.dimensions, strict=True)]
+    low, high = (one.astype(np.float64) for one in known)
+    if value is None and not declared:
+        for n, (side_, dimension) in enumerate(zip(found, table.dimensions, strict=True)):
+            if side_.tells or choice.condition is not None:
+                totals = np.delete(codes, n, axis=1).sum(axis=1) == 0  # over all other sides
+                low = np.where(totals & np.isin(codes[:, n], dimension.leaves), np.maximum(low, 1.0), low)
     if choice.condition is not None:
-        found = [*map(_with_rest, found), choice.side]
+        found = list(map(_with_rest, found))
+        rest, whole = ([len(side_.covers) - last for side_ in found] for last in (2, 1))
+        nobody = np.array([[*whole[:n], rest[n], *whole[n + 1 :]] for n in range(len(found))], np.int64)
+        codes = np.concatenate([codes, nobody])
+        low, high = (np.concatenate([one, np.zeros(len(nobody))]) for one in (low, high))
+        found.append(choice.side)
         codes = np.concatenate([codes, np.zeros((len(codes), 1), np.int64)], axis=1)
     return Figures(
         what.rows if choice.condition is None else choice.rows,
         tuple(found),
         codes,
-        known[0].astype(np.float64),
-        known[1].astype(np.float64),
+        low,
+        high,
         measure=value or "",
         decimals=table.decimals,
         amount=what.value if value is not None else None,
@@ -57,13 +71,15 @@ def table_figures(
 
 
 def _with_rest(side: FactSide) -> FactSide:
-    """A side with a leaf for rows that were not chosen and have a code that is not in the table."""
+    """A side with a leaf for rows that were not chosen and have a code that is not in the table, a code for it, and one
+    for all leaves."""
 
     def find(columns: Sequence[Any]) -> Numbers:
         leaf = side.find(columns)
         return np.where(leaf < 0, side.leaves, leaf)
 
-    return replace(side, find=find, leaves=side.leaves + 1)
+    covers = (*side.covers, np.array([side.leaves]), np.arange(side.leaves + 1))
+    return replace(side, find=find, leaves=side.leaves + 1, covers=covers)
 
 
 def _fact_side(found: Side, dimension: Dimension) -> FactSide:
