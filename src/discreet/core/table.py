@@ -21,6 +21,7 @@ from discreet.errors import BadInput, DataError, HierarchyError, NotFound
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 @dataclass(frozen=True, repr=False)
 class Table:
     """Records about people, where they lie, and the card that says what they are.
