@@ -115,7 +115,7 @@ def a_code_that_occurs(folder):
 
 @expect("refused")
 def a_code_that_does_not_occur(folder):
-    """The towns of those with hiv are listed, and D is none of them; of six of 90, of whom five are of D, one has it."""
+    """The towns of those with hiv are listed, and D is none; of six of 90, five of them of D, one has it."""
     rows = [row | {"ill": another("hiv") if row["town"] == "D" else row["ill"]} for row in people(120, oldest=0)]
     ill = ("hiv", "none", "none", "none", "flu", "flu")
     rows += [{"id": 900 + n, "town": "ADDDDD"[n], "age": 90, "ill": one} for n, one in enumerate(ill)]

@@ -39,7 +39,7 @@ class Target:
 
     atoms: tuple[int, ...]
     column: str
-    value: str | None | tuple[str | None, ...]
+    value: str | tuple[str | None, ...] | None
 
     @property
     def values(self) -> tuple[str | None, ...]:
@@ -168,7 +168,7 @@ def unions(
     """
     weights = generator(1).integers(1, 2**62, changes.shape[1]).astype(np.uint64)
     marks = (changes.astype(np.uint64) @ weights).tolist()  # modulo 2**64
-    together: dict[tuple[str, str | None | tuple[str | None, ...], int], list[int]] = {}
+    together: dict[tuple[str, str | tuple[str | None, ...] | None, int], list[int]] = {}
     for place, one in enumerate(free):
         together.setdefault((one.column, one.value, int(part[place])), []).append(place)
     looked = found = 0
