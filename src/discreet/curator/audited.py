@@ -36,6 +36,7 @@ from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.core.text import number
 from discreet.curator.workspace import Workspace, open_books
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.facts import Opaque
@@ -269,13 +270,21 @@ class Audits:
         people = self._workspace.full_card(table).people
         asked = {column for _, column in question.weighed}
         with Register(self._workspace.register) as register:
-            out = [one for one in register.entries(people) if one.facts == "figures" and one.method != METHOD]
+            out = [one for one in register.entries(people) if one.method != METHOD]
         if any(asked & set(one.told.get("tells", ())) for one in out):
             raise Refused(
                 "Exact figures of these columns were released by other means, and what an answer tells together with "
                 "them is not weighed: none is given.",
                 hint="Ask about other columns, or ask a table with noise.",
             )
+
+    def _not_checked(self, table: str) -> tuple[str, ...]:
+        """What an answer says of earlier releases that no figures describe."""
+        with Register(self._workspace.register) as register:
+            mine = register.entries(self._workspace.full_card(table).people)
+        left = sum(one.facts == "opaque" and one.method != METHOD for one in mine)
+        others = number(left, "earlier release")
+        return (f"Not checked together with {others} of the same people: no figures describe it.",) if left else ()
 
     def _history(self, table: str) -> _History:
         with self._lock:
@@ -318,7 +327,12 @@ class Audits:
         answer = Answering(
             METHOD,
             promised(audit.policy, audit.card, columns),
-            Made(audit.answer(question, decision.told), steps=steps, title=f"An audited answer about {table}"),
+            Made(
+                audit.answer(question, decision.told),
+                steps=steps,
+                caveats=self._not_checked(table),
+                title=f"An audited answer about {table}",
+            ),
             {"question": question.text, "table": table, "twins": {table: self._workspace.tables[table].id}},
         )
         return answered(answer, self._workspace.open(table), line.receipt)

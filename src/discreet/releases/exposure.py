@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -46,7 +47,7 @@ from discreet.releases.atoms import (
     told_by,
 )
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
-from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions
+from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import SumSystem, SumTarget
 from discreet.verbs.attack.intruder.determined import Verdict
 
@@ -364,7 +365,9 @@ class _Space:
             telling = [one for one in told if column in one.tells]
             values = {row[one.tells.index(column)] for one in telling for row in one.domain}
             counts = self._policy.values.get(column)
-            chosen = sorted((value for value in values if counts is None or value in counts), key=str)
+            chosen: list[Any] = sorted((value for value in values if counts is None or value in counts), key=str)
+            groups = set().union(*(value_groups(one, column) for one in telling))
+            chosen += sorted(tuple(sorted(one, key=str)) for one in groups if counts is None or one <= set(counts))
             for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
                 targets += [Target((atom,), column, value) for value in chosen]
         return targets

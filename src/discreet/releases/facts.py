@@ -37,6 +37,8 @@ class Opaque:
     """A release that tells something of people, but not as figures: it is not checked together with others."""
 
     why: str
+    tells: tuple[str, ...] = ()
+    """Columns that exact figures of it are about, if there are any."""
 
 
 @dataclass(frozen=True)

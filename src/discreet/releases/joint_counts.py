@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,16 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """A value of a column among the people of an atom, or of several."""
+    """A value of a column, or one of several values, among the people of an atom, or of several."""
 
     atoms: tuple[int, ...]
     column: str
-    value: str | None
+    value: str | tuple[str | None, ...] | None
+
+    @property
+    def values(self) -> tuple[str | None, ...]:
+        """The values that are counted."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +141,11 @@ class CountSystem:
             keys = self.atom * len(values) + codes[self.combination]
             order = np.argsort(keys, kind="stable")
             asked = [
-                (number, atom * len(values) + values[one.value])
+                (number, atom * len(values) + values[value])
                 for number, one in enumerate(targets)
-                if one.column == name and one.value in values
+                if one.column == name
+                for value in one.values
+                if value in values
                 for atom in one.atoms
             ]
             number, key = np.array(asked, np.int64).reshape(-1, 2).T
@@ -161,7 +168,7 @@ def unions(
     """
     weights = generator(1).integers(1, 2**62, changes.shape[1]).astype(np.uint64)
     marks = (changes.astype(np.uint64) @ weights).tolist()  # modulo 2**64
-    together: dict[tuple[str, str | None, int], list[int]] = {}
+    together: dict[tuple[str, str | tuple[str | None, ...] | None, int], list[int]] = {}
     for place, one in enumerate(free):
         together.setdefault((one.column, one.value, int(part[place])), []).append(place)
     looked = found = 0
@@ -181,6 +188,23 @@ def unions(
                         if found > _MOST_UNIONS:
                             raise TooLarge
                         yield Target(atoms, column, value)
+
+
+def value_groups(one: Told, column: str) -> set[frozenset[str | None]]:
+    """Groups of several values of a column, but not of all, that figures of a release count together."""
+    at = one.tells.index(column)
+    groups = {(one.places[low:high] % one.leaves).tobytes() for low, high in pairwise(one.starts.tolist())}
+    leaves_of: dict[str | None, set[int]] = {}
+    for row, leaf in zip(one.domain, one.leaf.tolist(), strict=True):
+        leaves_of.setdefault(row[at], set()).add(leaf)
+    found = set()
+    for group in groups:
+        leaves = set(np.frombuffer(group, np.int64).tolist())
+        values = frozenset(value for value, its in leaves_of.items() if its <= leaves)
+        split = any(its & leaves and not its <= leaves for its in leaves_of.values())
+        if not split and 1 < len(values) < len(leaves_of) - 1:
+            found.add(values)
+    return found
 
 
 def _combinations(

@@ -335,6 +335,8 @@ def release(
             made = replace(made, caveats=(*made.caveats, *weighed.caveats))
             before = [one for one in before if not one.number or one in weighed.unchecked]
         finished = draft(method, table, statement, made, receipt)
+        if table is not None and not table.registers and statement.loss is None:
+            finished = replace(finished, notices=(*finished.notices, NO_REGISTER))
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
@@ -351,6 +353,12 @@ def answered(answer: Answering, table: Table | None, receipt: Receipt | None) ->
 
 NO_LEDGER = (
     "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
+)
+
+
+NO_REGISTER = (
+    "Not checked together with other releases of the same people: no register is kept of them. "
+    "Read the table with the file of its card."
 )
 
 

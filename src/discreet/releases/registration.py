@@ -94,7 +94,7 @@ class Weighed:
         opaque = sum(one.facts == "opaque" for one in left)
         states = len(left) - opaque
         said = [f"{opaque:,} that no figures describe"] if opaque else []
-        said += [f"{states:,} of another state of the table, or of other rows"] if states else []
+        said += [f"{states:,} of another state of the table, other rows, or other roles"] if states else []
         return " and ".join(said)
 
     @property
@@ -126,6 +126,7 @@ class Weighed:
                 "unit": self.table.card.unit,
                 "checked": list(checked.exposure.checked),
                 "sensitive": sensitive,
+                "roles": {one.name: one.role.value for one in self.table.card.columns},
             }
             note = "" if checked.exposure.safe else self._reason
             try:
@@ -143,7 +144,7 @@ def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[s
     if isinstance(facts, Lossy):
         return "loss", {"loss": facts.loss.to_dict()}
     if isinstance(facts, Opaque):
-        return "opaque", {"why": facts.why}
+        return "opaque", {"why": facts.why, "tells": list(facts.tells)}
     if checked.told is None:
         return "opaque", {"why": "; ".join(checked.exposure.undecided) or "it tells no value of anybody"}
     return "figures", {"tells": sorted({name for one in facts for name in one.tells})}
@@ -174,6 +175,9 @@ def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weig
             any(one.source == table.source for one, _ in figures),
         )
         checked = check(facts, title, table.card, known, table.policy)
+        alike = {one.number for one in mine if _same_roles(table, one)}
+        lines = tuple(line for line in checked.exposure.checked if line in alike)
+        checked = replace(checked, exposure=replace(checked.exposure, checked=lines))
         checks.append((place, mine[-1].number if mine else 0, checked, tuple(earlier)))
         exposure = checked.exposure
         refused = exposure.findings or (exposure.undecided and table.policy.undecided == "refuse")
@@ -191,6 +195,16 @@ def _require_same_unit(table: Table, earlier: Sequence[Entry]) -> None:
                 f"written, and is {table.card.unit or 'the row'} now: nobody can say who is who.",
                 hint="Declare the unit as it was, or give the card a population of its own.",
             )
+
+
+def _same_roles(table: Table, earlier: Entry) -> bool:
+    """Whether what everybody knows, and what nobody shall learn, is what it was for an earlier release."""
+    roles = {name: Role(role) for name, role in earlier.told.get("roles", {}).items() if name in table.card}
+    return all(
+        role is table.card[name].role
+        or not ({role, table.card[name].role} & {Role.QUASI, Role.IDENTIFIER} or role is Role.SENSITIVE)
+        for name, role in roles.items()
+    )
 
 
 def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: str) -> str:

@@ -44,6 +44,7 @@ _EVEN = 1e-9
 """Relative gap below which a pattern counts as optimal."""
 _MOST_INTERVALS = 30_000
 """Largest number of hidden cells whose intervals are computed; of more it is only certified that they hold."""
+_WHOSE = "Not checked together with other releases of the same people: a table of figures does not say whose they are."
 _BETWEEN = re.compile(r"\s*[×*]\s*|\s+x\s+")
 
 
@@ -211,7 +212,7 @@ class _Tabulation(Method[pa.Table]):
             made.steps,
             claims=made.claims,
             assumes=(f"Nobody knows more of a figure than what is printed{known}.",) if made.claims else (),
-            caveats=made.caveats,
+            caveats=made.caveats if table is not None else (*made.caveats, _WHOSE),
             layout=printed.html(),
             seed=problem.seed,
             holder=copy,
@@ -244,7 +245,7 @@ class _Tabulation(Method[pa.Table]):
             return choice
         what = measure(table, self.problem.value, None, cells.decimals if self.problem.value else None)
         if choice.condition is not None and self.problem.value is not None:
-            return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
+            return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}", (*choice.tells, self.problem.value))
         figures = tuple(
             table_figures(
                 what,
@@ -260,7 +261,8 @@ class _Tabulation(Method[pa.Table]):
         )
         told = sorted({name for one in figures for side in one.sides for name in side.tells})
         if self.problem.value is not None and told:
-            return Opaque(f"its sums are by {' and '.join(told)}, which not everybody knows of people")
+            why = f"its sums are by {' and '.join(told)}, which not everybody knows of people"
+            return Opaque(why, (*told, self.problem.value))
         return figures
 
 

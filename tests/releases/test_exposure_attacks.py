@@ -1,0 +1,327 @@
+"""Attempts to get one person's value out of several releases without being refused or told that nothing was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, where
+
+import discreet as dc
+from discreet.errors import BadInput, Exposed, NotFound
+
+YOUNG = "age < 79"
+ROUND = {"method": "round base=5 how=conventional"}
+COLUMNS |= {
+    "name": 'kind = "text"\nrole = "identifier"',
+    "hobby": 'kind = "text"\nrole = "other"',
+    "chapter": 'kind = "text"\nrole = "sensitive"\nhierarchy = { type = "taxonomy", '
+    'tree = { infectious = ["flu", "hiv"], other = ["cold", "none"] } }',
+}
+ATTACKS: list[Any] = []
+
+
+def expect(outcome: str) -> Callable[[Any], Any]:
+    """Take note of an attack, and of what has to become of its last release."""
+
+    def noted(attack: Any) -> Any:
+        ATTACKS.append(pytest.param(attack, outcome, id=attack.__name__))
+        return attack
+
+    return noted
+
+
+def outcome_of(attack: Any, folder: Any) -> str:
+    """Refused, an error, told that it was not checked, or nothing of these."""
+    try:
+        made = attack(folder)
+    except Exposed as error:
+        return "undecided" if "It was not decided" in str(error) else "refused"
+    except BadInput as error:
+        return f"error: {error.message}"
+    said = " ".join((*made.statement.caveats, *made.notices))
+    return "not checked" if "Not checked together with" in said else "passed"
+
+
+def table(rows: Any, by: str = "town × ill", **how: Any) -> Any:
+    return dc.tabulate(rows, by, **(how or {"rules": "min=3"}))
+
+
+def another(value: str) -> str:
+    return ILL[(ILL.index(value) + 1) % len(ILL)]
+
+
+@contextmanager
+def role(column: str, now: str) -> Iterator[None]:
+    """The card gives a column another role."""
+    before = COLUMNS[column]
+    was = next(one for one in ("quasi", "sensitive", "other") if f'role = "{one}"' in before)
+    COLUMNS[column] = before.replace(f'role = "{was}"', f'role = "{now}"')
+    try:
+        yield
+    finally:
+        COLUMNS[column] = before
+
+
+def paid(count: int = 400, **first: int) -> list[dict[str, Any]]:
+    rows = [row | {"income": 1000 + 100 * (row["id"] % 7)} for row in people(count)]
+    rows[0] |= first
+    return rows
+
+
+def without(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key != name} for row in rows]
+
+
+# -- conditions
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "AGE < 79", '"Age" < 79', "t.age < 79", "NOT age >= 79", "NOT (age BETWEEN 79 AND 200)", "age < (SELECT 79)",
+        "CASE WHEN age >= 79 THEN false ELSE true END", "COALESCE(age, 0) < 79", "age * 2 - age < 79",
+        "id <> 0", "ID % 400 > 0", "name <> 'n0'", "name || town <> 'n0A'", "age < 79 OR (age >= 79 AND id <> 0)",
+    ],
+)  # fmt: skip
+def test_a_condition_that_leaves_out_one_person_is_refused_however_it_is_written(tmp_path, condition):
+    rows = opened(tmp_path, [row | {"name": f"n{row['id']}"} for row in people(120)])
+    table(rows)
+    with pytest.raises(Exposed, match="group of 1 person"):
+        table(where(rows, condition))
+
+
+@pytest.mark.parametrize("condition", ["rowid <> 0", "CAST(t AS TEXT) NOT LIKE '%79%'"])
+def test_a_condition_has_columns_of_the_card_only(tmp_path, condition):
+    with pytest.raises(NotFound, match="has no column"):
+        where(opened(tmp_path, people(40)), condition)
+
+
+# -- what figures tell besides
+
+
+@expect("refused")
+def a_code_that_occurs(folder):
+    """A rounded table prints 0 for hiv, but lists it: somebody has it, and nobody under 79 does."""
+    rows = [row | {"ill": "flu" if row["ill"] == "hiv" else row["ill"]} for row in people(120)]
+    rows[0]["ill"] = "hiv"
+    opened_rows = opened(folder, rows)
+    table(opened_rows, **ROUND)
+    return table(where(opened_rows, YOUNG), **ROUND)
+
+
+@expect("refused")
+def a_code_that_does_not_occur(folder):
+    """The towns of those with hiv are listed, and D is none; of six of 90, five of them of D, one has it."""
+    rows = [row | {"ill": another("hiv") if row["town"] == "D" else row["ill"]} for row in people(120, oldest=0)]
+    ill = ("hiv", "none", "none", "none", "flu", "flu")
+    rows += [{"id": 900 + n, "town": "ADDDDD"[n], "age": 90, "ill": one} for n, one in enumerate(ill)]
+    opened_rows = opened(folder, rows)
+    table(opened_rows.where("ill = 'hiv'"), "town")
+    return dc.publish(opened_rows.where("age >= 90").select("id", "age", "ill"), "generalize", "k=2")
+
+
+@expect("refused")
+def one_of_two_by_a_group_of_values(folder):
+    """No illness of the pair is known, but that one of them is infectious: each knows of the other."""
+    rows = [row | {"chapter": row["ill"]} for row in people(120, oldest=2)]
+    rows[0]["chapter"], rows[1]["chapter"] = "flu", "cold"
+    opened_rows = opened(folder, rows)
+    table(opened_rows, "town × chapter@1")
+    return table(where(opened_rows, YOUNG), "town × chapter@1")
+
+
+# -- sums
+
+
+@expect("refused")
+def an_income(folder):
+    rows = opened(folder, paid())
+    table(rows, "town", value="income", rules="p=10")
+    return table(where(rows, YOUNG), "town", value="income", rules="p=10")
+
+
+@expect("refused")
+def no_income(folder):
+    rows = opened(folder, paid(income=0))
+    table(rows, "town", value="income", rules="p=10")
+    return table(where(rows, YOUNG), "town", value="income", rules="p=10")
+
+
+@expect("undecided")
+def a_sum_and_then_values(folder):
+    rows = opened(folder, paid())
+    table(rows, "town", value="income", rules="p=10")
+    return dc.publish(where(rows, YOUNG).select("id", "town", "income"), "generalize", "k=2")
+
+
+@expect("undecided")
+def values_and_then_a_sum(folder):
+    rows = opened(folder, paid())
+    dc.publish(where(rows, YOUNG).select("id", "town", "income"), "generalize", "k=2")
+    return table(rows, "town", value="income", rules="p=10")
+
+
+@expect("undecided")
+def sums_with_other_decimals(folder):
+    rows = opened(folder, paid())
+    table(rows, "town", value="income", rules="p=10")
+    return table(where(rows, YOUNG), "town", value="income", rules="p=10", decimals=1)
+
+
+@expect("not checked")
+def sums_by_what_is_told(folder):
+    """That there is an income in A of somebody with hiv tells that somebody has it."""
+    rows = opened(folder, paid())
+    table(rows, "town × ill", value="income", rules="p=10")
+    return table(where(rows, YOUNG))
+
+
+# -- who is who
+
+
+@expect("not checked")
+def a_value_that_changed(folder):
+    rows = people(120)
+    table(opened(folder, rows))
+    rows[100]["ill"] = another(rows[100]["ill"])
+    return table(where(opened(folder, rows), YOUNG))
+
+
+@expect("not checked")
+def a_value_that_changed_beside_a_table_that_did_not(folder):
+    rows = [row | {"disease": ("no", "yes", "yes")[row["id"] % 3]} for row in people(120)]
+    table(opened(folder, rows), "town × disease")
+    rows[100]["disease"] = "no" if rows[100]["disease"] == "yes" else "yes"
+    return table(where(opened(folder, rows), YOUNG), "town × ill; town × disease")
+
+
+@expect("not checked")
+def a_value_that_changed_beside_a_stable_one(folder):
+    rows = [row | {"hobby": "xy"[row["id"] % 2]} for row in people(120)]
+    for changed in (False, True):
+        if changed:
+            rows[100]["ill"] = another(rows[100]["ill"])
+        opened(folder, rows)
+        card = folder / "p.toml"
+        card.write_text(card.read_text().replace("rows_per_unit", 'stable = ["hobby"]\nrows_per_unit'))
+        read = dc.read(folder / "p.parquet", card=card)
+        made = table(where(read, YOUNG) if changed else read, "town × ill; town × hobby")
+    return made
+
+
+@expect("not checked")
+def two_states_that_a_third_table_agrees_with(folder):
+    rows = people(120)
+    table(opened(folder, rows))
+    rows[100]["ill"] = another(rows[100]["ill"])
+    table(opened(folder, rows))
+    return table(opened(folder, rows).where(f"town <> '{rows[100]['town']}'"))
+
+
+@expect("error: The register knows other people under the name 'p': none of them is in this table.")
+def people_with_new_numbers_in_the_same_file(folder):
+    table(opened(folder, people(120)))
+    return table(where(opened(folder, people(120, first=1000)), YOUNG))
+
+
+@expect("error: The register knows other people under the name 'p': none of them is in this table.")
+def people_with_new_numbers_in_memory(folder):
+    opened(folder, people(120))
+    first, second = (dc.read(pa.Table.from_pylist(people(120, first=n)), folder / "p.toml") for n in (0, 1000))
+    table(first)
+    return table(where(second, YOUNG))
+
+
+@expect("not checked")
+def rows_without_unit_a_year_later(folder):
+    rows = without("id", people(120))
+    table(opened(folder, rows, unit=None))
+    older = [row | {"age": row["age"] + 1} for row in rows]
+    return table(where(opened(folder, older, unit=None), "age < 80"))
+
+
+@expect("not checked")
+def rows_without_unit_recoded(folder):
+    rows = opened(folder, without("id", people(120)), unit=None)
+    table(rows)
+    return table(where(rows, YOUNG).generalize({"age": 1}))
+
+
+@expect("not checked")
+def people_with_several_rows_that_changed_elsewhere(folder):
+    rows = [row | {"hobby": "x"} for row in people(120)]
+    table(opened(folder, rows, most=3))
+    return table(where(opened(folder, [row | {"hobby": "y"} for row in rows], most=3), YOUNG))
+
+
+@expect("refused")
+def the_same_rows_without_unit(folder):
+    rows = opened(folder, without("id", people(120)), unit=None)
+    table(rows)
+    return table(where(rows, YOUNG))
+
+
+@expect("refused")
+def other_numbers_of_the_same_value_in_another_file(folder):
+    table(opened(folder, people(120)))
+    rows = [row | {"id": str(row["id"])} for row in reversed(people(120)) if row["age"] < 79]
+    COLUMNS["id"] = COLUMNS["id"].replace("integer", "text")
+    try:
+        return table(opened(folder, rows, file="q", population="p"))
+    finally:
+        COLUMNS["id"] = COLUMNS["id"].replace("text", "integer")
+
+
+# -- cards and registers
+
+
+@expect("not checked")
+def what_everybody_knew_is_not_known_any_more(folder):
+    table(opened(folder, people(120)))
+    with role("age", "other"):
+        return table(where(opened(folder, people(120)), YOUNG))
+
+
+@expect("not checked")
+def what_nobody_should_learn_is_not_sensitive_any_more(folder):
+    rows = [row | {"disease": "yes"} for row in people(120)]
+    table(opened(folder, rows))
+    with role("ill", "other"):
+        return table(where(opened(folder, rows), YOUNG))
+
+
+@expect("not checked")
+def what_nobody_should_learn_is_known_to_everybody(folder):
+    rows = [row | {"disease": ("no", "yes")[row["id"] // 4 % 2]} for row in people(120)]
+    table(opened(folder, rows))
+    with role("ill", "quasi"):
+        return table(where(opened(folder, rows), YOUNG), "town × ill × disease", rules="min=2")
+
+
+@expect("not checked")
+def no_register(folder):
+    rows = opened(folder, people(120))
+    return table(where(dc.read(folder / "p.parquet", rows.card), YOUNG))
+
+
+@expect("not checked")
+def a_table_of_figures(folder):
+    table(opened(folder, people(120)))
+    lines = [f"{town},{ill},{7}" for town in "ABCD" for ill in ILL]
+    (folder / "figures.csv").write_text("\n".join(["town,ill,n", *lines]))
+    return dc.tabulate(dc.read_table(folder / "figures.csv", value="n", count="n"), rules="min=3")
+
+
+@expect("not checked")
+def another_population_of_the_same_source(folder):
+    table(opened(folder, people(120)))
+    return table(where(opened(folder, people(120), name="q", population="others"), YOUNG))
+
+
+@pytest.mark.parametrize(("attack", "outcome"), ATTACKS)
+def test_attack(tmp_path, attack, outcome):
+    assert outcome_of(attack, tmp_path) == outcome
