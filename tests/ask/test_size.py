@@ -10,6 +10,7 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.plan import Plan
+from discreet.verbs.ask.question import normal, questions_in
 from discreet.verbs.ask.value import CHARACTERS
 
 AGE = Column("age", Kind.INTEGER, bounds=(0, 120))
@@ -154,3 +155,60 @@ def test_a_value_whose_length_nobody_wrote_down_is_as_long_as_any() -> None:
     assert Value(exp.column("x"), Kind.TEXT).characters == LONGEST_TEXT
     assert Value(exp.column("x"), Kind.TEXT, domain=("a", "abc")).characters == 3
     assert Value(exp.column("x"), Kind.INTEGER, domain=(1, 1000)).characters == 0
+
+
+@pytest.mark.parametrize("type_", ["DATE", "DECIMAL", "TIMESTAMP", "ROW", "STRUCT", "ARRAY"])
+@pytest.mark.parametrize(
+    "question", ["SELECT {} FROM visits", "SELECT 1 FROM {}", "SELECT CAST(age AS {}) FROM visits"]
+)
+def test_what_could_be_a_type_is_not_read_again_and_again(type_: str, question: str) -> None:
+    """sqlglot reads it twice, and what stands in it twice again: forty of them took longer than anybody lives."""
+    opened, closed = ("[", "]") if type_ == "ARRAY" else ("(", ")")
+    text = question.format(f"{type_} {opened}" * 40 + "age" + closed * 40)
+    assert len(text) < 600
+    with pytest.raises(BadQuery):
+        planned(normal(text))
+
+
+@pytest.mark.parametrize(
+    "call", ["MONTHS_BETWEEN({}, age)", "STRPOS({}, 'a', 2)", "STRTOK({}, 'a', 1)", "NVL2({}, 1, 2)"]
+)
+def test_a_function_that_is_written_with_its_argument_several_times_is_refused(call: str) -> None:
+    """sqlglot writes MONTHS_BETWEEN for DuckDB with its argument in four places: twenty of them took terabytes."""
+    made = "age"
+    for _ in range(20):
+        made = call.format(made)
+    question = f"SELECT COUNT({made}) FROM visits"
+    if call.startswith("NVL2"):  # which becomes longer, and not again and again
+        assert len(normal(question)) < 4 * len(question)
+        return
+    with pytest.raises(BadQuery, match="too large when it is written out"):
+        normal(question)
+    with pytest.raises(BadQuery, match="too large when it is written out"):
+        questions_in(question)
+
+
+@pytest.mark.parametrize("text", ["SELECT INITCAP(INITCAP(note)) FROM visits", "SELECT DATETIME(age) FROM visits"])
+def test_what_sqlglot_stumbles_over_is_no_question(text: str) -> None:
+    with pytest.raises(BadQuery):
+        planned(normal(text))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        f"note LIKE '%{'_' * 450}#%'",
+        f"note ILIKE '%{'_' * 450}#%'",
+        f"note LIKE '%{'_' * 450}#!%' ESCAPE '!'",
+        f"POSITION('{'a' * 450}#' IN note) > 0",
+    ],
+)
+def test_much_is_not_looked_for_in_long_texts(search: str) -> None:
+    """Each place of a text is compared with all of the pattern: for a moment that tells whose text it was."""
+    some = [search.replace("#", str(place)) for place in range(10, 30)]
+    assert planned(f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(some[:4])}")
+    with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
+        planned(f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(some)}")
+    with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
+        planned(f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE {one})' for one in some)} FROM visits")
+    assert planned(f"SELECT COUNT(*) FROM (SELECT LEFT(note, 50) AS note FROM visits) WHERE {' OR '.join(some)}")

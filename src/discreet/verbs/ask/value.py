@@ -26,6 +26,8 @@ WEIGHT = "weight"
 """Key in sqlglot's metadata of an expression for its number of nodes after substitution."""
 CHARACTERS = "characters"
 """Key in sqlglot's metadata of a text expression for its maximum length, characters."""
+SEARCH = "search"
+"""Key in sqlglot's metadata of a search in a text for the comparisons of two characters that it may take."""
 Rule: TypeAlias = "Callable[[Reader, Any], Value]"
 SAFE = Fraction(2**53)
 """Largest absolute value of a number: integers up to it are exact as doubles."""
@@ -334,6 +336,12 @@ def computed(node: exp.Expr, made: exp.Expr, within: Interval, kind: Kind) -> Va
     if 0 < far < TINY:
         raise BadQuery(f"{said(node)} is never larger than {_power(far)}, too small to compute with.")
     return Value(exp.paren(made), kind, within)
+
+
+def search(made: exp.Expr, text: Value, wanted: str) -> exp.Expr:
+    """A search in a text, with what it may take: each place of the text is compared with all that is looked for."""
+    made.meta[SEARCH] = text.characters * len(wanted)
+    return made
 
 
 def said(node: exp.Expr) -> str:
