@@ -65,11 +65,12 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
         noisy = {name: price.noise[name].add_all(one, entropy) for name, one in noisy.items()}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
-        chosen = []
+        chosen: dict[_Group, float] = {}
         for group in found.groups:
             seconds_left()  # an error if there are none: this takes longer than asking the engine
-            chosen.append(one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy))
-        noisy[name] = np.array(chosen, dtype=np.float64)
+            if group not in chosen:  # two whose keys an engine could not hold apart have their rows together
+                chosen[group] = one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy)
+        noisy[name] = np.array([chosen[group] for group in found.groups], dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
     if least is not None:
         made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
