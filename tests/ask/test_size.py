@@ -9,6 +9,7 @@ from tests.ask.test_plan import planned, table
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
+from discreet.verbs.ask import value
 from discreet.verbs.ask.plan import Plan
 from discreet.verbs.ask.question import normal, questions_in
 from discreet.verbs.ask.value import CHARACTERS
@@ -212,3 +213,31 @@ def test_much_is_not_looked_for_in_long_texts(search: str) -> None:
     with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
         planned(f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE {one})' for one in some)} FROM visits")
     assert planned(f"SELECT COUNT(*) FROM (SELECT LEFT(note, 50) AS note FROM visits) WHERE {' OR '.join(some)}")
+
+
+@pytest.mark.parametrize("part", ["POWER(POWER(x, 8), 8)", "ROUND(ROUND(x * 2.5) * 1.5)"])
+@pytest.mark.parametrize(
+    "question", ["SELECT COUNT(*) FROM t WHERE x IN ({})", "SELECT COUNT(*) FROM (SELECT {} FROM t) AS s"]
+)
+def test_what_is_made_for_all_parts_together_is_bounded(
+    part: str, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part is made, and copied, before what it stands in is measured: hundreds of them took minutes."""
+    tables = {"t": table(Card("t", (Column("x", Kind.REAL, bounds=(0.0, 1.0)),)))}
+    some = [f"{part}{f' AS c{place}' if '(SELECT' in question else ''}" for place in range(4)]
+    assert planned(question.format(some[0]), tables)
+    monkeypatch.setattr(value, "_MOST_MADE", 15_000)
+    with pytest.raises(BadQuery, match="is too long, with all that is before it"):
+        planned(question.format(", ".join(some)), tables)
+
+
+@pytest.mark.parametrize("digits", ["'{}'", "'{}' '{}'", "$${}$$"])
+def test_a_long_text_behind_an_interval_is_not_looked_through(digits: str) -> None:
+    """sqlglot looks for numbers and units in it, which took as long as the square of its length."""
+    with pytest.raises(BadQuery, match="Beside an INTERVAL"):
+        planned(f"SELECT COUNT(*) FROM visits WHERE day + INTERVAL {digits.replace('{}', '9' * 9_000)} DAY > day")
+
+
+def test_a_quantile_of_many_digits_is_refused() -> None:
+    with pytest.raises(BadQuery, match="between 0 and 1"):
+        planned(f"SELECT QUANTILE_CONT(age, 0.{'1' * 5_000}) FROM visits")

@@ -25,7 +25,7 @@ from discreet.verbs.ask.quantile import Quantile
 from discreet.verbs.ask.rows import Rows, keys_of, position
 from discreet.verbs.ask.source import rows_of
 from discreet.verbs.ask.syntax import Size, answer_name, depth, parse_question
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask.value import Value, counting_nodes
 
 UNITS = "units"
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
@@ -87,7 +87,8 @@ class Plan:
 
 def plan(text: str, tables: Mapping[str, Table]) -> Plan:
     """The plan for a question; what cannot be asked is refused with the nearest thing that can."""
-    return _Planner(parse_question(text), tables).plan()
+    with counting_nodes():
+        return _Planner(parse_question(text), tables).plan()
 
 
 @dataclass

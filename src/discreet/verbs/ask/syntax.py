@@ -21,6 +21,7 @@ from sqlglot.dialects.duckdb import DuckDB as DuckDBDialect
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import BadQuery
 from discreet.verbs.ask.value import CHARACTERS, SEARCH, WEIGHT
@@ -51,6 +52,7 @@ _MOST_REREAD = 20_000
 """Tokens that are read again, at most, for a text of few; of others twice as many as they have."""
 _MOST_WRITTEN = 4
 """How many times as long as a question may be its text may become when it is written out again."""
+_LONGEST_INTERVAL = 1_000
 _CUT = "Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are."
 _DIALECT = DuckDBDialect()
 
@@ -59,6 +61,7 @@ def statements_of(text: str) -> list[exp.Expr | None]:
     """The statements of a text; one that is empty is ``None``."""
     try:
         tokens = _DIALECT.tokenize(text)
+        _require_short_intervals(tokens)
         return list(_Parser(_MOST_REREAD + 2 * len(tokens)).parse(tokens, text))
     except sqlglot.errors.ParseError as error:
         raise _unreadable(text, error) from None
@@ -72,6 +75,15 @@ def statements_of(text: str) -> list[exp.Expr | None]:
         raise
     except Exception:  # noqa: BLE001  # it takes numbers to be Python's, and parts to be there that are not
         raise BadQuery("This is not SQL that can be read.") from None
+
+
+def _require_short_intervals(tokens: list[Token]) -> None:
+    """An error if the text behind an INTERVAL could be so long that looking for numbers in it stops everybody."""
+    run = 0
+    for token in tokens if any(one.token_type is TokenType.INTERVAL for one in tokens) else ():
+        run = run + len(token.text) if token.token_type.name.endswith("STRING") else 0  # neighbours are one text
+        if run > _LONGEST_INTERVAL:
+            raise BadQuery("Beside an INTERVAL no text is so long.", hint="Like x + INTERVAL 3 MONTH.")
 
 
 def written(statement: exp.Expr, most: int = 0) -> str:

@@ -197,7 +197,7 @@ def _alike(node: exp.Expr, values: list[Value]) -> tuple[Kind, Callable[[Value],
 
 
 def _one_of(made: exp.Expr, kind: Kind, values: list[Value]) -> Value:
-    domains = [value.domain for value in values]
+    domains = {id(value.domain): value.domain for value in values}.values()  # one that stands often is read once
     known = [domain for domain in domains if domain is not None]
     whole = len(known) == len(domains) and kind is not Kind.REAL
     domain = tuple(dict.fromkeys(one for d in known for one in d)) if whole else None
