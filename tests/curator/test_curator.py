@@ -70,7 +70,7 @@ def worker(folder, *words):
 def with_engine(curator, engine):
     curator.price(COUNT, epsilon=1)
     curator.workspace._opened["visits"] = replace(curator.workspace._opened["visits"], engine=engine)
-    curator._lately.cache_clear()
+    curator._plans = type(curator._plans)()
 
 
 def test_a_question_is_answered_charged_and_kept(tmp_path):
@@ -258,7 +258,7 @@ def test_a_key_stands_for_one_question(tmp_path):
         with pytest.raises(Refused, match="charged"):
             curator.ask(COUNT, epsilon=1, key="monday")
         del curator.workspace._opened["visits"]
-        curator._lately.cache_clear()
+        curator._plans = type(curator._plans)()
         with pytest.raises(LedgerError, match="used for another charge"):
             curator.ask(CITIES, epsilon=1, key="monday")
         curator.ask(COUNT, epsilon=1, key="monday")
@@ -375,6 +375,22 @@ def test_a_wide_question_is_priced_with_few_looks_at_its_noise(tmp_path, monkeyp
         figures = ", ".join(f"COUNT(*) AS n{place}" for place in range(5))
         assert len(curator.price(f"SELECT {figures} FROM visits", epsilon="0.1").errors) == 5
     assert len(looked) == 2, "one to see that its error bars are finite, one to say them"
+
+
+def test_plans_are_kept_while_they_are_small(tmp_path, monkeypatch):
+    """A short question may have a large plan: hundreds of those that are kept must not take all memory."""
+    large = "SELECT SUM(POWER(POWER(income / 1000, 4), 4)) AS s FROM visits"
+    with clinic(tmp_path) as curator:
+        for number in range(300):
+            curator.price(f"{COUNT} WHERE income > {number}", epsilon=1)
+        assert len(curator._plans._kept) == 256
+        assert curator._plan(f"{COUNT} WHERE income > 299", ["visits"]) is curator._plan(
+            f"{COUNT} WHERE income > 299", ["visits"]
+        )
+        monkeypatch.setattr("discreet.curator.curator._NODES", 2_000)
+        for number in range(5):
+            curator.price(f"{large} WHERE income > {number}", epsilon=1)
+        assert curator._plans._nodes == sum(nodes for _, nodes in curator._plans._kept.values()) <= 2_000
 
 
 def test_a_dry_run_says_price_and_errors_and_touches_nothing(tmp_path):

@@ -25,7 +25,7 @@ from discreet.verbs.ask.quantile import Quantile
 from discreet.verbs.ask.rows import Rows, keys_of, position
 from discreet.verbs.ask.source import rows_of
 from discreet.verbs.ask.syntax import Size, answer_name, depth, parse_question
-from discreet.verbs.ask.value import Value, counting_nodes
+from discreet.verbs.ask.value import Columns, Value, counting_nodes
 
 UNITS = "units"
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
@@ -133,7 +133,7 @@ class _Planner:
                 hint="Use COUNT, SUM, AVG, MEDIAN and the like, with GROUP BY for several groups.",
             )
         made = Plan(
-            self.rows,
+            replace(self.rows, columns=Columns(())),  # of which some list thousands of values, and plans are kept
             self.keys,
             self.aggregates.measures,
             self.aggregates.quantiles,
