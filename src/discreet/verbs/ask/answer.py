@@ -230,7 +230,10 @@ def _plain(found: pa.Table) -> list[dict[str, Any]]:
 
 
 def _whole(column: Any) -> Any:
-    """Days and moments as whole numbers: an engine knows some after the year 9999, and Python does not."""
+    """Days and moments as whole numbers, and texts as bytes: an engine knows days after the year 9999, and one takes
+    whatever it read for text, and Python does not."""
+    if pa.types.is_string(column.type):
+        return pc.cast(column, pa.binary())
     if pa.types.is_date32(column.type):
         return pc.cast(column, pa.int32())
     return pc.cast(column, pa.int64()) if pa.types.is_timestamp(column.type) else column
