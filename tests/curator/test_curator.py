@@ -20,6 +20,7 @@ from discreet.core.release import Release
 from discreet.core.statement import Evidence
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.limits import too_long
 from discreet.errors import (
     BadInput,
     BadQuery,
@@ -189,6 +190,24 @@ def test_a_failure_is_charged_first_and_tells_nothing(tmp_path, engine):
         assert refusal.value.__suppress_context__
         assert [one.loss for one in charges(curator)] == [Pure("0.5")]
         assert not list((tmp_path / "clinic" / "releases").iterdir())
+
+
+def test_a_question_that_a_limit_stops_before_any_noise_has_failed_for_good(tmp_path, monkeypatch):
+    """Whoever could try again would look at the clock again, for one charge."""
+    median = "SELECT MEDIAN(income) AS m FROM visits"
+    with clinic(tmp_path / "clinic") as curator:
+        curator.price(median, epsilon="0.5")
+
+        def over() -> None:
+            raise too_long()
+
+        monkeypatch.setattr("discreet.verbs.ask.answer.seconds_left", over)
+        with pytest.raises(Refused, match="could not be answered; it was charged"):
+            curator.ask(median, epsilon="0.5")
+        monkeypatch.undo()
+        with pytest.raises(Refused, match="could not be answered; it was charged"):
+            curator.ask(median, epsilon="0.5")
+        assert [one.loss for one in charges(curator)] == [Pure("0.5")]
 
 
 @pytest.mark.parametrize("figure", ["MIN(0)", "QUANTILE_CONT(0, 0.5)", "MEDIAN(1.5)", "STDDEV(2)"])
@@ -380,12 +399,13 @@ def test_a_wide_question_is_priced_with_few_looks_at_its_noise(tmp_path, monkeyp
 def test_plans_are_kept_while_they_are_small(tmp_path, monkeypatch):
     """A short question may have a large plan: hundreds of those that are kept must not take all memory."""
     large = "SELECT SUM(POWER(POWER(income / 1000, 4), 4)) AS s FROM visits"
-    with clinic(tmp_path) as curator:
-        for number in range(300):
+    monkeypatch.setattr("discreet.curator.curator._LATELY", 20)
+    with clinic(tmp_path / "clinic") as curator:
+        for number in range(30):
             curator.price(f"{COUNT} WHERE income > {number}", epsilon=1)
-        assert len(curator._plans._kept) == 256
-        assert curator._plan(f"{COUNT} WHERE income > 299", ["visits"]) is curator._plan(
-            f"{COUNT} WHERE income > 299", ["visits"]
+        assert len(curator._plans._kept) == 20
+        assert curator._plan(f"{COUNT} WHERE income > 29", ["visits"]) is curator._plan(
+            f"{COUNT} WHERE income > 29", ["visits"]
         )
         monkeypatch.setattr("discreet.curator.curator._NODES", 2_000)
         for number in range(5):
