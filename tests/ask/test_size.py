@@ -248,3 +248,13 @@ def test_a_plan_that_is_kept_holds_no_lists_of_values_that_nobody_asked_for() ->
     buckets = ", ".join(f"WIDTH_BUCKET(age, 0, 120, 9000) AS b{place}" for place in range(30))
     made = planned(f"SELECT COUNT(*) AS n FROM (SELECT {buckets} FROM visits) WHERE b1 = 1")
     assert not made.rows.columns.known
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_a_query_is_as_long_as_its_tree_is_large(dialect: str) -> None:
+    """sqlglot writes LEAST for DuckDB with each of its parts twice, and what stands in them twice again."""
+    made = "age"
+    for place in range(6):
+        made = f"{('LEAST', 'GREATEST')[place % 2]}({made}, {place})"
+    query = planned(f"SELECT SUM({made}) AS s, WIDTH_BUCKET({made}, 0, 9, 3) AS b FROM visits GROUP BY 2").query
+    assert len(query.sql(dialect)) < 10 * sum(1 for _ in query.walk())
