@@ -39,7 +39,7 @@ MANY = 10_000
 """Largest number of values in a list, and of buckets."""
 _LARGEST_TREE = 5_000
 """Largest number of nodes of an expression."""
-_MOST_MADE = 60_000
+_MOST_MADE = 100_000
 """Nodes that may be made for the expressions of a question, those of a part each time it is put into another."""
 _made: ContextVar[list[int] | None] = ContextVar("discreet_nodes_made", default=None)
 _READ = {
