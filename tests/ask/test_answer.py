@@ -20,6 +20,7 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
+from discreet.errors import Refused
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.plan import plan
 from discreet.verbs.ask.price import price
@@ -146,3 +147,14 @@ def test_a_key_that_is_no_text_fails_nothing(figure: str) -> None:
     made = plan(f"SELECT k, {figure} AS n FROM t GROUP BY k", tables)
     assert answer(made, price(made, 1, "1e-6")).column("k").to_pylist() == ["many"]
     engine.close()
+
+
+def test_groups_that_are_shown_have_so_many_values_at_most(duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decided on what is shown alone, which is private already."""
+    tables = of(duckdb, "SELECT i % 2 AS k FROM range(2000) AS r(i)", Column("k", Kind.INTEGER))
+    made = plan("SELECT k, COUNT(*) AS n FROM t GROUP BY k", tables)
+    monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 6)
+    assert answer(made, price(made, 1, "1e-6")).num_rows == 2
+    monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 5)
+    with pytest.raises(Refused, match="too many groups"):
+        answer(made, price(made, 1, "1e-6"))

@@ -24,7 +24,7 @@ from discreet.core.sql import arrow_type, scale_of
 from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.ask.plan import MOST_QUANTILES, UNITS, Plan
+from discreet.verbs.ask.plan import MOST_QUANTILES, MOST_VALUES, UNITS, Plan
 from discreet.verbs.ask.postprocess import ERROR, Association, Chosen, Mean, Spread, work_out
 from discreet.verbs.ask.price import Price
 from discreet.verbs.ask.quantile import counts_by_group, slice_query
@@ -73,6 +73,8 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
         noisy[name] = np.array([chosen[group] for group in found.groups], dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
     if least is not None:
+        if made.num_rows * len(plan.after.expressions) > MOST_VALUES:
+            raise Refused("There are too many groups for so many columns.")
         made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
     return work_out(plan.after, made)
 

@@ -35,6 +35,8 @@ _MOST_WORK = 3_000_000
 """Rows of one unit in a join, times the work on each."""
 _MOST_FIGURES = 1_000_000
 MOST_QUANTILES = 5_000
+MOST_VALUES = 3_000_000
+"""Values of an answer: its groups, times its columns."""
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Column, exp.Identifier, exp.EQ, exp.NEQ,
@@ -190,6 +192,7 @@ class _Planner:
         for each, most, what in (
             (len(made.measures), _MOST_FIGURES, "figures"),
             (len(made.quantiles), MOST_QUANTILES, "quantiles"),
+            (len(made.after.expressions), MOST_VALUES, "values"),
         ):
             if groups * each > most:
                 raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")
