@@ -154,6 +154,8 @@ def exposed(
 ) -> list[tuple[tuple[Hashable, ...], str, Any]]:
     """Groups of fewer than ``smallest`` units of which a count follows from all, and not from either part alone.
 
+    A part that tells it of a larger group, which is too small as well, is no excuse: fewer people are singled out.
+
     A group is an atom, or several of which it is not known already how many of some of them have the value.
     """
     both = [*earlier, *new]
@@ -170,11 +172,23 @@ def exposed(
             for value in sorted(values):
                 if (
                     joint.determined(rows, column, value)
-                    and not any(part.determined(rows, column, value) for part in parts)
+                    and not any(
+                        part.determined(rows, column, value) and not _narrowed(of, atoms, unit, smallest)
+                        for part, of in zip(parts, (earlier, new), strict=True)
+                    )
                     and not any(joint.determined(some, column, value) for some in _fewer(atoms))
                 ):
                     found.append((tuple(rows), column, value))
     return found
+
+
+def _narrowed(
+    said: Sequence[Said], atoms: Sequence[list[Hashable]], unit: Mapping[Hashable, Hashable], smallest: int
+) -> bool:
+    place = [one.group.get(atoms[0][0], "nowhere") for one in said]
+    everybody = dict.fromkeys(key for key in unit)
+    alike = {unit[key] for key in everybody if [one.group.get(key, "nowhere") for one in said] == place}
+    return len(atoms) == 1 and len({unit[key] for key in atoms[0]}) < len(alike) < smallest
 
 
 def _groups(said: Sequence[Said], smallest: int) -> Iterator[tuple[list[Hashable], ...]]:

@@ -310,7 +310,7 @@ class _Space:
             old = [one for one in told if one.number]
             for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
                 known = set(self._decide(part, self._asked(part, pinned))[0])
-                pinned = [one for one in pinned if one not in known]
+                pinned = [one for one in pinned if one not in known or self._narrowed(part, one)]
             findings = self._explained(old, new, pinned)
         except TooLarge:
             return Exposure((), undecided=("there are too many groups and values to compute with",))
@@ -337,6 +337,16 @@ class _Space:
             more = _sorted(several, verdicts)
             return [*pinned, *more[0]], [*undecided, *more[1]]
         return pinned, undecided
+
+    def _narrowed(self, part: Sequence[Told], target: Target) -> bool:
+        """Whether some releases alone tell of a group that is too small already, and all together of fewer people.
+
+        Two files of classes of two people each may single out one of them, whom each of the files hides behind another.
+        """
+        groups = np.stack([one.group for one in part])
+        alike = np.flatnonzero((groups == groups[:, [target.atoms[0]]]).all(axis=0))
+        few = self._people(target.atoms)
+        return len(target.atoms) == 1 and few < self._people(alike) < self._policy.smallest_group
 
     def _people(self, atoms: Collection[int]) -> int:
         """How many units there are in some atoms."""
