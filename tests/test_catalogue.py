@@ -17,9 +17,11 @@ ENTRIES = [entry for family in FAMILIES for entry in family.entries()]
 every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.family.name} {entry.name}")
 
 
-def test_the_page_is_current():
-    page = runpy.run_path(str(ROOT / "tools" / "catalogue_page.py"))["page"]
-    assert (ROOT / "docs" / "catalogue.md").read_text() == page(), "run tools/catalogue_page.py"
+def test_the_page_of_the_documentation_has_every_entry():
+    page = runpy.run_path(str(ROOT / "tools" / "catalogue_page.py"))["page"]()
+    for entry in ENTRIES:
+        assert f"### {entry.title}" in page
+        assert f"`{entry.usage}`" in page
 
 
 def test_every_family_has_members_and_its_constant_is_its_name():

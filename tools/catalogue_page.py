@@ -1,16 +1,23 @@
-"""Write docs/catalogue.md from the declarations: ``python tools/catalogue_page.py``. A test asks that it is current."""
+"""The catalogue's page of the documentation, made from the declarations whenever the documentation is built."""
 
-from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
 
 from discreet.core.catalogue import Entry, Family
 from discreet.core.families import FAMILIES
 
-PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
 HEAD = """# Catalogue
 
 Every method, model, rule and attack, as it is declared beside its code. `discreet methods NAME` says the same, and
 `/v1/catalogue` has it for machines. In what is written, words in brackets may be left out.
 """
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the page, as MkDocs asks of a hook."""
+    files.append(File.generated(config, "catalogue.md", content=page()))
+    return files
 
 
 def page(families: tuple[Family, ...] = FAMILIES) -> str:
@@ -44,7 +51,3 @@ def _default(default: object) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -107,6 +107,7 @@ def test_what_is_not_checked_says_why_and_losses_add_up(run):
     shown = run("exposure", "--card", "patients.toml")
     assert "not checked" in shown
     assert "add up to ε = 1" in shown
+    assert "discreet attack RELEASE --also OTHER" in " ".join(shown.split())
 
 
 def test_a_report_opens_offline_with_both_pictures(run, tmp_path):

@@ -251,12 +251,13 @@ def compare(folder: Path, seeds: Iterable[int]) -> Counter[str]:
     return total
 
 
-ONCE_WRONG = (2, 1039, 1064, 1070)
-"""Histories that were decided otherwise once: rows told apart in two ways, a count that was asked for twice."""
+ONCE_WRONG = (2, 1039, 1064, 1070, 1330, 1377, 1386)
+"""Histories that were decided otherwise once: rows told apart in two ways, a count that was asked for twice,
+combinations of values that nobody has and that rounded figures do not rule out."""
 
 
 def test_forty_histories(tmp_path):
-    total = compare(tmp_path, [*ONCE_WRONG, *range(100, 136)])
+    total = compare(tmp_path, [*ONCE_WRONG, *range(100, 133)])
     assert total["refused"] >= 10
     assert total["passed"] >= 20
     assert not total["undecided"]

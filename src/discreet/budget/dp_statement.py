@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from discreet.core.card import Card
@@ -11,9 +10,6 @@ from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.statement import Evidence, Statement
 from discreet.core.text import number
 from discreet.errors import BadInput, NotDeclared
-from discreet.noise.additive import require_array_scale
-from discreet.noise.deviation import Noise
-from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import positive
 
 BETA = Fraction(1, 20)
@@ -63,9 +59,3 @@ def loss_of(epsilon: Number | None, rho: Number | None) -> Pure | Concentrated:
         return Pure(positive(epsilon, "epsilon"))
     assert rho is not None  # noqa: S101  # one of the two is given
     return Concentrated(positive(rho, "rho"))
-
-
-def require_drawable(noise: Noise) -> None:
-    """An error, before anything is charged, if the noise is too wide to be drawn for many counts at once."""
-    wide = noise.scale if isinstance(noise, DiscreteLaplace) else Fraction(math.isqrt(int(noise.sigma_squared)))
-    require_array_scale(wide)

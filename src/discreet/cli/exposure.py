@@ -163,13 +163,15 @@ def _print(found: Overview) -> None:
 
 
 def _print_population(population: Population) -> None:
-    from discreet.releases.overview_report import departure_rows, group_rows, state_name, summary
+    from discreet.releases.overview_report import advice, departure_rows, group_rows, state_name, summary
 
     out = console()
     listing = grid("#no.", "when (UTC)", "title", "method", "check", title=f"What left of {population.name}")
     for row in departure_rows(population.departures):
         listing.add_row(*row)
     out.print(listing)
+    if said := advice(population):
+        out.print(said)
     if population.total:
         out.print(f"The privacy losses of registered releases add up to {population.total}.")
     for standing in population.standings:

@@ -434,9 +434,10 @@ def _count(rows: OwnedRows, present: exp.Expr | None) -> exp.Expr:
 
 
 def _sum(rows: OwnedRows, steps: exp.Expr, bound: int) -> exp.Expr:
-    whole = rows.of(exp.cast(steps.copy(), exp.DType.BIGINT))
+    whole = rows.of(exp.cast(steps.copy(), exp.DType.BIGINT, copy=False))
     return _whole_sum(clamped(whole, sql.literal(-bound), sql.literal(bound)))
 
 
 def _whole_sum(whole: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.Coalesce(this=exp.Sum(this=whole), expressions=[sql.literal(0)]), exp.DType.BIGINT)
+    some = exp.Coalesce(this=exp.Sum(this=whole), expressions=[sql.literal(0)])
+    return exp.cast(some, exp.DType.BIGINT, copy=False)

@@ -50,7 +50,7 @@ def read(
 ) -> Table:
     """Open ``source`` as the table that ``card`` describes.
 
-    ``source`` is a CSV, Parquet or JSON file (or a folder of Parquet files), an Arrow, pandas or polars
+    ``source`` is a file of rows (docs/engines.md lists the formats) or a folder of them, an Arrow, pandas or polars
     table, a Spark data frame, or the address of a table: ``postgresql://user@host/database#schema.table``,
     ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``. ``card`` is a card or the file it
     is in; where that file describes several tables, ``table`` says which (default: the source's own name).

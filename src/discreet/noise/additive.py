@@ -67,6 +67,15 @@ class Additive(ABC):
 
     @property
     @abstractmethod
+    def spread(self) -> Fraction:
+        """Scale or standard deviation, of which arrays of draws hold at most ``LARGEST_SCALE``."""
+
+    def require_drawable(self) -> None:
+        """An error, before anything is charged, if the noise is too wide to be drawn for many counts at once."""
+        require_array_scale(self.spread)
+
+    @property
+    @abstractmethod
     def variance(self) -> float:
         """The variance of the noise, or a close upper bound."""
 

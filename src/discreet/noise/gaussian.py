@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Concentrated
-from discreet.noise.additive import LARGEST_DRAW, WIDEST, Additive, require_array_scale
+from discreet.noise.additive import LARGEST_DRAW, WIDEST, Additive
 from discreet.noise.entropy import SYSTEM, Entropy, Flags, Integers
 from discreet.noise.inversion import Law, table
 from discreet.noise.laplace import two_sided
@@ -63,6 +63,11 @@ class DiscreteGaussian(Additive):
                 return y
 
     @property
+    def spread(self) -> Fraction:
+        """The standard deviation, rounded down."""
+        return Fraction(math.isqrt(int(self.sigma_squared)))
+
+    @property
     def variance(self) -> float:
         """σ², which the variance does not exceed, and equals to many digits from σ² = 1 up."""
         return float(self.sigma_squared)
@@ -91,7 +96,7 @@ class DiscreteGaussian(Additive):
         e**-(r (r + 2 b y) / 2σ²), which makes e**-(x² / 2σ²); few are lost, since b is small beside σ (Karney
         2016 does the same with b = σ). Then a sign; minus zero is not kept.
         """
-        require_array_scale(Fraction(math.isqrt(int(self.sigma_squared))))
+        self.require_drawable()
         places = 0
         while self.sigma_squared >= _WIDEST**2 << (2 * places):
             places += 1

@@ -52,6 +52,11 @@ class DiscreteLaplace(Additive):
         return two_sided(self.scale, entropy)
 
     @property
+    def spread(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    @property
     def variance(self) -> float:
         """2q / (1 - q)² with q = e**-(1 / scale)."""
         half = 1 / (2 * self.scale)

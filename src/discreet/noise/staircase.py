@@ -12,7 +12,7 @@ from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
-from discreet.noise.additive import LARGEST_DRAW, Additive, require_array_scale
+from discreet.noise.additive import LARGEST_DRAW, Additive
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.laplace import geometric, geometrics
 from discreet.noise.parameters import positive, whole
@@ -61,6 +61,11 @@ class Staircase(Additive):
                 return -size
 
     @property
+    def spread(self) -> Fraction:
+        """The width of a step, times how many there are before the weight has fallen by e."""
+        return self.width / self.epsilon
+
+    @property
     def variance(self) -> float:
         """From the sums of j^0, j^1, j^2 over one width, and of k^0, k^1, k^2 over the widths."""
         b = math.exp(-float(self.epsilon))
@@ -82,7 +87,7 @@ class Staircase(Additive):
 
     def _batch(self, count: int, entropy: Entropy) -> Integers:
         """As ``draw``; a geometric draw of scale 1 / epsilon is above zero with probability e**-epsilon."""
-        require_array_scale(self.width / self.epsilon)
+        self.require_drawable()
         place = entropy.many_below(self.width, count)
         widths = np.minimum(geometrics(1 / self.epsilon, count, entropy), LARGEST_DRAW // self.width - 1)
         size = self.width * widths + place

@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -303,13 +304,16 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
     names = tuple(records.values)
     columns = [records.values[name].dictionary_encode(null_encoding="encode") for name in names]
     combos, first = _combinations(columns, len(records.key))
+    leaf = records.leaf[first]
+    if not figures.complete and telling:  # what nobody has may still be possible: a rounded 0, a hidden cell
+        combos, leaf = _possible(sides[len(known) :], dict(zip(names, columns, strict=True)), records.leaf, possible)
     return Told(
         0,
         title,
         np.empty(0, np.int64),
         names,
         combos,
-        records.leaf[first],
+        leaf,
         leaves,
         starts,
         places,
@@ -321,6 +325,30 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
         str(figures.share or ""),
         tuple((side.name, _without(n, sides, codes, shape, figures)) for n, side in enumerate(sides[: len(known)])),
     )
+
+
+def _possible(
+    sides: Sequence[FactSide], columns: Mapping[str, Any], leaf: Numbers, possible: Numbers
+) -> tuple[tuple[tuple[str | None, ...], ...], Numbers]:
+    """Every combination of values that somebody may have, and the leaf it belongs to: whatever goes together on the
+    sides, as far as the figures allow."""
+    shape = [side.leaves for side in sides]
+    on_sides = np.unravel_index(leaf, shape)
+    by_leaf: list[dict[int, list[dict[str, str | None]]]] = []
+    for side, mine in zip(sides, on_sides, strict=True):
+        combos, first = _combinations([columns[name] for name in side.tells], len(leaf))
+        found: dict[int, list[dict[str, str | None]]] = {}
+        for values, at in zip(combos, mine[first].tolist(), strict=True):
+            found.setdefault(at, []).append(dict(zip(side.tells, values, strict=True)))
+        by_leaf.append(found)
+    rows: dict[tuple[str | None, ...], int] = {}
+    for number in np.unique(possible % prod(shape)).tolist():
+        places = np.unravel_index(number, shape)
+        for parts in product(*(found.get(int(at), ()) for found, at in zip(by_leaf, places, strict=True))):
+            row = {name: value for part in parts for name, value in part.items()}
+            if all(row[name] == value for part in parts for name, value in part.items()):
+                rows[tuple(row[name] for name in columns)] = number
+    return tuple(rows), np.array(list(rows.values()), np.int64)
 
 
 def _without(

@@ -303,7 +303,10 @@ def _overlaps(space: Space) -> Iterator[Overlap]:
         covers[one.number] = covers.get(one.number, False) | (one.group >= 0)
         measure = [one.measure.rpartition(" in 10^-")[0]] if one.measure else []
         tells[one.number] = tells.get(one.number, set()) | {*one.tells, *measure}
+    sizes = space.people.unit_counts
+    once = int(sizes.sum()) == space.people.count(np.arange(len(sizes)))  # nobody is in two groups
     for first, second in combinations(list(covers)[-_OVERLAPPING:], 2):
         both = np.flatnonzero(covers[first] & covers[second])
         if len(both):
-            yield Overlap(first, second, space.people.count(both), tuple(sorted(tells[first] & tells[second])))
+            people = int(sizes[both].sum()) if once else space.people.count(both)
+            yield Overlap(first, second, people, tuple(sorted(tells[first] & tells[second])))

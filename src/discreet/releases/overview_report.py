@@ -126,7 +126,9 @@ def report(overview: Overview, title: str) -> Markup:
     """The page, without the frame around it."""
     sections: list[Child] = [heading(title, "for the holder alone", "none")]
     for population in overview.populations:
-        sections.append(section(f"What left of {population.name}", time_line(population).figure, _lines(population)))
+        told = tag("p", advice(population)) if advice(population) else None
+        drawn = time_line(population).figure
+        sections.append(section(f"What left of {population.name}", drawn, _lines(population), told))
         for standing in population.standings:
             graph = overlap_graph(population, standing)
             sections.append(
@@ -160,6 +162,15 @@ def check_said(one: Departure) -> str:
         return one.loss or LOSS
     others = ", ".join(map(str, one.checked))
     return f"checked with {others}" if others else "checked; there was nothing to check it with"
+
+
+def advice(population: Population) -> str:
+    """What to do about releases that are not checked; empty if there are none."""
+    count = sum(one.state == NOT_CHECKED for one in population.departures)
+    if not count:
+        return ""
+    what = number(count, "release was", "releases were")
+    return f"{what} not checked: attack each together with the others (discreet attack RELEASE --also OTHER)."
 
 
 def state_name(standing: Standing) -> str:

@@ -75,10 +75,13 @@ class Weighed:
                 )
             if not exposure.safe:
                 problem = _problem(self.table, exposure, earlier, self.title)
-                said.append(
-                    f"Released although {problem[0].lower()}{problem[1:]} The reason: {self.table.policy.despite}."
-                )
+                said.append(f"Released although {problem[0].lower()}{problem[1:]} The reason: {self._reason}.")
         return tuple(dict.fromkeys(said))
+
+    @property
+    def _reason(self) -> str:
+        """Why this leaves although something speaks against it."""
+        return self.table.policy.despite.rstrip(".") or "the policy lets pass what is undecided"
 
     def _why_not(self, left: Sequence[Entry]) -> str:
         """Why this was not checked together with some earlier releases."""
@@ -125,7 +128,7 @@ class Weighed:
                 "sensitive": sensitive,
                 "roles": {one.name: one.role.value for one in self.table.card.columns},
             }
-            note = "" if checked.exposure.safe else self.table.policy.despite
+            note = "" if checked.exposure.safe else self._reason
             try:
                 with Register(place) as register:
                     register.add(

@@ -26,6 +26,7 @@ _ERRORS = {
     "BadInput": "what was given cannot be used",
     "BadQuery": "a question that cannot be asked",
     "BudgetExceeded": "the budget does not cover it",
+    "Exposed": "it gives too much away together with earlier releases",
     "NoPromise": "nothing true could be promised",
     "NotAllowed": "not for this person",
     "NotDeclared": "the card does not declare enough",

@@ -11,7 +11,15 @@ from nicegui import ui
 from discreet.curator.people.person import Role
 from discreet.errors import DiscreetError
 from discreet.releases.overview import NOT_CHECKED, OVERRIDDEN, Overview, Population, WhatIf
-from discreet.releases.overview_report import departure_rows, group_rows, overlap_graph, state_name, summary, time_line
+from discreet.releases.overview_report import (
+    advice,
+    departure_rows,
+    group_rows,
+    overlap_graph,
+    state_name,
+    summary,
+    time_line,
+)
 from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.jobs.specs import Tabulate
@@ -70,6 +78,8 @@ def _population(population: Population, *, groups: bool) -> None:
                     theme.badge(f"{states.count(state)} {state}", tone)
         ui.html(time_line(population).figure, sanitize=False)
         theme.grid(["No.", "When (UTC)", "Title", "Method", "Check"], departure_rows(population.departures[-_SHOWN:]))
+        if said := advice(population):
+            theme.prose(said)
         if population.total:
             theme.prose(f"The privacy losses of registered releases add up to {population.total}.")
     for standing in population.standings if groups else ():

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.budget.dp_statement import kept_rows, loss_of, promised, require_drawable, rows_per_unit
+from discreet.budget.dp_statement import kept_rows, loss_of, promised, rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.engine import Engine
@@ -69,7 +69,7 @@ class Bounds(Method[pa.Table]):
     def promise(self, card: Card) -> Statement:
         """The loss that was asked for; an error if the thresholds cannot be worked out."""
         search, _ = self._plan(card)
-        require_drawable(search.noise)
+        search.noise.require_drawable()
         _ = search.outside  # kept for the run
         return promised(search.loss(rows_per_unit(card)), card)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
+from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.exact import Number, exact
@@ -156,7 +156,7 @@ class Distribution(Method[pa.Table]):
     def promise(self, card: Card) -> Statement:
         """The loss that was asked for; an error if the error bars cannot be worked out."""
         tree, _ = self._plan(card)
-        require_drawable(tree.noise)
+        tree.noise.require_drawable()
         _errors(tree)  # kept for the run
         return promised(tree.loss(rows_per_unit(card)), card)
 

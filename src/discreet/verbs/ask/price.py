@@ -35,7 +35,7 @@ from functools import lru_cache
 import numpy as np
 from sqlglot import exp
 
-from discreet.budget.dp_statement import loss_of, require_drawable
+from discreet.budget.dp_statement import loss_of
 from discreet.core.directed_rounding import sqrt_lower
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
@@ -82,7 +82,7 @@ def price(plan: Plan, epsilon: Number | None = None, delta: Number = 0, rho: Num
             noise[name] = DiscreteGaussian(measure.squares / (2 * whole.rho * shares[name]))
         else:
             noise[name] = DiscreteLaplace.for_loss(Pure(whole.epsilon * shares[name]), measure.most)
-        require_drawable(noise[name])  # here, and not once there are many groups, which would tell
+        noise[name].require_drawable()  # here, and not once there are many groups, which would tell
     for name, one in plan.quantiles.items():
         sharp = (
             sqrt_lower(8 * whole.rho * shares[name])

@@ -79,7 +79,7 @@ class Value:
     @property
     def as_double(self) -> exp.Expr:
         """The expression as a double."""
-        return self.sql.copy() if self.kind is Kind.REAL else exp.cast(self.sql.copy(), exp.DType.DOUBLE)
+        return self.sql.copy() if self.kind is Kind.REAL else exp.cast(self.sql.copy(), exp.DType.DOUBLE, copy=False)
 
     @property
     def is_double_column(self) -> bool:
@@ -275,7 +275,7 @@ class Reader:
         value = self.of(node)
         if value.kind is not Kind.BOOLEAN:
             raise BadQuery(f"{said(node)} is {value.kind.value}, not a condition.")
-        return exp.paren(value.sql.copy())
+        return exp.paren(value.sql.copy(), copy=False)
 
 
 def number(node: exp.Expr | None, value: Value) -> Value:

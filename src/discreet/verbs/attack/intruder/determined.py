@@ -32,6 +32,9 @@ _ROUNDS = 12
 """Random directions in which whole-number databases are looked for, before counts are asked one by one."""
 
 
+_TIMES = (1, 2, 3, 4, 6)
+
+
 class Verdict(IntEnum):
     """What is known of a count."""
 
@@ -154,7 +157,10 @@ class _Component:
             weights = self._weights(len(open_))
             changed = np.zeros(len(open_), bool)
             for sign in (1.0, -1.0):
-                changed |= np.abs(program.furthest(asked[open_], sign * weights)[asked[open_]]) > _MOVES
+                found = program.furthest(asked[open_], sign * weights)
+                changed |= np.abs(found[asked[open_]]) > _MOVES
+                for times in _TIMES:  # a small change in fractions, several times, may be one in whole numbers
+                    self._note(times * found)
             if not changed.any():
                 return constant
             constant[open_[changed]] = False

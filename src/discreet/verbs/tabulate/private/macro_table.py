@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
+from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, rows_per_unit
 from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.hierarchy.hierarchy import codes
@@ -118,7 +118,7 @@ class MacroTable(Method[pa.Table]):
         plan = self.plan(card)
         counts = plan.counts
         for noise in counts.noises:
-            require_drawable(noise)
+            noise.require_drawable()
             if self.whole and noise.variance > _LARGEST_DEVIATION**2:
                 raise BadInput("So little loss makes so much noise that no whole numbers are made of it.")
         for columns in plan.workload.printed:
