@@ -134,6 +134,22 @@ def one_of_two_by_a_group_of_values(folder):
     return table(where(opened_rows, YOUNG), "town × chapter@1")
 
 
+@expect("refused")
+def a_column_that_another_one_says(folder):
+    rows = [row | {"disease": "yes" if row["ill"] in ("flu", "hiv") else "no"} for row in people(120)]
+    opened_rows = opened(folder, rows)
+    table(opened_rows)
+    return table(where(opened_rows, YOUNG), "town × disease")
+
+
+@expect("refused")
+def a_column_under_another_name(folder):
+    rows = [row | {"chapter": row["ill"]} for row in people(120)]
+    opened_rows = opened(folder, rows)
+    table(opened_rows)
+    return table(where(opened_rows, YOUNG), "town × chapter")
+
+
 # -- sums
 
 
