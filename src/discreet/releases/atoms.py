@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import permutations, product
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -36,8 +36,6 @@ from discreet.releases.facts import FactSide, Figures
 NOT_TOLD = "\x00"
 """Value of a column that no release has told of a person."""
 _ROUNDING = 1e-6
-_BY_CHANCE = 10
-"""People for each value of a column that says another, below which that may be chance."""
 _ESCAPES = (("\x1e", "\x1e0"), ("\x1f", "\x1e1"))
 _MISSING = "\x1en"
 
@@ -119,28 +117,6 @@ class People:
             return self.sizes
         pairs = np.unique(self.atom.astype(np.int64) * (int(self.units.max(initial=0)) + 1) + self.units)
         return np.bincount(pairs // (int(self.units.max(initial=0)) + 1), minlength=self.atoms)
-
-    @cached_property
-    def dependencies(self) -> dict[tuple[str, str], dict[str | None, str | None]]:
-        """For columns of which one says another, as a diagnosis its chapter: which value goes with each.
-
-        Among a few people that may be chance, and says nothing.
-        """
-        found = {}
-        coded = {name: column.dictionary_encode(null_encoding="encode") for name, column in self.values.items()}
-        codes = {name: one.indices.to_numpy(zero_copy_only=False).astype(np.int64) for name, one in coded.items()}
-        names = {name: one.dictionary.to_pylist() for name, one in coded.items()}
-        told = {name: codes[name] != (names[name].index(NOT_TOLD) if NOT_TOLD in names[name] else -1) for name in codes}
-        for one, other in permutations(codes, 2):
-            both = told[one] & told[other]
-            pairs = np.unique(codes[one][both] * len(names[other]) + codes[other][both])
-            firsts, seconds = pairs // len(names[other]), pairs % len(names[other])
-            each = len(np.unique(firsts)) == len(firsts) and len(np.unique(seconds)) > 1
-            if each and both.sum() >= _BY_CHANCE * len(firsts):
-                found[one, other] = {
-                    names[one][a]: names[other][b] for a, b in zip(firsts.tolist(), seconds.tolist(), strict=True)
-                }
-        return found
 
     def units_of(self, atoms: Numbers) -> dict[int, frozenset[int]]:
         """The units in each of these atoms."""

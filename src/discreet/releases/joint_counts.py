@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from functools import lru_cache
+from itertools import combinations, pairwise, permutations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from discreet.core.programs import Numbers
 from discreet.noise.masking import generator
-from discreet.releases.atoms import NOT_TOLD, Space, Told
+from discreet.releases.atoms import NOT_TOLD, People, Space, Told
 from discreet.verbs.attack.intruder.determined import LinearSystem, Seen, Verdict, determined
 from discreet.verbs.attack.intruder.sparse import sparse
 
@@ -27,6 +28,8 @@ _MOST_PAIRS = 400_000
 _MOST_LOOKED_AT = 2_000_000
 _MOST_UNIONS = 20_000
 """Groups of several atoms that are looked at, and of which it is computed whether they are known, at most."""
+_BY_CHANCE = 10
+"""People for each value of a column that says another, below which that may be chance."""
 _Dependencies: TypeAlias = Mapping[tuple[str, str], Mapping[str | None, str | None]]
 
 
@@ -67,7 +70,7 @@ class CountSystem:
     def of(cls, space: Space, told: Sequence[Told]) -> CountSystem:
         """What the people of a space may have, by what these releases tell."""
         columns, combinations, of_combination, of_atom = _combinations(
-            told, space.people.dependencies if len({one.tells for one in told}) > 1 else {}
+            told, _dependencies(space.people) if len({one.tells for one in told}) > 1 else {}
         )
         leaves = [_leaves(one, columns, combinations) for one in told]
         atom, combination = _pairs(told, leaves, of_combination, of_atom)
@@ -264,6 +267,29 @@ def _joined(
         if not rows:
             break
     return rows
+
+
+@lru_cache(maxsize=1)
+def _dependencies(people: People) -> _Dependencies:
+    """For columns of which one says another, as a diagnosis its chapter: which value goes with each.
+
+    Among a few people that may be chance, and says nothing.
+    """
+    found = {}
+    coded = {name: column.dictionary_encode(null_encoding="encode") for name, column in people.values.items()}
+    codes = {name: one.indices.to_numpy(zero_copy_only=False).astype(np.int64) for name, one in coded.items()}
+    names = {name: one.dictionary.to_pylist() for name, one in coded.items()}
+    told = {name: codes[name] != (names[name].index(NOT_TOLD) if NOT_TOLD in names[name] else -1) for name in codes}
+    for one, other in permutations(codes, 2):
+        both = told[one] & told[other]
+        pairs = np.unique(codes[one][both] * len(names[other]) + codes[other][both])
+        firsts, seconds = pairs // len(names[other]), pairs % len(names[other])
+        each = len(np.unique(firsts)) == len(firsts) and len(np.unique(seconds)) > 1
+        if each and both.sum() >= _BY_CHANCE * len(firsts):
+            found[one, other] = {
+                names[one][a]: names[other][b] for a, b in zip(firsts.tolist(), seconds.tolist(), strict=True)
+            }
+    return found
 
 
 def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str | None, ...]]) -> Numbers:
