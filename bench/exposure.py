@@ -103,7 +103,8 @@ def _space(people: dict[str, Any], tables: int, cells: int = 5) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from discreet.releases.atoms import People, Space, Told
+    from discreet.releases.atoms import People, Space
+    from discreet.releases.records import Told
 
     rng = np.random.default_rng(tables)
     at = np.ravel_multi_index((people["town"], people["sex"], people["age"]), (TOWNS, 2, AGES))
@@ -135,7 +136,7 @@ def _fill(table: Any, space: Any) -> None:
     """Write down tables as if each had been released."""
     import numpy as np
 
-    from discreet.releases.atoms import dump_people, dump_told
+    from discreet.releases.fact_storage import dump_people, dump_told
     from discreet.releases.register import Register, entry_of
 
     same = np.arange(space.people.atoms)

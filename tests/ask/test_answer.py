@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,6 +20,7 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
+from discreet.errors import Refused
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.plan import plan
 from discreet.verbs.ask.price import price
@@ -121,3 +123,38 @@ def test_what_is_only_named_comes_as_it_would_from_an_engine(duckdb: DuckDB) -> 
     )
     assert one.schema == other.schema
     assert sorted(map(repr, one.to_pylist())) == sorted(map(repr, other.to_pylist()))
+
+
+class Careless(DuckDB):
+    """An engine that takes for text whatever it read, as Spark does: somebody's note is none."""
+
+    def fetch(self, query: exp.Query, *args: Any, each: Any = None, **how: Any) -> pa.Table:
+        found = super().fetch(query, *args, **how)
+        for place, field in enumerate(found.schema):
+            if pa.types.is_string(field.type):
+                read = [
+                    None if one is None else one.encode().replace(b"?", b"\xff") for one in found[place].to_pylist()
+                ]
+                found = found.set_column(place, field.name, pa.array(read, pa.binary()).view(pa.string()))
+        return found if each is None else each(found)
+
+
+@pytest.mark.parametrize("figure", ["COUNT(*)", "MEDIAN(x)"])
+def test_a_key_that_is_no_text_fails_nothing(figure: str) -> None:
+    engine = Careless()
+    query = "SELECT i AS x, CASE WHEN i = 7 THEN '?' ELSE 'many' END AS k FROM range(2000) AS r(i)"
+    tables = of(engine, query, Column("x", Kind.INTEGER, bounds=(0, 2000)), Column("k", Kind.TEXT))
+    made = plan(f"SELECT k, {figure} AS n FROM t GROUP BY k", tables)
+    assert answer(made, price(made, 1, "1e-6")).column("k").to_pylist() == ["many"]
+    engine.close()
+
+
+def test_groups_that_are_shown_have_so_many_values_at_most(duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decided on what is shown alone, which is private already."""
+    tables = of(duckdb, "SELECT i % 2 AS k FROM range(2000) AS r(i)", Column("k", Kind.INTEGER))
+    made = plan("SELECT k, COUNT(*) AS n FROM t GROUP BY k", tables)
+    monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 6)
+    assert answer(made, price(made, 1, "1e-6")).num_rows == 2
+    monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 5)
+    with pytest.raises(Refused, match="too many groups"):
+        answer(made, price(made, 1, "1e-6"))

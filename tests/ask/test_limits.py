@@ -25,6 +25,7 @@ from discreet.verbs.ask.rows import position, table_rows, whole_domain
 
 GROUPED = "SELECT city, member, COUNT(*) AS n, SUM(age) AS s, MEDIAN(age) AS m FROM visits GROUP BY city, member"
 NESTED = "WITH a AS (SELECT LEFT(note, 9) || 'x' AS t, age + 1 AS x FROM visits) SELECT COUNT(*), SUM(x) FROM a"
+SEARCHED = "SELECT COUNT(*) AS n, SUM(age) FILTER (WHERE note LIKE '%a_b%') AS s FROM visits WHERE note LIKE 'a%'"
 JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (person) WHERE a.age > b.age"
 
 
@@ -47,10 +48,12 @@ LIMITS: list[tuple[Any, str, str, Callable[[str], int], str]] = [
     (syntax, "MOST_NODES", NESTED, lambda text: size(planned(text)).nodes, "too large"),
     (syntax, "MOST_WEIGHT", NESTED, lambda text: size(planned(text)).weight, "too large"),
     (syntax, "MOST_CHARACTERS", NESTED, lambda text: size(planned(text)).characters, "characters in all"),
+    (syntax, "MOST_SEARCH", SEARCHED, lambda text: size(planned(text)).search, "To look for so much"),
     (plan, "_DEEPEST_QUERY", NESTED, lambda text: syntax.depth(planned(text).query), "nested too deeply"),
     (plan, "_MOST_KEYS", GROUPED, lambda _: 8, "makes 8 groups"),
     (plan, "_MOST_FIGURES", GROUPED, lambda _: 16, "asks for 16 figures"),
     (plan, "MOST_QUANTILES", GROUPED, lambda _: 8, "asks for 8 quantiles"),
+    (plan, "MOST_VALUES", GROUPED, lambda text: 8 * len(planned(text).after.expressions), "values; at most"),
     (plan, "_MOST_WORK", JOINED, lambda text: planned(text).rows.most * size(planned(text)).work, "could have 9 rows"),
     (source, "_MOST_READS", JOINED, lambda _: 2, "reads more than 1 tables"),
     (source, "_MOST_JOINED", JOINED, lambda _: 9, "could have 9 rows in this join"),

@@ -15,6 +15,8 @@ from sqlglot import exp
 from tests.ask.test_plan import planned
 
 from discreet.core.kind import Kind
+from discreet.engines.limits import Limits, limited
+from discreet.errors import EngineError
 from discreet.verbs.ask.postprocess import ERROR, Association, Count, Mean, Spread, Total, work_out
 
 WHOLE = [0, 1, -1, 2**63 - 1, -(2**63)]
@@ -94,6 +96,16 @@ def numbers(*values: int) -> np.ndarray[Any, Any]:
 
 HALF = Fraction(1, 2)
 MEAN = Mean("t", HALF, "n", Fraction(50), (Fraction(0), Fraction(100)), exp.column("x"), rounded=True)
+
+
+def test_what_is_made_of_figures_has_the_time_of_its_question() -> None:
+    """A long expression that overflows in each of a hundred thousand groups took minutes."""
+    nodes = ", ".join(f"COUNT(*) + {place}" for place in range(60))
+    after = planned(f"SELECT LEAST({nodes}) * 9007199254740991 * 9007199254740991 AS n FROM visits").after
+    names = {one.name for one in after.find_all(exp.Column)}
+    noisy = pa.table({name: pa.array(range(2_000_000), pa.int64()) for name in names})
+    with limited(Limits(seconds=0.05)), pytest.raises(EngineError, match="took longer than it may"):
+        work_out(after, noisy)
 
 
 def test_an_average_is_the_centre_and_the_mean_distance_within_the_bounds() -> None:

@@ -9,7 +9,9 @@ from tests.ask.test_plan import planned, table
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
+from discreet.verbs.ask import value
 from discreet.verbs.ask.plan import Plan
+from discreet.verbs.ask.question import normal, questions_in
 from discreet.verbs.ask.value import CHARACTERS
 
 AGE = Column("age", Kind.INTEGER, bounds=(0, 120))
@@ -154,3 +156,105 @@ def test_a_value_whose_length_nobody_wrote_down_is_as_long_as_any() -> None:
     assert Value(exp.column("x"), Kind.TEXT).characters == LONGEST_TEXT
     assert Value(exp.column("x"), Kind.TEXT, domain=("a", "abc")).characters == 3
     assert Value(exp.column("x"), Kind.INTEGER, domain=(1, 1000)).characters == 0
+
+
+@pytest.mark.parametrize("type_", ["DATE", "DECIMAL", "TIMESTAMP", "ROW", "STRUCT", "ARRAY"])
+@pytest.mark.parametrize(
+    "question", ["SELECT {} FROM visits", "SELECT 1 FROM {}", "SELECT CAST(age AS {}) FROM visits"]
+)
+def test_what_could_be_a_type_is_not_read_again_and_again(type_: str, question: str) -> None:
+    """sqlglot reads it twice, and what stands in it twice again: forty of them took longer than anybody lives."""
+    opened, closed = ("[", "]") if type_ == "ARRAY" else ("(", ")")
+    text = question.format(f"{type_} {opened}" * 40 + "age" + closed * 40)
+    assert len(text) < 600
+    with pytest.raises(BadQuery):
+        planned(normal(text))
+
+
+@pytest.mark.parametrize(
+    "call", ["MONTHS_BETWEEN({}, age)", "STRPOS({}, 'a', 2)", "STRTOK({}, 'a', 1)", "NVL2({}, 1, 2)"]
+)
+def test_a_function_that_is_written_with_its_argument_several_times_is_refused(call: str) -> None:
+    """sqlglot writes MONTHS_BETWEEN for DuckDB with its argument in four places: twenty of them took terabytes."""
+    made = "age"
+    for _ in range(20):
+        made = call.format(made)
+    question = f"SELECT COUNT({made}) FROM visits"
+    if call.startswith("NVL2"):  # which becomes longer, and not again and again
+        assert len(normal(question)) < 4 * len(question)
+        return
+    with pytest.raises(BadQuery, match="too large when it is written out"):
+        normal(question)
+    with pytest.raises(BadQuery, match="too large when it is written out"):
+        questions_in(question)
+
+
+@pytest.mark.parametrize("text", ["SELECT INITCAP(INITCAP(note)) FROM visits", "SELECT DATETIME(age) FROM visits"])
+def test_what_sqlglot_stumbles_over_is_no_question(text: str) -> None:
+    with pytest.raises(BadQuery):
+        planned(normal(text))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        f"note LIKE '%{'_' * 450}#%'",
+        f"note ILIKE '%{'_' * 450}#%'",
+        f"note LIKE '%{'_' * 450}#!%' ESCAPE '!'",
+        f"POSITION('{'a' * 450}#' IN note) > 0",
+    ],
+)
+def test_much_is_not_looked_for_in_long_texts(search: str) -> None:
+    """Each place of a text is compared with all of the pattern: for a moment that tells whose text it was."""
+    some = [search.replace("#", str(place)) for place in range(10, 30)]
+    assert planned(f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(some[:4])}")
+    with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
+        planned(f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(some)}")
+    with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
+        planned(f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE {one})' for one in some)} FROM visits")
+    assert planned(f"SELECT COUNT(*) FROM (SELECT LEFT(note, 50) AS note FROM visits) WHERE {' OR '.join(some)}")
+
+
+@pytest.mark.parametrize("part", ["POWER(POWER(x, 8), 8)", "ROUND(ROUND(x * 2.5) * 1.5)"])
+@pytest.mark.parametrize(
+    "question", ["SELECT COUNT(*) FROM t WHERE x IN ({})", "SELECT COUNT(*) FROM (SELECT {} FROM t) AS s"]
+)
+def test_what_is_made_for_all_parts_together_is_bounded(
+    part: str, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part is made, and copied, before what it stands in is measured: hundreds of them took minutes."""
+    tables = {"t": table(Card("t", (Column("x", Kind.REAL, bounds=(0.0, 1.0)),)))}
+    some = [f"{part}{f' AS c{place}' if '(SELECT' in question else ''}" for place in range(4)]
+    assert planned(question.format(some[0]), tables)
+    monkeypatch.setattr(value, "_MOST_MADE", 15_000)
+    with pytest.raises(BadQuery, match="is too long, with all that is before it"):
+        planned(question.format(", ".join(some)), tables)
+
+
+@pytest.mark.parametrize("digits", ["'{}'", "'{}' '{}'", "$${}$$"])
+def test_a_long_text_behind_an_interval_is_not_looked_through(digits: str) -> None:
+    """sqlglot looks for numbers and units in it, which took as long as the square of its length."""
+    with pytest.raises(BadQuery, match="Beside an INTERVAL"):
+        planned(f"SELECT COUNT(*) FROM visits WHERE day + INTERVAL {digits.replace('{}', '9' * 9_000)} DAY > day")
+
+
+def test_a_quantile_of_many_digits_is_refused() -> None:
+    with pytest.raises(BadQuery, match="between 0 and 1"):
+        planned(f"SELECT QUANTILE_CONT(age, 0.{'1' * 5_000}) FROM visits")
+
+
+def test_a_plan_that_is_kept_holds_no_lists_of_values_that_nobody_asked_for() -> None:
+    """Ten thousand values of each of thirty columns, in each of the plans that are kept, were gigabytes."""
+    buckets = ", ".join(f"WIDTH_BUCKET(age, 0, 120, 9000) AS b{place}" for place in range(30))
+    made = planned(f"SELECT COUNT(*) AS n FROM (SELECT {buckets} FROM visits) WHERE b1 = 1")
+    assert not made.rows.columns.known
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_a_query_is_as_long_as_its_tree_is_large(dialect: str) -> None:
+    """sqlglot writes LEAST for DuckDB with each of its parts twice, and what stands in them twice again."""
+    made = "age"
+    for place in range(6):
+        made = f"{('LEAST', 'GREATEST')[place % 2]}({made}, {place})"
+    query = planned(f"SELECT SUM({made}) AS s, WIDTH_BUCKET({made}, 0, 9, 3) AS b FROM visits GROUP BY 2").query
+    assert len(query.sql(dialect)) < 10 * sum(1 for _ in query.walk())

@@ -20,6 +20,7 @@ from discreet.core.release import Release
 from discreet.core.statement import Evidence
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.limits import too_long
 from discreet.errors import (
     BadInput,
     BadQuery,
@@ -70,7 +71,7 @@ def worker(folder, *words):
 def with_engine(curator, engine):
     curator.price(COUNT, epsilon=1)
     curator.workspace._opened["visits"] = replace(curator.workspace._opened["visits"], engine=engine)
-    curator._lately.cache_clear()
+    curator._plans = type(curator._plans)()
 
 
 def test_a_question_is_answered_charged_and_kept(tmp_path):
@@ -191,6 +192,24 @@ def test_a_failure_is_charged_first_and_tells_nothing(tmp_path, engine):
         assert not list((tmp_path / "clinic" / "releases").iterdir())
 
 
+def test_a_question_that_a_limit_stops_before_any_noise_has_failed_for_good(tmp_path, monkeypatch):
+    """Whoever could try again would look at the clock again, for one charge."""
+    median = "SELECT MEDIAN(income) AS m FROM visits"
+    with clinic(tmp_path / "clinic") as curator:
+        curator.price(median, epsilon="0.5")
+
+        def over() -> None:
+            raise too_long()
+
+        monkeypatch.setattr("discreet.verbs.ask.answer.seconds_left", over)
+        with pytest.raises(Refused, match="could not be answered; it was charged"):
+            curator.ask(median, epsilon="0.5")
+        monkeypatch.undo()
+        with pytest.raises(Refused, match="could not be answered; it was charged"):
+            curator.ask(median, epsilon="0.5")
+        assert [one.loss for one in charges(curator)] == [Pure("0.5")]
+
+
 @pytest.mark.parametrize("figure", ["MIN(0)", "QUANTILE_CONT(0, 0.5)", "MEDIAN(1.5)", "STDDEV(2)"])
 def test_a_figure_of_a_constant_is_refused_before_the_charge(tmp_path, figure):
     with clinic(tmp_path / "clinic") as curator:
@@ -258,7 +277,7 @@ def test_a_key_stands_for_one_question(tmp_path):
         with pytest.raises(Refused, match="charged"):
             curator.ask(COUNT, epsilon=1, key="monday")
         del curator.workspace._opened["visits"]
-        curator._lately.cache_clear()
+        curator._plans = type(curator._plans)()
         with pytest.raises(LedgerError, match="used for another charge"):
             curator.ask(CITIES, epsilon=1, key="monday")
         curator.ask(COUNT, epsilon=1, key="monday")
@@ -375,6 +394,23 @@ def test_a_wide_question_is_priced_with_few_looks_at_its_noise(tmp_path, monkeyp
         figures = ", ".join(f"COUNT(*) AS n{place}" for place in range(5))
         assert len(curator.price(f"SELECT {figures} FROM visits", epsilon="0.1").errors) == 5
     assert len(looked) == 2, "one to see that its error bars are finite, one to say them"
+
+
+def test_plans_are_kept_while_they_are_small(tmp_path, monkeypatch):
+    """A short question may have a large plan: hundreds of those that are kept must not take all memory."""
+    large = "SELECT SUM(POWER(POWER(income / 1000, 4), 4)) AS s FROM visits"
+    monkeypatch.setattr("discreet.curator.curator._LATELY", 20)
+    with clinic(tmp_path / "clinic") as curator:
+        for number in range(30):
+            curator.price(f"{COUNT} WHERE income > {number}", epsilon=1)
+        assert len(curator._plans._kept) == 20
+        assert curator._plan(f"{COUNT} WHERE income > 29", ["visits"]) is curator._plan(
+            f"{COUNT} WHERE income > 29", ["visits"]
+        )
+        monkeypatch.setattr("discreet.curator.curator._NODES", 2_000)
+        for number in range(5):
+            curator.price(f"{large} WHERE income > {number}", epsilon=1)
+        assert curator._plans._nodes == sum(nodes for _, nodes in curator._plans._kept.values()) <= 2_000
 
 
 def test_a_dry_run_says_price_and_errors_and_touches_nothing(tmp_path):

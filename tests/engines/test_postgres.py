@@ -229,3 +229,13 @@ class _Raw(exp.Select):
 
     def sql(self, *_: object, **__: object) -> str:
         return self.text_
+
+
+def test_decimals_of_no_precision_fail_nowhere_that_they_may_not(postgres: Postgres) -> None:
+    """What is computed of a NUMERIC has no precision: by a value that does not fit, a question would tell of it."""
+    values = "(VALUES (1.5), (1.0000000000000000019), (99999999999999999999.99), (1e20), (-1e30), ('NaN'::numeric))"
+    computed = query(f"SELECT d FROM {values} AS t(d)")
+    with pytest.raises(DataError):
+        postgres.fetch(computed)
+    found = postgres.fetch(computed, forgiving=True).column("d").to_pylist()
+    assert found == [Decimal("1.5"), Decimal("1.000000000000000001"), Decimal("99999999999999999999.99"), *[None] * 3]

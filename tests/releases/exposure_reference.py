@@ -57,8 +57,7 @@ def table_said(release: int, rows: Mapping[Hashable, Row], printed: Any, quasi: 
             low = high = line["n"]
         facts.append(Fact(of, values, low, high))
     labels = {name: frozenset(line[name] for line in lines) - {"Total"} for name in told}
-    for name, codes in labels.items():  # a table has the codes that occur
-        facts += [Fact(frozenset(rows), ((name, code),), 1, np.inf) for code in codes]
+    facts += [Fact(frozenset(rows), ((name, code),), 1, np.inf) for name in told for code in sorted(labels[name])]
     group = {key: tuple(row[name] for name in known) for key, row in rows.items()}
     return Said(release, group, labels, tuple(facts), rows)
 

@@ -15,7 +15,8 @@ from discreet.core import sql
 from discreet.core.cardfile import parse_cards
 from discreet.core.table import Table
 from discreet.errors import Exposed
-from discreet.releases.atoms import fetch_records, link, nobody, told_by
+from discreet.releases.atoms import link, nobody
+from discreet.releases.records import fetch_records, told_by
 from discreet.releases.registration import facts_of
 
 

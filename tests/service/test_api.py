@@ -89,6 +89,14 @@ def test_a_release_is_downloaded_as_it_was_kept(ann, tmp_path):
     assert report.text.startswith("<!doctype html>")
 
 
+def test_nothing_tells_when_an_answer_was_ready(ann):
+    """Answers are released at fixed moments; a file's time, or a digest of it, would say how long one took."""
+    [answer] = ok(ann.post("/v1/ask", json={"questions": [COUNT], "epsilon": "0.101"}))["answers"]
+    for what in ("", "/statement", "/report", "/download", "/rows.csv"):
+        headers = ann.get(f"/v1/releases/{answer['id']}{what}").headers
+        assert not {"etag", "last-modified"} & set(headers), what
+
+
 def test_several_questions_share_a_price(ann):
     questions = ["SELECT count(*) AS n FROM patients", "SELECT count(*) AS n FROM visits"]
     answers = ok(ann.post("/v1/ask", json={"questions": questions, "epsilon": "0.02"}))["answers"]

@@ -46,10 +46,18 @@ class Engine(Protocol):
     def schema(self, query: exp.Query) -> pa.Schema:
         """The columns ``query`` would give, without running it."""
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+    def fetch(
+        self,
+        query: exp.Query,
+        *,
+        seconds: float | None = None,
+        each: Part | None = None,
+        forgiving: bool = False,
+    ) -> pa.Table:
         """The rows of ``query``; one that takes more ``seconds`` is stopped, and is an error.
 
-        ``each`` says what to keep of a part of the rows as it comes in, so that all of them are never held.
+        ``each`` says what to keep of a part of the rows as it comes in, so that all of them are never held. A number
+        that has no room in its Arrow type is an error, unless this is ``forgiving``: then it is cut off, or NULL.
         """
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -50,8 +51,8 @@ ANALYST = "analyst"
 """Who asks, unless somebody else is named."""
 _LATELY = 256
 """How many plans are kept: a question is priced before it is asked, and by some again and again."""
-_SHORT = 1000
-"""How long a question may be for its plan to be kept: those of long ones are large."""
+_NODES = 100_000
+"""Nodes of all plans that are kept: some hundred megabytes."""
 T = TypeVar("T")
 
 
@@ -68,7 +69,7 @@ class Curator:
         )
         self._synthetics = Synthetics(self.workspace, self._store, self._pipeline)
         self._audits = Audits(self.workspace, self.ledger, self._store)
-        self._lately = lru_cache(maxsize=_LATELY)(self._planned)
+        self._plans = _Plans()
 
     @classmethod
     def create(
@@ -379,10 +380,12 @@ class Curator:
         return Request(method, table, question.tables, question.twins, question.text, promise, question.identity)
 
     def _plan(self, sql: str, tables: Mapping[str, Table]) -> Planned:
-        return (self._lately if len(sql) <= _SHORT else self._planned)(sql, tuple(tables))
-
-    def _planned(self, sql: str, tables: tuple[str, ...]) -> Planned:
-        return planned(sql, self.workspace.among(tables))
+        asked = sql, tuple(tables)
+        found = self._plans.find(asked)
+        if found is None:
+            found = planned(sql, self.workspace.among(asked[1]))
+            self._plans.keep(asked, found)
+        return found
 
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
         return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
@@ -430,6 +433,35 @@ class Curator:
         for name in own.values() - found.keys():
             self.ledger.account(name)  # which says that there is none
         return {table: Left(found[name].left, found[table].left) for table, name in own.items()}
+
+
+class _Plans:
+    """The plans of the last questions, by text and tables. Threads may share it.
+
+    A short question may have a large plan, so nodes are counted.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, tuple[str, ...]], tuple[Planned, int]] = OrderedDict()
+        self._nodes = 0
+        self._lock = threading.Lock()
+
+    def find(self, asked: tuple[str, tuple[str, ...]]) -> Planned | None:
+        """The plan of a question, if it is here."""
+        with self._lock:
+            if asked not in self._kept:
+                return None
+            self._kept.move_to_end(asked)
+            return self._kept[asked][0]
+
+    def keep(self, asked: tuple[str, tuple[str, ...]], made: Planned) -> None:
+        """Keep a plan, and no longer those that were not asked for longest."""
+        nodes = len(asked[0]) + sum(1 for tree in (made.plan.query, made.plan.after) for _ in tree.walk())
+        with self._lock:
+            self._nodes += nodes - self._kept.pop(asked, (made, 0))[1]
+            self._kept[asked] = made, nodes
+            while self._nodes > _NODES or len(self._kept) > _LATELY:
+                self._nodes -= self._kept.popitem(last=False)[1][1]
 
 
 def _new_ledger(workspace: Workspace) -> SqlLedger:

@@ -95,6 +95,7 @@ class DuckDB(Engine):
         *,
         seconds: float | None = None,
         each: Part | None = None,
+        forgiving: bool = False,
     ) -> pa.Table:
         """The rows of ``query``, which sees the tables ``given`` for it alone too, or what ``each`` keeps of them.
 
@@ -106,7 +107,7 @@ class DuckDB(Engine):
         began = time.monotonic()
         text, tolerant = query.sql(self.dialect), bool(attempts(query))
         if tolerant and self._row_by_row is not None:
-            return self._row_by_row.fetch(query, given, seconds=seconds, each=each)
+            return self._row_by_row.fetch(query, given, seconds=seconds, each=each, forgiving=forgiving)
         try:
             return self._fetch(text, given or {}, seconds, each, tolerant=tolerant)
         except _NoMemory:

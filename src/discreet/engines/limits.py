@@ -127,10 +127,11 @@ def too_long() -> EngineError:
 def fetch(engine: Engine, query: exp.Query, *, each: Part | None = None) -> pa.Table:
     """The rows of ``query``, or what ``each`` keeps of them; it may take as long as the question's limits say.
 
-    Whatever goes wrong may depend on somebody's row, so nothing is said of it; unless the rows were not reached.
+    Whatever goes wrong may depend on somebody's row, so nothing is said of it; unless the rows were not reached. No
+    value is why: whether there is an answer would tell of it.
     """
     try:
-        return engine.fetch(query, seconds=seconds_left(), each=each)
+        return engine.fetch(query, seconds=seconds_left(), each=each, forgiving=True)
     except (Unreachable, LoginFailed):
         raise
     except DiscreetError:

@@ -2,7 +2,9 @@
 
 Every call has a connection of its own, so threads never share one and an abandoned stream holds nobody up.
 What has no kind in a card (an enum, a UUID, JSON) comes out as the text PostgreSQL prints for it. A NUMERIC
-without precision comes out with 18 digits after the point; a value that would lose digits is an error.
+without precision comes out with 18 digits after the point; a value that would lose digits is an error. Whatever is
+computed of a NUMERIC has no precision, so where nothing may fail on a value (``forgiving``) digits are cut off, and
+what is too long is NULL.
 
 PostgreSQL has no expression that is NULL where another fails. Most questions fail on no row, so they are run as they
 are. Where one fails on some value, it is run again with every attempt as a call of a function that catches the error,
@@ -73,19 +75,26 @@ class Postgres(Engine):
         with self._transaction(writes=False) as connection:
             return _schema(_described(connection, _sql(query)))
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+    def fetch(
+        self,
+        query: exp.Query,
+        *,
+        seconds: float | None = None,
+        each: Part | None = None,
+        forgiving: bool = False,
+    ) -> pa.Table:
         """The rows of ``query``, or what ``each`` keeps of them; the server stops one that takes more ``seconds``."""
         began = time.monotonic()
         try:
             with self._transaction(writes=False) as connection:
                 _limit(connection, seconds)
-                return _fetched(connection, _sql(sql.without_attempts(query)), each)
+                return _fetched(connection, _sql(sql.without_attempts(query)), each, forgiving=forgiving)
         except _ValueFailed:
             if not sql.attempts(query):
                 raise
         with self._transaction(writes=True) as connection:
             _limit(connection, None if seconds is None else max(seconds - time.monotonic() + began, 0.001))
-            found = _fetched(connection, _sql(with_functions(connection, query)), each)
+            found = _fetched(connection, _sql(with_functions(connection, query)), each, forgiving=forgiving)
             connection.rollback()
             return found
 
@@ -225,30 +234,31 @@ def _identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def _described(connection: psycopg.Connection[Any], text: str) -> list[_Column]:
+def _described(connection: psycopg.Connection[Any], text: str, *, forgiving: bool = False) -> list[_Column]:
     """The columns of a query, which is planned and not run."""
     described = connection.execute(f"SELECT * FROM ({text}) AS q LIMIT 0").description or ()  # noqa: S608
-    return [_column(connection, place, column) for place, column in enumerate(described)]
+    return [_column(connection, place, column, forgiving=forgiving) for place, column in enumerate(described)]
 
 
-def _column(connection: psycopg.Connection[Any], place: int, found: psycopg.Column) -> _Column:
+def _column(connection: psycopg.Connection[Any], place: int, found: psycopg.Column, *, forgiving: bool) -> _Column:
     info = connection.adapters.types.get(found.type_code)
     scalar = info.name if info and info.oid == found.type_code else ""  # an array has its element's info
     kind = _KINDS.get(scalar, Kind.TEXT)
     value = f"c{place}"
     if kind is Kind.DECIMAL:
-        return _decimal(found, value)
+        return _decimal(found, value, forgiving=forgiving)
     if kind in (Kind.TEXT, Kind.REAL):
         value = f"{value}::{sql_type(kind).sql('postgres')}"
     return _Column(found.name, arrow_type(kind, zoned=scalar == "timestamptz"), value)
 
 
-def _decimal(found: psycopg.Column, value: str) -> _Column:
+def _decimal(found: psycopg.Column, value: str, *, forgiving: bool) -> _Column:
     """A NUMERIC. Arrow wraps round at 38 digits and says nothing, so what may be longer is measured first."""
     scale = _FREE_SCALE if found.scale is None else min(max(found.scale, 0), _DIGITS)
     if found.precision is None or found.scale != scale or found.precision > _DIGITS:
         room = f"CASE WHEN abs({value}) < 1e{_DIGITS - scale}"
-        value = f"{room} THEN trim_scale({value})::text ELSE 'too long: ' || {value} END"
+        strict = f"trim_scale({value})::text ELSE 'too long: ' || {value}"
+        value = f"{room} THEN {f'trunc({value}, {scale})::text' if forgiving else strict} END"
     return _Column(found.name, arrow_type(Kind.DECIMAL, scale=scale), value)
 
 
@@ -256,8 +266,8 @@ def _schema(columns: Sequence[_Column]) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns])
 
 
-def _fetched(connection: psycopg.Connection[Any], text: str, each: Part | None) -> pa.Table:
-    columns = _described(connection, text)
+def _fetched(connection: psycopg.Connection[Any], text: str, each: Part | None, *, forgiving: bool) -> pa.Table:
+    columns = _described(connection, text, forgiving=forgiving)
     schema, batches = _schema(columns), _copied(connection, text, columns)
     if each is None:
         return pa.Table.from_batches(list(batches), schema)

@@ -101,7 +101,14 @@ class Spark(Engine):
         with _translated():
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+    def fetch(
+        self,
+        query: exp.Query,
+        *,
+        seconds: float | None = None,
+        each: Part | None = None,
+        forgiving: bool = False,
+    ) -> pa.Table:
         """The rows of ``query``, or what ``each`` keeps; its jobs are cancelled if it takes more ``seconds``.
 
         Without ANSI an expression is NULL, or some number, where it would fail.

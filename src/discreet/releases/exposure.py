@@ -29,26 +29,12 @@ from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.programs import Numbers
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.releases.atoms import (
-    Ambiguous,
-    Answered,
-    Records,
-    Space,
-    Told,
-    all_keys,
-    dump_people,
-    dump_told,
-    fetch_records,
-    link,
-    load_people,
-    load_told,
-    nobody,
-    same_values,
-    told_by,
-)
+from discreet.releases.atoms import Space, link, nobody, same_values
+from discreet.releases.fact_storage import dump_people, dump_told, load_people, load_told
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import SumSystem, SumTarget
+from discreet.releases.records import Ambiguous, Answered, Records, Told, all_keys, fetch_records, told_by
 from discreet.verbs.attack.intruder.determined import Verdict
 
 STABLE = "stable"

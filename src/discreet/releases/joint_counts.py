@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from discreet.core.programs import Numbers
 from discreet.noise.masking import generator
-from discreet.releases.atoms import NOT_TOLD, People, Space, Told
+from discreet.releases.atoms import NOT_TOLD, People, Space
+from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import LinearSystem, Seen, Verdict, determined
 from discreet.verbs.attack.intruder.sparse import sparse
 

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.programs import Numbers
-from discreet.releases.atoms import Space, Told
+from discreet.releases.atoms import Space
+from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import Verdict
 from discreet.verbs.attack.intruder.sparse import components, sparse
 from discreet.verbs.attack.intruder.unknowns import Simplex, Unknowns

@@ -42,7 +42,17 @@ from discreet.core.statement import Claim, Evidence, Recipe, Statement, versions
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded, bounded_card
 from discreet.engines.limits import Limits, limited
-from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, NotFound, Refused, Taken, Unreachable
+from discreet.errors import (
+    BadInput,
+    BudgetExceeded,
+    EngineError,
+    LoginFailed,
+    NoPromise,
+    NotFound,
+    Refused,
+    Taken,
+    Unreachable,
+)
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
 from discreet.releases.register import earlier_releases, notice
@@ -280,7 +290,7 @@ def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) ->
     except (Unreachable, LoginFailed):  # neither rows nor noise are why
         pass
     except Exception as error:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
-        if entropy.drawn or isinstance(error, Refused):
+        if entropy.drawn or isinstance(error, Refused | EngineError):
             return None
     raise failure() from None
 

@@ -14,10 +14,10 @@ from discreet.core.loss import Loss
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, Exposed, Taken
-from discreet.releases.atoms import Answered
 from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
+from discreet.releases.records import Answered
 from discreet.releases.register import Entry, Register, entry_of, is_of
 
 _TRIES = 5

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-import sqlglot
 from sqlglot import exp
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import NUMBERS
+from discreet.errors import BadQuery
 from discreet.service.console.theme import Folded
 from discreet.service.views import TableView
+from discreet.verbs.ask.syntax import statements_of
 
 FUNCTIONS = (
     "COUNT", "COUNT_IF", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "QUANTILE_CONT", "VARIANCE", "STDDEV", "COVAR_POP",
@@ -95,10 +96,10 @@ def _list(values: Sequence[object], most: int) -> str:
 def _compared(sql: str) -> Iterator[tuple[str, str]]:
     """The columns of a question, each with a literal that it is compared with."""
     try:
-        parsed = sqlglot.parse_one(sql, dialect="duckdb")
-    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):  # the price says why
+        parsed = [one for one in statements_of(sql) if one is not None]
+    except BadQuery:  # the price says why
         return
-    for one in parsed.find_all(exp.EQ, exp.NEQ, exp.In):
+    for one in (found for tree in parsed for found in tree.find_all(exp.EQ, exp.NEQ, exp.In)):
         sides = [one.this, *one.expressions] if isinstance(one, exp.In) else [one.this, one.expression]
         named = [side.name for side in sides if isinstance(side, exp.Column)]
         if len(named) == 1:

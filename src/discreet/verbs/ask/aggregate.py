@@ -9,6 +9,7 @@ as large as that change over epsilon, is 2**28 / epsilon steps or more, and roun
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
@@ -34,6 +35,7 @@ from discreet.verbs.ask.scalar import scalar
 from discreet.verbs.ask.value import Columns, Interval, Value, exponent, largest, multiply
 
 _T = TypeVar("_T")
+_SHARE = re.compile("[0-9]{0,20}[.]?[0-9]{0,20}")
 _FINEST = 1000
 """Largest denominator of a quantile."""
 _LARGEST_SPREAD = Fraction(2) ** 400
@@ -231,7 +233,7 @@ def _share(node: exp.Expr) -> Fraction | None:
     if not isinstance(node, exp.PercentileCont | exp.PercentileDisc | exp.Quantile | exp.ApproxQuantile):
         return None
     said = node.args.get("expression") or node.args.get("quantile")
-    plain = isinstance(said, exp.Literal) and not said.is_string and "e" not in said.name.lower()
+    plain = isinstance(said, exp.Literal) and not said.is_string and _SHARE.fullmatch(said.name)
     share = Fraction(said.name) if plain and said else None
     if share is None or not 0 < share < 1:
         raise BadQuery(

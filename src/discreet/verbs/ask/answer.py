@@ -24,7 +24,7 @@ from discreet.core.sql import arrow_type, scale_of
 from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.ask.plan import MOST_QUANTILES, UNITS, Plan
+from discreet.verbs.ask.plan import MOST_QUANTILES, MOST_VALUES, UNITS, Plan
 from discreet.verbs.ask.postprocess import ERROR, Association, Chosen, Mean, Spread, work_out
 from discreet.verbs.ask.price import Price
 from discreet.verbs.ask.quantile import counts_by_group, slice_query
@@ -65,13 +65,16 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
         noisy = {name: price.noise[name].add_all(one, entropy) for name, one in noisy.items()}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
-        chosen = []
+        chosen: dict[_Group, float] = {}
         for group in found.groups:
             seconds_left()  # an error if there are none: this takes longer than asking the engine
-            chosen.append(one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy))
-        noisy[name] = np.array(chosen, dtype=np.float64)
+            if group not in chosen:  # two whose keys an engine could not hold apart have their rows together
+                chosen[group] = one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy)
+        noisy[name] = np.array([chosen[group] for group in found.groups], dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
     if least is not None:
+        if made.num_rows * len(plan.after.expressions) > MOST_VALUES:
+            raise Refused("There are too many groups for so many columns.")
         made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
     return work_out(plan.after, made)
 
@@ -229,7 +232,10 @@ def _plain(found: pa.Table) -> list[dict[str, Any]]:
 
 
 def _whole(column: Any) -> Any:
-    """Days and moments as whole numbers: an engine knows some after the year 9999, and Python does not."""
+    """Days and moments as whole numbers, and texts as bytes: an engine knows days after the year 9999, and one takes
+    whatever it read for text, and Python does not."""
+    if pa.types.is_string(column.type):
+        return pc.cast(column, pa.binary())
     if pa.types.is_date32(column.type):
         return pc.cast(column, pa.int32())
     return pc.cast(column, pa.int64()) if pa.types.is_timestamp(column.type) else column

@@ -35,7 +35,7 @@ from discreet.verbs.ask.plan import Plan
 from discreet.verbs.ask.rows import Rows
 
 _UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns"}}
-"""What no answer depends on: on which engine the rows are, and columns, of which those that are used are elsewhere."""
+"""What no answer depends on: on which engine the rows are, and columns, which a plan has no more."""
 _WRITER = json.JSONEncoder(sort_keys=True, check_circular=False)
 _READ = {"this", "expression", "expressions", "low", "high", "table", "is_string"}
 """What the rules look at: a node with anything else is compared as it is."""

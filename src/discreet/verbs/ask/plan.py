@@ -25,7 +25,7 @@ from discreet.verbs.ask.quantile import Quantile
 from discreet.verbs.ask.rows import Rows, keys_of, position
 from discreet.verbs.ask.source import rows_of
 from discreet.verbs.ask.syntax import Size, answer_name, depth, parse_question
-from discreet.verbs.ask.value import Value
+from discreet.verbs.ask.value import Columns, Value, counting_nodes
 
 UNITS = "units"
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
@@ -35,6 +35,8 @@ _MOST_WORK = 3_000_000
 """Rows of one unit in a join, times the work on each."""
 _MOST_FIGURES = 1_000_000
 MOST_QUANTILES = 5_000
+MOST_VALUES = 3_000_000
+"""Values of an answer: its groups, times its columns."""
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Column, exp.Identifier, exp.EQ, exp.NEQ,
@@ -87,7 +89,8 @@ class Plan:
 
 def plan(text: str, tables: Mapping[str, Table]) -> Plan:
     """The plan for a question; what cannot be asked is refused with the nearest thing that can."""
-    return _Planner(parse_question(text), tables).plan()
+    with counting_nodes():
+        return _Planner(parse_question(text), tables).plan()
 
 
 @dataclass
@@ -132,7 +135,7 @@ class _Planner:
                 hint="Use COUNT, SUM, AVG, MEDIAN and the like, with GROUP BY for several groups.",
             )
         made = Plan(
-            self.rows,
+            replace(self.rows, columns=Columns(())),  # of which some list thousands of values, and plans are kept
             self.keys,
             self.aggregates.measures,
             self.aggregates.quantiles,
@@ -189,6 +192,7 @@ class _Planner:
         for each, most, what in (
             (len(made.measures), _MOST_FIGURES, "figures"),
             (len(made.quantiles), MOST_QUANTILES, "quantiles"),
+            (len(made.after.expressions), MOST_VALUES, "values"),
         ):
             if groups * each > most:
                 raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")

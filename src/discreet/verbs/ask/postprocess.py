@@ -33,6 +33,7 @@ from discreet.core import sql
 from discreet.core.kind import CATEGORICAL, NUMBERS
 from discreet.core.sql import arrow_type, kind_of
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.limits import seconds_left
 from discreet.errors import BadQuery, DiscreetError
 from discreet.verbs.ask.value import Interval, Value
 
@@ -232,7 +233,7 @@ def work_out(after: exp.Select, noisy: pa.Table) -> pa.Table:
     ):  # it only names them: most questions need no engine, which would cost as much as their noise
         shown = [noisy.column(one.unalias().name) for one in after.expressions]
         return pa.table(shown, names=[one.alias for one in after.expressions])
-    made = _empty_engine(os.getpid()).fetch(after, {NOISY: noisy})
+    made = _empty_engine(os.getpid()).fetch(after, {NOISY: noisy}, seconds=seconds_left())
     for place, one in enumerate(after.expressions):
         if not isinstance(one.unalias(), exp.Column) and pa.types.is_floating(made.schema.field(place).type):
             finite = pc.if_else(pc.is_finite(made.column(place)), made.column(place), None)

@@ -25,7 +25,7 @@ from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.identity import fingerprint, relabel
 from discreet.verbs.ask.plan import Plan, plan
 from discreet.verbs.ask.price import Price, expected_errors, price
-from discreet.verbs.ask.syntax import LONGEST, require_whole_characters, statements_of
+from discreet.verbs.ask.syntax import LONGEST, require_whole_characters, statements_of, written
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Question:
 def questions_in(text: str) -> list[str]:
     """The questions of a file, divided by semicolons."""
     parsed = statements_of(text)
-    found = [one.sql("duckdb", comments=False) for one in parsed if one is not None and type(one) is not exp.Semicolon]
+    found = [written(one, len(text)) for one in parsed if one is not None and type(one) is not exp.Semicolon]
     if not found:
         raise BadQuery("There is no question in this file.", hint="Write SELECTs, with a semicolon between two.")
     return found
@@ -105,10 +105,10 @@ def normal(text: str) -> str:
         return text
     try:
         statements = statements_of(text)
-        first = statements[0] if len(statements) == 1 else None
-        return text if first is None else first.sql("duckdb", comments=False, copy=False)
-    except (BadQuery, RecursionError):
+    except BadQuery:
         return text
+    first = statements[0] if len(statements) == 1 else None
+    return text if first is None else written(first)
 
 
 @dataclass(frozen=True)

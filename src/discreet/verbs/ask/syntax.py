@@ -4,6 +4,10 @@ A question is short, and its query need not be: a SELECT of WITH stands in the q
 stands in it again as often; and engines put what a column was computed of wherever it is used. Time for planning grows
 with the nodes, and memory on the engine with the characters: it works on a few thousand rows at a time, and holds every
 text that is made of them. So both are counted in the query as the engine gets it, and as it makes it.
+
+Reading and writing a question must not take long either, since nothing stops them: sqlglot reads what could be a type
+twice, and what stands in it twice again, and writes some functions as others with an argument in several places, and
+what stands in it as often again. So both are given up where they come to much more than the text itself.
 """
 
 from __future__ import annotations
@@ -13,9 +17,14 @@ from decimal import Decimal
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB as DuckDBDialect
+from sqlglot.errors import ErrorLevel
+from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import BadQuery
-from discreet.verbs.ask.value import CHARACTERS, WEIGHT
+from discreet.verbs.ask.value import CHARACTERS, SEARCH, WEIGHT
 
 LONGEST = 20_000
 """Characters of a question, at most."""
@@ -30,16 +39,30 @@ MOST_WEIGHT = 60_000
 """Nodes of the query, with every column replaced by what it was computed of."""
 MOST_CHARACTERS = 100_000
 """Characters of all texts that are made for one row."""
+MOST_SEARCH = 2_000_000
+"""Comparisons of two characters that all searches in the texts of one row may take: about a thousandth of a second.
+Engines stop between some thousand rows, and not before."""
 _ROW = 20
 """Nodes that take as long as a row itself."""
 _CHARACTERS_A_NODE = 3
 """Characters that take as long as a node."""
+_SEARCH_A_NODE = 20
+"""Comparisons of two characters that take as long as a node."""
+_MOST_REREAD = 20_000
+"""Tokens that are read again, at most, for a text of few; of others twice as many as they have."""
+_MOST_WRITTEN = 4
+"""How many times as long as a question may be its text may become when it is written out again."""
+_LONGEST_INTERVAL = 1_000
+_CUT = "Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are."
+_DIALECT = DuckDBDialect()
 
 
 def statements_of(text: str) -> list[exp.Expr | None]:
     """The statements of a text; one that is empty is ``None``."""
     try:
-        return list(sqlglot.parse(text, dialect="duckdb"))
+        tokens = _DIALECT.tokenize(text)
+        _require_short_intervals(tokens)
+        return list(_Parser(_MOST_REREAD + 2 * len(tokens)).parse(tokens, text))
     except sqlglot.errors.ParseError as error:
         raise _unreadable(text, error) from None
     except sqlglot.errors.TokenError:
@@ -48,8 +71,64 @@ def statements_of(text: str) -> list[exp.Expr | None]:
         ) from None
     except RecursionError:
         raise BadQuery("This is not SQL that can be read: it is nested too deeply.") from None
-    except ValueError:  # its tokenizer turns numbers into Python's before it looks at them
+    except BadQuery:
+        raise
+    except Exception:  # noqa: BLE001  # it takes numbers to be Python's, and parts to be there that are not
         raise BadQuery("This is not SQL that can be read.") from None
+
+
+def _require_short_intervals(tokens: list[Token]) -> None:
+    """An error if the text behind an INTERVAL could be so long that looking for numbers in it stops everybody."""
+    run = 0
+    for token in tokens if any(one.token_type is TokenType.INTERVAL for one in tokens) else ():
+        run = run + len(token.text) if token.token_type.name.endswith("STRING") else 0  # neighbours are one text
+        if run > _LONGEST_INTERVAL:
+            raise BadQuery("Beside an INTERVAL no text is so long.", hint="Like x + INTERVAL 3 MONTH.")
+
+
+def written(statement: exp.Expr, most: int = 0) -> str:
+    """A statement as text, without comments; an error if it becomes several times as long as one of ``most``."""
+    try:
+        return _Writer(_MOST_WRITTEN * max(most, LONGEST)).generate(statement, copy=False)
+    except BadQuery:
+        raise
+    except RecursionError:
+        raise _too_deep() from None
+    except Exception:  # noqa: BLE001  # it takes parts to be there that are not
+        raise BadQuery("This is not SQL that can be read.") from None
+
+
+class _Parser(DuckDBParser):
+    """A parser that gives up where it goes back in the text again and again."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(dialect=_DIALECT)
+        self._left = most
+        """Tokens that may be read again."""
+
+    def _retreat(self, index: int) -> None:
+        self._left -= max(self._index - index, 0)
+        if self._left < 0:
+            raise BadQuery("The question is nested too deeply.", hint="Put fewer functions inside one another.")
+        super()._retreat(index)
+
+
+class _Writer(DuckDBGenerator):
+    """A generator that gives up where it writes too much."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(dialect=_DIALECT, comments=False, unsupported_level=ErrorLevel.IGNORE)
+        self._most = self._left = most
+        """Characters of a text, and nodes that may still be written."""
+
+    def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
+        self._left -= 1
+        made = super().sql(expression, key, comment) if self._left >= 0 else ""
+        if self._left < 0 or len(made) > self._most:
+            raise BadQuery(
+                "The question is too large when it is written out.", hint="Put fewer functions inside others."
+            )
+        return made
 
 
 def parse_question(text: str) -> exp.Select:
@@ -63,7 +142,7 @@ def parse_question(text: str) -> exp.Select:
         raise BadQuery("A question is one SELECT.", hint=hint)
     select = statements[0]
     if depth(select) > _DEEPEST:
-        raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
+        raise _too_deep()
     if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
         raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
     _require_supported(select)
@@ -111,6 +190,10 @@ def _require_supported(select: exp.Select) -> None:
             )
 
 
+def _too_deep() -> BadQuery:
+    return BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
+
+
 def _unreadable(text: str, error: sqlglot.errors.ParseError) -> BadQuery:
     """Where reading stopped. What the parser says of it names its own classes, and so is not shown."""
     found = error.errors[0] if error.errors else {}
@@ -148,11 +231,12 @@ class Size:
     nodes: int = 0
     weight: int = 0
     characters: int = 0
+    search: int = 0
 
     @property
     def work(self) -> int:
         """What is done for one row, in nodes: some characters take as long as one, and the row itself as some."""
-        return _ROW + self.weight + self.characters // _CHARACTERS_A_NODE
+        return _ROW + self.weight + self.characters // _CHARACTERS_A_NODE + self.search // _SEARCH_A_NODE
 
     def add(self, query: exp.Expr) -> None:
         """Count a query, or a part of one; an error if it is too much."""
@@ -161,6 +245,7 @@ class Size:
             if node._meta:
                 self.characters += node.meta.get(CHARACTERS, 0)
                 self.weight += node.meta.get(WEIGHT, 0)
+                self.search += node.meta.get(SEARCH, 0)
             if self.nodes > MOST_NODES or self.weight > MOST_WEIGHT:
                 raise BadQuery(
                     "The question is too large.", hint="Name what WITH defines less often, or ask several questions."
@@ -168,7 +253,12 @@ class Size:
             if self.characters > MOST_CHARACTERS:
                 raise BadQuery(
                     f"The texts that this makes of one row could have more than {MOST_CHARACTERS:,} characters in all.",
-                    hint="Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are.",
+                    hint=_CUT,
+                )
+            if self.search > MOST_SEARCH:
+                raise BadQuery(
+                    "To look for so much in the texts of one row, by LIKE or POSITION, would take too long.",
+                    hint=f"Look for less. {_CUT}",
                 )
 
 

@@ -8,6 +8,8 @@ believed of the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -26,6 +28,8 @@ WEIGHT = "weight"
 """Key in sqlglot's metadata of an expression for its number of nodes after substitution."""
 CHARACTERS = "characters"
 """Key in sqlglot's metadata of a text expression for its maximum length, characters."""
+SEARCH = "search"
+"""Key in sqlglot's metadata of a search in a text for the comparisons of two characters that it may take."""
 Rule: TypeAlias = "Callable[[Reader, Any], Value]"
 SAFE = Fraction(2**53)
 """Largest absolute value of a number: integers up to it are exact as doubles."""
@@ -35,6 +39,9 @@ MANY = 10_000
 """Largest number of values in a list, and of buckets."""
 _LARGEST_TREE = 5_000
 """Largest number of nodes of an expression."""
+_MOST_MADE = 100_000
+"""Nodes that may be made for the expressions of a question, those of a part each time it is put into another."""
+_made: ContextVar[list[int] | None] = ContextVar("discreet_nodes_made", default=None)
 _READ = {
     *("this", "expression", "expressions", "table", "is_string", "to", "low", "high", "query", "unnest", "field"),
     *("negate", "ifs", "true", "false", "default", "decimals", "start", "length", "substr", "unit"),
@@ -251,8 +258,7 @@ class Reader:
                 "DATE_TRUNC and simple text functions can.",
             )
         value = rule(self, node)
-        if sum(1 for _ in islice(value.sql.walk(), _LARGEST_TREE + 1)) > _LARGEST_TREE:
-            raise BadQuery(f"{said(node)} is too long.")  # some rules use a part twice, and that part another twice
+        _require_few_nodes(node, value.sql)
         return value
 
     def column(self, node: exp.Column) -> Value:
@@ -276,6 +282,24 @@ class Reader:
         if value.kind is not Kind.BOOLEAN:
             raise BadQuery(f"{said(node)} is {value.kind.value}, not a condition.")
         return exp.paren(value.sql.copy(), copy=False)
+
+
+@contextmanager
+def counting_nodes() -> Iterator[None]:
+    """Plan a question within a block: all nodes that are made there for its expressions together are bounded."""
+    token = _made.set([0])
+    try:
+        yield
+    finally:
+        _made.reset(token)
+
+
+def _require_few_nodes(node: exp.Expr, made: exp.Expr) -> None:
+    """An error if what was made of a part is too long: some rules use a part twice, and that part another twice."""
+    nodes, all_nodes = sum(1 for _ in islice(made.walk(), _LARGEST_TREE + 1)), _made.get() or [0]
+    all_nodes[0] += nodes
+    if nodes > _LARGEST_TREE or all_nodes[0] > _MOST_MADE:
+        raise BadQuery(f"{said(node)} is too long{', with all that is before it' if nodes <= _LARGEST_TREE else ''}.")
 
 
 def number(node: exp.Expr | None, value: Value) -> Value:
@@ -333,7 +357,14 @@ def computed(node: exp.Expr, made: exp.Expr, within: Interval, kind: Kind) -> Va
         raise BadQuery(f"{said(node)} could be as large as {_power(far)}, too large to compute with.")
     if 0 < far < TINY:
         raise BadQuery(f"{said(node)} is never larger than {_power(far)}, too small to compute with.")
+    _require_few_nodes(node, made)
     return Value(exp.paren(made), kind, within)
+
+
+def search(made: exp.Expr, text: Value, wanted: str) -> exp.Expr:
+    """A search in a text, with what it may take: each place of the text is compared with all that is looked for."""
+    made.meta[SEARCH] = text.characters * len(wanted)
+    return made
 
 
 def said(node: exp.Expr) -> str:

@@ -20,7 +20,7 @@ from discreet.core.card import Card
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadQuery
-from discreet.releases.atoms import Answered
+from discreet.releases.records import Answered
 from discreet.verbs.ask.query_auditing.auditor import Auditor, Classes, Part, Verdict
 from discreet.verbs.ask.query_auditing.bounded import Bounded
 from discreet.verbs.ask.query_auditing.extremes import Extremes

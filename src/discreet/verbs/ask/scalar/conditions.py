@@ -10,7 +10,7 @@ from discreet.core import sql
 from discreet.core.kind import MOMENTS, Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar.dates import as_moment_beside
-from discreet.verbs.ask.value import MANY, Reader, Rule, Value, given, hull, said
+from discreet.verbs.ask.value import MANY, Reader, Rule, Value, given, hull, said, search
 
 _ESCAPE = "!"
 
@@ -91,11 +91,12 @@ def like(reader: Reader, node: exp.Like | exp.ILike | exp.Escape) -> Value:
         raise BadQuery(f"{said(node)}: ESCAPE belongs to LIKE.")
     if not (isinstance(found.expression, exp.Literal) and found.expression.is_string):
         raise BadQuery("LIKE takes a text in quotes.")
-    text: exp.Expr = exp.paren(reader.text(found.this).sql.copy())
-    pattern: exp.Expr = sql.literal(_pattern(found.expression.name, node))
+    value, wanted = reader.text(found.this), _pattern(found.expression.name, node)
+    text: exp.Expr = exp.paren(value.sql.copy())
+    pattern: exp.Expr = sql.literal(wanted)
     if isinstance(found, exp.ILike):
         text, pattern = exp.Lower(this=text), exp.Lower(this=pattern)
-    matched: exp.Expr = exp.Like(this=text, expression=pattern)
+    matched = search(exp.Like(this=text, expression=pattern), value, wanted)
     if isinstance(node, exp.Escape):
         matched = exp.Escape(this=matched, expression=sql.literal(_ESCAPE))
     return _condition(exp.not_(exp.paren(matched)) if found.args.get("negate") else matched)
@@ -196,7 +197,7 @@ def _alike(node: exp.Expr, values: list[Value]) -> tuple[Kind, Callable[[Value],
 
 
 def _one_of(made: exp.Expr, kind: Kind, values: list[Value]) -> Value:
-    domains = [value.domain for value in values]
+    domains = {id(value.domain): value.domain for value in values}.values()  # one that stands often is read once
     known = [domain for domain in domains if domain is not None]
     whole = len(known) == len(domains) and kind is not Kind.REAL
     domain = tuple(dict.fromkeys(one for d in known for one in d)) if whole else None

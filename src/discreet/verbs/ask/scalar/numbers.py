@@ -157,7 +157,7 @@ def extreme(reader: Reader, node: exp.Least | exp.Greatest) -> Value:
     values = [reader.number(one) for one in (node.this, *node.expressions)]
     kind = Kind.INTEGER if all(value.kind is Kind.INTEGER for value in values) else Kind.REAL
     parts = [value.sql.copy() if kind is Kind.INTEGER else value.as_double for value in values]
-    picked = type(node)(this=parts[0], expressions=parts[1:])
+    picked = type(node)(this=parts[0], expressions=parts[1:], ignore_nulls=True)  # else written with each part twice
     missing = exp.or_(*(part.copy().is_(exp.null()) for part in parts))
     lows, highs = zip(*map(ends, values), strict=True)
     known = min if isinstance(node, exp.Least) else max
@@ -174,7 +174,8 @@ def bucket(reader: Reader, node: exp.WidthBucket) -> Value:
         raise BadQuery(f"{said(node)}: buckets go from a lower to a higher number, and there are 1 to {MANY:,}.")
     width = (high - low) / count
     place = exp.Floor(this=exp.paren(value.as_double + sql.literal(float(width - low))) / sql.literal(float(width)))
-    inside = exp.Least(this=exp.cast(place, exp.DType.BIGINT), expressions=[sql.literal(int(count))])
+    whole = exp.cast(place, exp.DType.BIGINT)
+    inside = exp.Least(this=whole, expressions=[sql.literal(int(count))], ignore_nulls=True)
     chosen = exp.case().when(value.as_double < sql.literal(float(low)), sql.literal(0))
     chosen = chosen.when(value.as_double >= sql.literal(float(high)), sql.literal(int(count) + 1))
     chosen = chosen.when(value.sql.copy().is_(exp.null()).not_(), inside)

@@ -16,7 +16,18 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, MANY, Reader, Rule, Value, given, half_bounded, said
+from discreet.verbs.ask.value import (
+    CHARACTERS,
+    LONGEST_TEXT,
+    MANY,
+    Reader,
+    Rule,
+    Value,
+    given,
+    half_bounded,
+    said,
+    search,
+)
 
 
 def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
@@ -76,8 +87,8 @@ def left(reader: Reader, node: exp.Left) -> Value:
 
 def position(reader: Reader, node: exp.StrPosition) -> Value:
     """Position of a literal in a text, from 1; 0 if it is not found."""
-    wanted = _given(node.args.get("substr"), node)
-    made = exp.StrPosition(this=reader.text(node.this).sql.copy(), substr=wanted)
+    wanted, value = _given(node.args.get("substr"), node), reader.text(node.this)
+    made = search(exp.StrPosition(this=value.sql.copy(), substr=wanted), value, wanted.name)
     return half_bounded(exp.cast(made, exp.DType.BIGINT), Kind.INTEGER, Fraction(0), None)
 
 
