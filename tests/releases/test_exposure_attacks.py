@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -338,6 +339,14 @@ def a_table_of_figures(folder):
 def another_population_of_the_same_source(folder):
     table(opened(folder, people(120)))
     return table(where(opened(folder, people(120), name="q", population="others"), YOUNG))
+
+
+@expect("error: The policy of exposure counts HIV of ill, which is none of its categories.")
+def a_policy_that_counts_no_value(folder):
+    rows = opened(folder, people(120))
+    table(rows)
+    policy = dc.ExposurePolicy(values={"ill": ["HIV"]})
+    return table(where(replace(rows, policy=policy), YOUNG))
 
 
 @expect("refused")
