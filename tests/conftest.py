@@ -47,7 +47,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let warnings pass that other packages give about each other; draw the same examples in every run;
-    compile a kernel once."""
+    compile a kernel once. Nothing is garbage until all tests are collected, and looking for it would take seconds."""
+    gc.disable()
     settings.register_profile("discreet", max_examples=40, derandomize=True, deadline=None)
     settings.load_profile("discreet")
     compile_once()
@@ -97,6 +98,7 @@ def pytest_collection_finish() -> None:
     """Let the collector of garbage look past what is there from now on: tests by the thousand, and all they import."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 _STRONG = passwords._hasher

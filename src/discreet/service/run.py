@@ -24,7 +24,6 @@ from fastapi import FastAPI
 from discreet._version import __version__
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput, Damaged
-from discreet.service import garbage
 from discreet.service.api.logs import Log, log_plainly
 from discreet.service.app import make_app
 from discreet.service.listen import listening
@@ -35,6 +34,10 @@ from discreet.service.settings import Settings
 
 _LOG = logging.getLogger("discreet.service")
 _STOPS = tuple(number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)))
+_GARBAGE = (20_000, 5, 10)
+"""How many objects are made before those, and how often those before older ones are looked through."""
+_SWITCH_SECONDS = 0.0005
+"""How long a thread that plans a large question keeps others waiting each time they need the interpreter."""
 _STEWARD = "steward"
 """What the first steward is called."""
 
@@ -53,7 +56,7 @@ def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None])
 
             def started() -> None:
                 desk.start()
-                garbage.configure()
+                _tidy_seldom()
                 address = settings.address(door.getsockname()[1])
                 _LOG.info("discreet %s serves %s at %s", __version__, desk.workspace.folder.name, address)
                 with suppress(OSError):  # whoever started it may have stopped reading
@@ -75,6 +78,17 @@ def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None])
             _LOG.info("stopped: %s", why)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _tidy_seldom() -> None:
+    """Have Python look for garbage seldom, not among what is here for good, and switch threads often.
+
+    Nobody is served meanwhile, and the trees of large questions would have it look through everything, again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def first_steward(desk: Operations) -> dict[str, str]:

@@ -22,7 +22,6 @@ from typing import TypeVar
 from anyio import to_thread
 
 from discreet.errors import TooMany
-from discreet.service.garbage import tidied
 
 FIRST_STEP = 0.05
 """Seconds after which the fastest answers are released."""
@@ -69,7 +68,7 @@ class Turns:
         began = time.monotonic()
         try:
             try:
-                return_ = await to_thread.run_sync(tidied, work)
+                return_ = await to_thread.run_sync(work)
             finally:
                 self._running -= 1
                 self._next()
