@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from tests.curator.offices import office, staff
 from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, where
 
 import discreet as dc
@@ -132,6 +135,22 @@ def one_of_two_by_a_group_of_values(folder):
     opened_rows = opened(folder, rows)
     table(opened_rows, "town × chapter@1")
     return table(where(opened_rows, YOUNG), "town × chapter@1")
+
+
+@expect("refused")
+def a_column_that_another_one_says(folder):
+    rows = [row | {"disease": "yes" if row["ill"] in ("flu", "hiv") else "no"} for row in people(120)]
+    opened_rows = opened(folder, rows)
+    table(opened_rows)
+    return table(where(opened_rows, YOUNG), "town × disease")
+
+
+@expect("refused")
+def a_column_under_another_name(folder):
+    rows = [row | {"chapter": row["ill"]} for row in people(120)]
+    opened_rows = opened(folder, rows)
+    table(opened_rows)
+    return table(where(opened_rows, YOUNG), "town × chapter")
 
 
 # -- sums
@@ -320,6 +339,31 @@ def a_table_of_figures(folder):
 def another_population_of_the_same_source(folder):
     table(opened(folder, people(120)))
     return table(where(opened(folder, people(120), name="q", population="others"), YOUNG))
+
+
+@expect("error: The policy of exposure counts HIV of ill, which is none of its categories.")
+def a_policy_that_counts_no_value(folder):
+    rows = opened(folder, people(120))
+    table(rows)
+    policy = dc.ExposurePolicy(values={"ill": ["HIV"]})
+    return table(where(replace(rows, policy=policy), YOUNG))
+
+
+@expect("refused")
+def an_audited_answer_and_a_table(folder):
+    pq.write_table(staff(60), folder / "staff.parquet")
+    with office(folder / "office", data=folder / "staff.parquet") as curator:
+        curator.ask_audited("SELECT SUM(salary) AS s FROM staff")
+        rows = curator.workspace.original("staff").where("who <> 3")
+    return table(rows, "city", value="salary", rules="p=10")
+
+
+def test_an_audited_answer_says_what_it_was_not_checked_with(tmp_path):
+    pq.write_table(staff(60), tmp_path / "staff.parquet")
+    with office(tmp_path / "office", data=tmp_path / "staff.parquet") as curator:
+        dc.publish(curator.workspace.original("staff"), "rank-swap p=5 on age")
+        answer = curator.ask_audited("SELECT SUM(salary) AS s FROM staff WHERE age < 79")
+        assert any("Not checked together with 1 earlier release" in one for one in answer.statement.caveats)
 
 
 @pytest.mark.parametrize(("attack", "outcome"), ATTACKS)

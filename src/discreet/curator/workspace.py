@@ -191,7 +191,13 @@ class Workspace:
         return table.store(engine.new_name(card.name)) if path.stat().st_size <= _SMALL else table
 
     def original(self, name: str) -> Table:
-        """A table as it was registered, with all of its card, read from where it came from: for its holder alone."""
+        """A table as it was registered, with all of its card, read from where it came from: for its holder alone.
+
+        What is released of it is checked with all audited answers so far.
+        """
+        from discreet.curator.audited import register_answers
+
+        register_answers(self)
         source, card = self.source(name), self.full_card(name)
         if not parse_address(source) and not Path(source).exists():
             raise NotFound(

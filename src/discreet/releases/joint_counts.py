@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
-from typing import Any
+from functools import lru_cache
+from itertools import combinations, pairwise, permutations
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core.programs import Numbers
 from discreet.noise.masking import generator
-from discreet.releases.atoms import NOT_TOLD, Space
+from discreet.releases.atoms import NOT_TOLD, People, Space
 from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import LinearSystem, Seen, Verdict, determined
 from discreet.verbs.attack.intruder.sparse import sparse
@@ -28,6 +29,9 @@ _MOST_PAIRS = 400_000
 _MOST_LOOKED_AT = 2_000_000
 _MOST_UNIONS = 20_000
 """Groups of several atoms that are looked at, and of which it is computed whether they are known, at most."""
+_BY_CHANCE = 10
+"""People for each value of a column that says another, below which that may be chance."""
+_Dependencies: TypeAlias = Mapping[tuple[str, str], Mapping[str | None, str | None]]
 
 
 class TooLarge(Exception):
@@ -66,7 +70,9 @@ class CountSystem:
     @classmethod
     def of(cls, space: Space, told: Sequence[Told]) -> CountSystem:
         """What the people of a space may have, by what these releases tell."""
-        columns, combinations, of_combination, of_atom = _combinations(told)
+        columns, combinations, of_combination, of_atom = _combinations(
+            told, _dependencies(space.people) if len({one.tells for one in told}) > 1 else {}
+        )
         leaves = [_leaves(one, columns, combinations) for one in told]
         atom, combination = _pairs(told, leaves, of_combination, of_atom)
         truth = _truth(space, columns, combinations, atom, combination)
@@ -209,12 +215,13 @@ def value_groups(one: Told, column: str) -> set[frozenset[str | None]]:
 
 
 def _combinations(
-    told: Sequence[Told],
+    told: Sequence[Told], dependencies: _Dependencies
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...], Numbers, Numbers]:
     """The columns that are told of, every combination of their values that somebody may have, and for each combination
     and each atom the number of the set of columns that it has values of, or that was told of its people.
 
-    What two releases tell of different columns may go together in any way, unless a column they share says otherwise.
+    What two releases tell of different columns may go together in any way, unless a column they share says otherwise,
+    or one of them says the other.
     """
     by_columns: dict[tuple[str, ...], set[tuple[str | None, ...]]] = {}
     for one in told:
@@ -229,7 +236,7 @@ def _combinations(
         domains = [(names, rows) for (names, rows), has in zip(by_columns.items(), covered, strict=True) if has]
         its = {name for names, _ in domains for name in names}
         kind[number] = sets.setdefault(frozenset(its), len(sets))
-        for row in _joined(domains) if domains else ():
+        for row in _joined(domains, dependencies) if domains else ():
             found[tuple(row.get(name, NOT_TOLD) for name in columns)] = int(kind[number])
         if len(found) > _MOST_COMBINATIONS:
             raise TooLarge
@@ -238,7 +245,7 @@ def _combinations(
 
 
 def _joined(
-    domains: Sequence[tuple[tuple[str, ...], set[tuple[str | None, ...]]]],
+    domains: Sequence[tuple[tuple[str, ...], set[tuple[str | None, ...]]]], dependencies: _Dependencies
 ) -> Sequence[dict[str, str | None]]:
     """Every combination of values that each of the domains allows."""
     rows: list[dict[str, str | None]] = [{}]
@@ -253,10 +260,37 @@ def _joined(
             joined += [before | after for after in index.get(tuple(before[name] for name in shared), ())]
             if len(joined) > _MOST_COMBINATIONS:
                 raise TooLarge
+        its = set(joined[0]) if joined else set()
+        for (one, other), says in dependencies.items():
+            if {one, other} <= its:
+                joined = [row for row in joined if says.get(row[one], row[other]) == row[other]]
         rows = joined
         if not rows:
             break
     return rows
+
+
+@lru_cache(maxsize=1)
+def _dependencies(people: People) -> _Dependencies:
+    """For columns of which one says another, as a diagnosis its chapter: which value goes with each.
+
+    Among a few people that may be chance, and says nothing.
+    """
+    found = {}
+    coded = {name: column.dictionary_encode(null_encoding="encode") for name, column in people.values.items()}
+    codes = {name: one.indices.to_numpy(zero_copy_only=False).astype(np.int64) for name, one in coded.items()}
+    names = {name: one.dictionary.to_pylist() for name, one in coded.items()}
+    told = {name: codes[name] != (names[name].index(NOT_TOLD) if NOT_TOLD in names[name] else -1) for name in codes}
+    for one, other in permutations(codes, 2):
+        both = told[one] & told[other]
+        pairs = np.unique(codes[one][both] * len(names[other]) + codes[other][both])
+        firsts, seconds = pairs // len(names[other]), pairs % len(names[other])
+        each = len(np.unique(firsts)) == len(firsts) and len(np.unique(seconds)) > 1
+        if each and both.sum() >= _BY_CHANCE * len(firsts):
+            found[one, other] = {
+                names[one][a]: names[other][b] for a, b in zip(firsts.tolist(), seconds.tolist(), strict=True)
+            }
+    return found
 
 
 def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str | None, ...]]) -> Numbers:

@@ -342,11 +342,10 @@ def release(
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
             weighed = weigh(table, facts, made.title or method.name)
-            made = replace(made, caveats=(*made.caveats, *weighed.caveats))
+            unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
+            made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown))
             before = [one for one in before if not one.number or one in weighed.unchecked]
         finished = draft(method, table, statement, made, receipt)
-        if table is not None and not table.registers and statement.loss is None:
-            finished = replace(finished, notices=(*finished.notices, NO_REGISTER))
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")

@@ -161,6 +161,7 @@ def facts_of(method: Method[Any], made: Made[Any], table: Table, loss: Loss | No
 
 def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weighed:
     """Check a release together with all earlier ones; ``Exposed`` if they give too much away."""
+    _require_known_values(table)
     checks = []
     for place in table.registers:
         with Register(place) as register:
@@ -184,6 +185,18 @@ def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weig
         if refused and not table.policy.despite:
             raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure))
     return Weighed(table, facts, title, tuple(checks))
+
+
+def _require_known_values(table: Table) -> None:
+    """An error if the policy counts a value that nobody can have: then none would be counted."""
+    for name, values in table.policy.values.items():
+        known = table.card[name].categories if name in table.card else None
+        strange = [] if known is None else sorted(set(map(str, values)) - set(map(str, known)))
+        if strange:
+            raise BadInput(
+                f"The policy of exposure counts {', '.join(strange)} of {name}, which is none of its categories.",
+                hint="Write values as the card does.",
+            )
 
 
 def _require_same_unit(table: Table, earlier: Sequence[Entry]) -> None:
