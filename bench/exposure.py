@@ -252,7 +252,7 @@ def law(people: int, most: int, **_: object) -> Work:
             told = space.told[:tables]
             covered = np.flatnonzero(np.any([one.group >= 0 for one in told], axis=0))
             targets = [Target((int(atom),), "ill", value) for atom in covered for value in ILL]
-            verdicts = CountSystem.of(space, told).verdicts(targets, 600.0)
+            verdicts = CountSystem.of(space, told).verdicts(targets, 600.0, reals=True)
             share = [one is Verdict.DETERMINED for one in verdicts]
             size = space.people.sizes[[one.atoms[0] for one in targets]]
             yield tables, float(np.mean(share)), float(np.average(share, weights=size))

@@ -35,7 +35,7 @@ from discreet.releases.facts import Facts, Figures, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import SumSystem, SumTarget
 from discreet.releases.records import Ambiguous, Answered, Records, Told, all_keys, fetch_records, told_by
-from discreet.verbs.attack.intruder.determined import Verdict
+from discreet.verbs.attack.intruder.determined import LARGE, Verdict
 
 STABLE = "stable"
 """Space of the columns that never change for a unit, whatever the state of the table."""
@@ -266,6 +266,7 @@ class _Space:
     def __init__(self, space: Space, sensitive: Collection[str], policy: ExposurePolicy, deadline: float) -> None:
         self._space, self._policy, self._deadline = space, policy, deadline
         self._sensitive = sensitive
+        self._reals = False
 
     def exposure(self) -> Exposure:
         people = self._space.people
@@ -305,15 +306,24 @@ class _Space:
         if not len(small):
             return Exposure(())
         try:
-            pinned, undecided = self._pinned(told, small)
-            new = [one for one in told if one.number == 0]
-            old = [one for one in told if one.number]
-            for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
-                known = set(self._decide(part, self._asked(part, pinned))[0])
-                pinned = [one for one in pinned if one not in known or self._narrowed(part, one)]
-            findings = self._explained(old, new, pinned)
+            self._reals = True  # what is certain is found in seconds: one count of it is enough to refuse
+            found = self._clashes(told, small) if len(CountSystem.of(self._space, told).truth) >= LARGE else None
+            self._reals = False
+            if found is None or not found.findings:
+                found = self._clashes(told, small)
         except TooLarge:
             return Exposure((), undecided=("there are too many groups and values to compute with",))
+        return found
+
+    def _clashes(self, told: Sequence[Told], small: Numbers) -> Exposure:
+        """What the new release tells together with earlier ones, and neither of them alone."""
+        pinned, undecided = self._pinned(told, small)
+        new = [one for one in told if one.number == 0]
+        old = [one for one in told if one.number]
+        for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
+            known = set(self._decide(part, self._asked(part, pinned))[0])
+            pinned = [one for one in pinned if one not in known or self._narrowed(part, one)]
+        findings = self._explained(old, new, pinned)
         why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
         return Exposure((), findings, self._people({atom for one in pinned for atom in one.atoms}), why)
 
@@ -324,6 +334,8 @@ class _Space:
         if not targets:
             return [], []
         changes: list[Numbers] = []
+        if self._reals:
+            return _sorted(targets, system.verdicts(targets, max(self._deadline - monotonic(), 0.1), reals=True))
         verdicts = system.verdicts(targets, max(self._deadline - monotonic(), 0.1), changes=changes)
         pinned, undecided = _sorted(targets, verdicts)
         free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
@@ -382,7 +394,8 @@ class _Space:
         """Which targets are determined by these releases, and which are undecided."""
         if not targets or not told:
             return [], []
-        verdicts = CountSystem.of(self._space, told).verdicts(targets, max(self._deadline - monotonic(), 0.1))
+        left = max(self._deadline - monotonic(), 0.1)
+        verdicts = CountSystem.of(self._space, told).verdicts(targets, left, reals=self._reals)
         return _sorted(targets, verdicts)
 
     def _explained(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> tuple[Finding, ...]:

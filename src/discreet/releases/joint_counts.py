@@ -108,7 +108,7 @@ class CountSystem:
         return cls(columns, combinations, atom, combination, truth, relations, fall, rise)
 
     def verdicts(
-        self, targets: Sequence[Target], seconds: float, *, changes: list[Numbers] | None = None
+        self, targets: Sequence[Target], seconds: float, *, changes: list[Numbers] | None = None, reals: bool = False
     ) -> list[Verdict]:
         """Whether the count of each target is the same in every possible database.
 
@@ -133,7 +133,9 @@ class CountSystem:
         found = np.full(len(targets), Verdict.DETERMINED, np.int8)
         there = asked >= 0
         seen = Seen() if changes is not None else None
-        found[there] = determined(LinearSystem(relations, fall, rise), asked[there], seconds=seconds, seen=seen)
+        found[there] = determined(
+            LinearSystem(relations, fall, rise), asked[there], seconds=seconds, seen=seen, reals=reals
+        )
         if seen is not None and changes is not None:
             here = np.maximum(asked, 0)
             changes += [np.where(there, seen.changes[:, here], 0).T, np.where(there, seen.part[here], -1)]

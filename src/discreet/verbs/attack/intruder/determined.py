@@ -35,6 +35,10 @@ _ROUNDS = 12
 _TIMES = (1, 2, 3, 4, 6)
 
 
+LARGE = 2_000
+"""Unknowns from which a system is large: an interior-point method is faster then than the simplex."""
+
+
 class Verdict(IntEnum):
     """What is known of a count."""
 
@@ -67,9 +71,19 @@ class Seen:
 
 
 def determined(
-    system: LinearSystem, asked: Numbers, *, seconds: float = 60.0, seed: int = 0, seen: Seen | None = None
+    system: LinearSystem,
+    asked: Numbers,
+    *,
+    seconds: float = 60.0,
+    seed: int = 0,
+    seen: Seen | None = None,
+    reals: bool = False,
 ) -> Numbers:
-    """The ``Verdict`` on each of the unknowns ``asked``; ``seen`` takes databases that were found."""
+    """The ``Verdict`` on each of the unknowns ``asked``; ``seen`` takes databases that were found.
+
+    With ``reals`` only what is the same in every solution over the reals is said to be determined, and nothing is said
+    of the rest: in large systems that takes seconds, and whole-number databases minutes.
+    """
     asked, again = np.unique(asked, return_inverse=True)  # a solver takes no goal that names a column twice
     deadline = monotonic() + seconds
     relations = sparse().csr_array(system.relations)
@@ -98,12 +112,27 @@ def determined(
         here = np.flatnonzero((columns >= 0) & (label[count:][np.maximum(columns, 0)] == component))
         places = np.searchsorted(mine, columns[here])
         one = _Component(part, deadline, generator(seed), _ROUNDS if seen is not None else 0)
-        verdicts[here] = one.decide(places)
+        verdicts[here] = one.decide_by_reals(places) if reals else one.decide(places)
         if seen is not None:  # parts do not hang together: a database of each makes one of all
             seen.part[left[mine]] = component
             for row, changes in enumerate(one.found[:_ROUNDS]):
                 seen.changes[row, left[mine]] = changes
     return verdicts[again]
+
+
+class _InteriorPoint:
+    """A linear program over a large part, solved from scratch by an interior-point method for every goal."""
+
+    def __init__(self, part: Unknowns, deadline: float) -> None:
+        self._part, self._deadline = part, deadline
+
+    def furthest(self, columns: Numbers, weights: Numbers) -> Numbers:
+        """As ``Simplex.furthest``; nothing changes if time runs out, and then nobody believes it."""
+        part, cost = self._part, np.zeros(len(self._part))
+        cost[columns] = -weights
+        program = Program(cost, part.relations, 0.0, 0.0, -part.fall, part.rise)
+        found = program.solve(max(self._deadline - monotonic(), 0.01), solver="ipm", run_crossover="off").x
+        return np.zeros(len(part)) if found is None else found
 
 
 class _Component:
@@ -113,6 +142,9 @@ class _Component:
         self._part, self._deadline, self._rng, self._keep = part, deadline, rng, keep
         self.found: list[Numbers] = []
         self._moves = np.zeros(len(part), bool)
+
+    def decide_by_reals(self, asked: Numbers) -> Numbers:
+        return np.where(self._constant(asked), Verdict.DETERMINED, Verdict.UNDECIDED)
 
     def decide(self, asked: Numbers) -> Numbers:
         verdicts = np.full(len(asked), Verdict.UNDECIDED, np.int8)
@@ -148,7 +180,7 @@ class _Component:
         """Which of these are the same in every solution over the reals."""
         part = self._part
         unit = Unknowns(part.cells, part.relations, (part.fall > 0).astype(float), (part.rise > 0).astype(float))
-        program = Simplex(unit)
+        program = Simplex(unit) if len(part) < LARGE else _InteriorPoint(unit, self._deadline)
         constant = np.ones(len(asked), bool)
         while constant.any():
             if monotonic() > self._deadline:
@@ -162,7 +194,7 @@ class _Component:
                 for times in _TIMES:  # a small change in fractions, several times, may be one in whole numbers
                     self._note(times * found)
             if not changed.any():
-                return constant
+                return constant if monotonic() <= self._deadline else np.zeros(len(asked), bool)
             constant[open_[changed]] = False
         return constant
 
