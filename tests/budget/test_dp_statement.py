@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
+from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, rows_per_unit
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Pure
@@ -59,7 +59,7 @@ def test_one_loss_is_named() -> None:
 
 def test_noise_that_cannot_be_drawn_is_refused_beforehand() -> None:
     for fits in (DiscreteLaplace(2**50), DiscreteGaussian(2**100)):
-        require_drawable(fits)
+        fits.require_drawable()
     for wide in (DiscreteLaplace(2**50 + 1), DiscreteGaussian((2**50 + 1) ** 2)):
         with pytest.raises(BadInput, match="64-bit"):
-            require_drawable(wide)
+            wide.require_drawable()

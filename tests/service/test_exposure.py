@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import replace
 
 import pytest
+from tests.service.conftest import Clinic, new_desk
 from tests.service.serving import serving
 
 import discreet as dc
@@ -17,13 +19,16 @@ WHOLE = Tabulate("patients", SIDES, None, RULES)
 REASON = "agreed by the ethics board"
 
 
-@pytest.fixture(scope="module")
-def released(clinic):
-    """A clinic that has released a table of everybody but one patient."""
-    table = clinic.desk.workspace.original("patients").where("patient_id <> 1")
-    dc.tabulate(table, SIDES, rules=RULES)
-    clinic.desk.start()
-    return clinic
+@pytest.fixture
+def released(template, tmp_path):
+    """A clinic of its own that has released a table of everybody but one patient."""
+    folder, tokens = template
+    shutil.copytree(folder, tmp_path / "home")
+    with new_desk(tmp_path / "home" / "clinic") as desk:
+        table = desk.workspace.original("patients").where("patient_id <> 1")
+        dc.tabulate(table, SIDES, rules=RULES)
+        desk.start()
+        yield Clinic(tmp_path / "home" / "clinic", desk, tokens)
 
 
 def done(desk, who, spec):

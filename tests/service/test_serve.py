@@ -107,6 +107,8 @@ def test_a_check_says_that_others_can_read_a_workspace(clinic):
     assert not found.well
     assert "can read" in found.said and "ledger.db" in found.said
     assert f"chmod -R go-rwx {clinic.folder}" in found.said
+    clinic.folder.chmod(0o700)
+    (clinic.folder / "ledger.db").chmod(0o600)
 
 
 def test_a_demo_is_made_once_and_its_passwords_are_new_until_they_are_changed(tmp_path):
