@@ -267,6 +267,8 @@ class _Space:
         self._space, self._policy, self._deadline = space, policy, deadline
         self._sensitive = sensitive
         self._reals = False
+        self._settled: set[Target] = set()
+        """Counts that are known for certain, and of which it was seen whether one part of the releases tells them."""
 
     def exposure(self) -> Exposure:
         people = self._space.people
@@ -330,12 +332,17 @@ class _Space:
     def _pinned(self, told: Sequence[Told], small: Numbers) -> tuple[list[Target], list[Target]]:
         """Which counts of small groups follow from all releases, and of which it is undecided: of single atoms first,
         then of several together of which no single one is known."""
-        system, targets = CountSystem.of(self._space, told), self._targets(told, small)
+        targets = [one for one in self._targets(told, small) if one not in self._settled]
         if not targets:
             return [], []
+        system = CountSystem.of(self._space, told)
         changes: list[Numbers] = []
         if self._reals:
-            return _sorted(targets, system.verdicts(targets, max(self._deadline - monotonic(), 0.1), reals=True))
+            pinned, undecided = _sorted(
+                targets, system.verdicts(targets, max(self._deadline - monotonic(), 0.1), reals=True)
+            )
+            self._settled |= set(pinned)
+            return pinned, undecided
         verdicts = system.verdicts(targets, max(self._deadline - monotonic(), 0.1), changes=changes)
         pinned, undecided = _sorted(targets, verdicts)
         free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
