@@ -272,9 +272,7 @@ def test_a_page_that_tells_an_answer_would_be_caught(chrome, survey, leak):
 def test_people_answer_once_each_and_their_reports_can_be_estimated(page, survey):
     _, folder = survey
     file = folder / "music.reports.jsonl"
-    before = (
-        max(len(file.read_text().splitlines()) - 1, 0) if file.exists() else 0
-    )  # by another test; a line of its own
+    before = max(len(file.read_text().splitlines()) - 1, 0) if file.exists() else 0
     page.set_viewport_size(PHONE)
     for code, document in (
         ("one", "Thank you"),
