@@ -168,7 +168,7 @@ def refuses(place, match):
     ("change", "says"),
     [
         ("UPDATE lines SET content = replace(content, 'r2', 'rx') WHERE number = 2", "edited or damaged, at line 2"),
-        ("UPDATE lines SET digest = replace(digest, '0', '1') WHERE number = 2", "edited or damaged, at line 2"),
+        ("UPDATE lines SET digest = 'x' || substr(digest, 2) WHERE number = 2", "edited or damaged, at line 2"),
         ("UPDATE lines SET number = 9 WHERE number = 3", "edited or damaged, at line 3"),
         ("DELETE FROM lines WHERE number = 1", "edited or damaged, at line 1"),
         ("DELETE FROM lines WHERE number = 3", "an older copy, or was cut short: line 3 .* ends at line 2"),
