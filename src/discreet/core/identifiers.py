@@ -151,7 +151,7 @@ _GAPS = 0.75
 _EVENLY = 0.03
 _FEWER = 0.65
 _DEVIATION = 1.3
-"""Four standard deviations of how many of so many numbers come up by chance, at most, for the square root of these."""
+"""Largest chance deviation of the number of distinct values, as a multiple of the square root of the range (four σ)."""
 _NEARLY_ALL = 0.95
 _COUNTED_FROM_ONE = 400
 """Fewest numbers with few gaps, from 0 or 1 on, that count as a numbering of people or rows."""

@@ -332,11 +332,3 @@ def entry_of(table: Table, folder: Path | None, method: str, rows: int, **more: 
     """The entry of a release of a table that is to be registered; ``more`` are further fields of it."""
     place = "" if folder is None else os.path.normpath(folder.absolute())
     return Entry(0, table.card.people, table.card.name, table.source, place, method, rows, **more)
-
-
-def register(table: Table, folder: Path | None, method: str, rows: int, **more: Any) -> None:
-    """Write a release of a table down in all its registers."""
-    entry = entry_of(table, folder, method, rows, **more)
-    for place in table.registers:
-        with Register(place) as one:
-            one.add(entry)
