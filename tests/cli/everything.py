@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 COMMANDS = """
-demo demo --rows 500
+demo hospital demo --rows 500
+demo messy messy --rows 50
 card draft people.csv -o drafted.toml
 card check people.toml --data people.csv
 card schema
