@@ -18,7 +18,7 @@ Who may ask what is not in these files but in the ledger: an account ``visits/an
     seconds = 60
     memory = 2000    # megabytes
 
-and what a release may give away together with earlier ones (``core/exposure_policy.py``)::
+and what a release may give away together with earlier ones (``ExposurePolicy``)::
 
     [exposure]
     smallest_group = 3
@@ -50,15 +50,13 @@ from typing import Any, TypeAlias
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from discreet.budget.home import Home
 from discreet.budget.ledger import SqlLedger, open_ledger
-from discreet.budget.store import REMEDY
+from discreet.budget.store import POSTGRES, REMEDY, Home
 from discreet.core import sql, toml
-from discreet.core.card import Card, Role
+from discreet.core.card import Card, ExposurePolicy, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Receipt
 from discreet.core.table import Table
@@ -135,7 +133,7 @@ class Workspace:
     @property
     def ledger_place(self) -> str:
         """Where the ledger is, to open it."""
-        return self.ledger if parse_address(self.ledger) else str(self.folder / self.ledger)
+        return self.ledger if self.ledger.startswith(POSTGRES) else str(self.folder / self.ledger)
 
     def card(self, name: str) -> Card:
         """The card a table was registered with; an error if it is not the same any more."""
@@ -170,9 +168,9 @@ class Workspace:
 
     def _open(self, name: str) -> Table:
         """It has the card's columns, since it was cut by that card."""
-        card, twin = self.card(name), self.tables[name].twin
+        twin = self.tables[name].twin
         address = parse_address(twin)
-        engine = self._engine(address)
+        engine, card = self._engine(address), self.card(name)
         rows = sql.table(address.place) if address else exp.Table(this=_parquet(self.folder / twin, name))
         table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
         try:
@@ -314,8 +312,9 @@ def open_workspace(folder: Path) -> Workspace:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Damaged(f"{file} cannot be read: {error}.") from error
     said = FORMAT.read(said, folder)
+    policy = _policy(file, said.pop("exposure", {}))
     try:
-        limited, exposure = said.pop("limits", {}), said.pop("exposure", {})
+        limited = said.pop("limits", {})
         whole = fields(said, _FILE, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
@@ -325,7 +324,7 @@ def open_workspace(folder: Path) -> Workspace:
         limits = Limits(**limited)
     except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
-    workspace = Workspace(folder, whole["ledger"], tables, limits, _policy(file, exposure))
+    workspace = Workspace(folder, whole["ledger"], tables, limits, policy)
     if not tables or not workspace.releases.is_dir():
         raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
     return workspace
