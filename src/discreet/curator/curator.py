@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from discreet.budget.dp_statement import rows_per_unit
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger, create_ledger
 from discreet.budget.verify import Verdict
@@ -34,7 +33,7 @@ from discreet.curator.tables import Public, add_version, card_changes, card_for,
 from discreet.curator.workspace import LEDGER, Workspace, new_workspace, open_books, open_workspace
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
-from discreet.releases.method import Method
+from discreet.releases.method import Method, rows_per_unit
 from discreet.releases.pipeline import Given, Pipeline, Request, account_of, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
@@ -226,7 +225,7 @@ class Curator:
         """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
         The same question again is free, and gets the same answer, however it is written and whatever it calls its
-        tables and columns (``verbs/ask/identity.py`` says what is the same). A retry after a crash is charged once;
+        tables and columns (``verbs/ask/question.py`` says what is the same). A retry after a crash is charged once;
         ``key`` makes that an error if the retry asks something else. A question about several private tables costs each
         of them as much: a person may be in all of them.
 

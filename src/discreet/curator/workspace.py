@@ -19,7 +19,7 @@ own (``tables.py``). Its holder may add what one question may take of the engine
     seconds = 60
     memory = 2000    # megabytes
 
-and what a release may give away together with earlier ones (``core/exposure_policy.py``)::
+and what a release may give away together with earlier ones (``ExposurePolicy``)::
 
     [exposure]
     smallest_group = 3
@@ -47,15 +47,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.budget.home import Home
 from discreet.budget.ledger import SqlLedger, open_ledger
-from discreet.budget.store import REMEDY
+from discreet.budget.store import POSTGRES, REMEDY, Home
 from discreet.core import sql, toml
-from discreet.core.card import Card
+from discreet.core.card import Card, ExposurePolicy
 from discreet.core.cardfile import load_card
 from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.release import Receipt
 from discreet.core.table import Table
 from discreet.curator.tables import (
@@ -123,7 +121,7 @@ class Workspace:
     @property
     def ledger_place(self) -> str:
         """Where the ledger is, to open it."""
-        return self.ledger if parse_address(self.ledger) else str(self.folder / self.ledger)
+        return self.ledger if self.ledger.startswith(POSTGRES) else str(self.folder / self.ledger)
 
     def place(self, name: str) -> Path:
         """The folder with the card and the bounded table of a table."""
@@ -174,9 +172,9 @@ class Workspace:
 
     def _open(self, name: str) -> Table:
         """It has the card's columns, since it was cut by that card."""
-        card, twin = self.card(name), self.tables[name].twin
+        twin = self.tables[name].twin
         address = parse_address(twin)
-        engine = self._engine(address)
+        engine, card = self._engine(address), self.card(name)
         rows = sql.table(address.place) if address else exp.Table(this=_parquet(self.folder / twin, name))
         table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
         try:
@@ -317,14 +315,15 @@ def open_workspace(folder: Path) -> Workspace:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Damaged(f"{file} cannot be read: {error}.") from error
     said = FORMAT.read(said, folder)
+    policy = _policy(file, said.pop("exposure", {}))
     try:
-        limited, exposure = said.pop("limits", {}), said.pop("exposure", {})
+        limited = said.pop("limits", {})
         whole = fields(said, _FILE, ledger=str, tables=dict)
         tables = {name: Registered.from_dict(name, one) for name, one in whole["tables"].items()}
         limits = Limits(**limited)
     except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
-    workspace = Workspace(folder, whole["ledger"], tables, limits, _policy(file, exposure))
+    workspace = Workspace(folder, whole["ledger"], tables, limits, policy)
     workspace.refresh()
     if not tables or not workspace.releases.is_dir():
         raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
