@@ -23,12 +23,13 @@ from discreet.core.exact import Number, exact
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.kind import ORDERED, TYPES, Kind, Scalar
 from discreet.core.text import bound, meant
+from discreet.core.text_format import FileLayout, TextFormat
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
 _POPULATION = re.compile(r"\w([\w -]{0,38}\w)?")
 _CHOICES = ("refuse", "warn")
 _ROLES = ("steward", "analyst", "auditor")
-LONGEST = 1_000
+MAX_LENGTH = 1_000
 """Characters of a text that count, where the card does not say how many."""
 
 
@@ -43,6 +44,8 @@ class Role(Enum):
     """What an intruder wants to learn."""
     OTHER = "other"
     """None of these."""
+    UNDECIDED = "undecided"
+    """Nobody has decided yet: nothing leaves that is not protected by a privacy loss."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,10 @@ class Column:
     """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
     may_leave: bool = False
     """Whether long text with many values may be in a release: without this, it stays behind."""
-    longest: int | None = None
+    max_length: int | None = None
     """Characters of a text that count: the rest is cut off. ``None``: 1,000 of them."""
+    text: TextFormat = field(default_factory=TextFormat)
+    """How its values are written in a text file, or in a text column of a database."""
 
     def __post_init__(self) -> None:
         """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
@@ -79,8 +84,8 @@ class Column:
         for field_ in ("required", "may_leave"):
             if not isinstance(getattr(self, field_), bool):
                 raise BadInput(f"Column {self.name!r}: {field_} is true or false, not {getattr(self, field_)!r}.")
-        if self.longest is not None and (isinstance(self.longest, bool) or not isinstance(self.longest, int)):
-            raise BadInput(f"Column {self.name!r}: longest is a number of characters, not {self.longest!r}.")
+        if self.max_length is not None and (isinstance(self.max_length, bool) or not isinstance(self.max_length, int)):
+            raise BadInput(f"Column {self.name!r}: max_length is a number of characters, not {self.max_length!r}.")
         for field_ in ("bounds", "categories", "from_data"):
             said = getattr(self, field_)
             if said is not None and not isinstance(said, list | tuple):
@@ -96,8 +101,9 @@ class Column:
             found += [("bounds", what) for what in self._wrong_bounds(self.bounds)]
         if self.categories is not None:
             found += [("categories", what) for what in self._wrong_categories(self.categories)]
-        if self.longest is not None:
-            found += [("longest", what) for what in self._wrong_longest(self.longest)]
+        if self.max_length is not None:
+            found += [("max_length", what) for what in self._wrong_max_length(self.max_length)]
+        found += self.text.problems(self.kind)
         if self.hierarchy is not None:
             if self.kind not in self.hierarchy.kinds:
                 allowed = " or ".join(kind.value for kind in Kind if kind in self.hierarchy.kinds)
@@ -123,8 +129,8 @@ class Column:
             said.append(f"{bound(low, dt.time.min)} to {bound(high, dt.time.max)}")
         if self.categories is not None:
             said.append(f"{len(self.categories)} categories")
-        if self.longest is not None:
-            said.append(f"up to {self.longest:,} characters")
+        if self.max_length is not None:
+            said.append(f"up to {self.max_length:,} characters")
         if self.required:
             said.append("required")
         if self.hierarchy is not None:
@@ -140,15 +146,15 @@ class Column:
             return 0
         if self.categories is not None:
             return max((len(str(one)) for one in self.categories), default=0)
-        return LONGEST if self.longest is None else self.longest
+        return MAX_LENGTH if self.max_length is None else self.max_length
 
-    def _wrong_longest(self, longest: int) -> Iterable[str]:
+    def _wrong_max_length(self, length: int) -> Iterable[str]:
         if self.kind is not Kind.TEXT:
             yield f"a {self.kind.value} column has no length"
         elif self.categories is not None:
             yield "the categories say how long a text can be"
-        elif longest < 1:
-            yield f"must be at least 1, got {longest}"
+        elif length < 1:
+            yield f"must be at least 1, got {length}"
 
     def _wrong_bounds(self, bounds: tuple[Scalar, ...]) -> Iterable[str]:
         if len(bounds) != 2:
@@ -204,6 +210,10 @@ class Card:
     stable: tuple[str, ...] = ()
     """Columns whose value never changes for a unit, so that releases of different versions of the table can be linked.
     One that is not here says nothing."""
+    text: TextFormat = field(default_factory=TextFormat)
+    """How the values of all columns are written, where a column does not say otherwise."""
+    file: FileLayout = field(default_factory=FileLayout)
+    """Where rows and columns are in the file."""
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -263,6 +273,8 @@ class Card:
         if self.population is not None and not _POPULATION.fullmatch(str(self.population)):
             what = f"is a short name of letters, digits, spaces, - and _, not {self.population!r}"
             found.append(Problem(("population",), what))
+        found += [Problem((part,), what) for part, what in self.text.problems(None)]
+        found += [Problem(("file", part), what) for part, what in self.file.problems()]
         for text in self.impossible:
             try:
                 conditions.condition(text)
@@ -317,6 +329,10 @@ class Card:
         if not self.having(Role.QUASI):
             said.append("a quasi-identifier: none is declared")
         return tuple(said)
+
+    def text_format(self, name: str) -> TextFormat:
+        """How the values of a column are written: as it declares, else as the table does."""
+        return self[name].text.over(self.text)
 
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that play ``role``."""

@@ -292,9 +292,9 @@ def _tests(column: Column) -> Iterable[_Test]:
     value = sql.column(column.name)
     if column.required:
         yield _Test(column.name, "without a value that is required", _missing(column))
-    if column.longest is not None:
-        beyond = exp.GT(this=exp.Length(this=value.copy()), expression=sql.literal(column.longest))
-        yield _Test(column.name, f"longer than {column.longest:,} characters", beyond)
+    if column.max_length is not None:
+        beyond = exp.GT(this=exp.Length(this=value.copy()), expression=sql.literal(column.max_length))
+        yield _Test(column.name, f"longer than {column.max_length:,} characters", beyond)
     if column.categories is not None:
         allowed = [sql.literal(category) for category in column.categories]
         yield _Test(column.name, "outside the declared categories", exp.not_(exp.In(this=value, expressions=allowed)))
