@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
@@ -19,6 +19,7 @@ from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.facts import Facts, Opaque
+from discreet.releases.register import Entry
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
@@ -118,6 +119,14 @@ class Method(Protocol[T]):
         """What the written result tells of people, as figures that can be checked together with other releases."""
         return Opaque(f"{self.name} changes or makes up rows, which no figures describe")
 
+    def alternatives(self, made: Made[T], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[T]]:
+        """Obvious changes to a result that clashes with earlier releases."""
+        yield from ()
+
+    def on(self, table: Table) -> Method[T]:
+        """The same method for other rows, where rows were looked at before it was made."""
+        return self
+
     def makes(self, card: Card) -> tuple[str, ...]:
         """Columns of the rows that stand in for the table's (synthetic data); empty if it makes none."""
         return ()
@@ -133,6 +142,10 @@ class Method(Protocol[T]):
     def steps(self, card: Card) -> tuple[str, ...]:
         """Steps of the method in words, for the recipe."""
         return ()
+
+
+Alternative: TypeAlias = tuple[str, Callable[[], Method[T]], Table]
+"""Another way to make a result: in words, the method, and the rows."""
 
 
 @dataclass(frozen=True)
