@@ -27,10 +27,10 @@ from tests.combine.net.sessions import NAMES, manifest
 
 import discreet as dc
 from discreet.budget.filter import Budget
-from discreet.budget.home import Home
 from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.postgres import PostgresStore, create_postgres
 from discreet.budget.sqlite import create_store, open_store
+from discreet.budget.store import Home
 from discreet.core.document import Format
 from discreet.core.release import manifest_digest
 from discreet.curator.people.audit import Audit

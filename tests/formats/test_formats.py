@@ -27,10 +27,10 @@ from tests.formats.fixtures import (
     require_service,
 )
 
-from discreet.budget.home import Home
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.postgres import PostgresStore
 from discreet.budget.sqlite import create_store, open_store
+from discreet.budget.store import Home
 from discreet.core import release as release_module
 from discreet.core.document import Format, Migration, make_private
 from discreet.core.loss import Pure

@@ -17,7 +17,7 @@ import pytest
 from tests.releases.registers import listed
 
 import discreet as dc
-from discreet.budget.home import Home
+from discreet.budget.store import Home
 from discreet.cli.publish import publish
 from discreet.engines.read import written_source
 from discreet.errors import BadInput, LedgerError, NotFound, Taken, Unsound

@@ -22,17 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.budget.ledger import LEDGER, SqlLedger
-from discreet.budget.store import (
-    VERSION,
-    Contents,
-    Readers,
-    Session,
-    Witness,
-    gone,
-    migrate,
-    outdated,
-    record_version,
-)
+from discreet.budget.store import VERSION, Contents, Readers, Session, Witness, gone, migrate, outdated, record_version
 from discreet.core.document import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import loss as losses
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Loss, sequential
 from discreet.core.programs import Numbers
 from discreet.errors import Exposed, NoPromise

@@ -57,11 +57,9 @@ from discreet.errors import (
     Unsound,
 )
 from discreet.noise.entropy import Watched
-from discreet.releases.joint_attack import attack_together
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
 from discreet.releases.register import REGISTER, Entry, earlier_releases, notice
 from discreet.releases.registration import Weighed, facts_of, weigh
-from discreet.releases.remedies import remedies
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
@@ -349,12 +347,14 @@ def release(
         if table is not None:
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
-            weighed = weigh(table, facts, made.title or method.name, partial(remedies, method, made, table))
+            weighed = weigh(table, facts, made.title or method.name, partial(_remedies, method, made, table))
             unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
             made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown, *forgotten))
             before = [one for one in before if not one.number or one in weighed.left_out]
         finished = draft(method, table, statement, made, receipt)
         if table is not None and weighed is not None and weighed.unchecked:
+            from discreet.releases.joint_attack import attack_together
+
             progress(0.93, "attacking together with earlier releases")
             weighed = replace(weighed, attack=attack_together(finished, table, weighed.unchecked))
             finished = replace(finished, notices=(weighed.attack, *finished.notices))
@@ -365,6 +365,12 @@ def release(
         finished = _handed_out(finished, label, weighed, folder, csv=csv, holder=holder)
     progress(1.0, "done")
     return finished
+
+
+def _remedies(method: Method[Any], made: Made[Any], table: Table, clashing: Sequence[Entry]) -> tuple[str, ...]:
+    from discreet.releases.remedies import remedies  # of a release that is refused
+
+    return remedies(method, made, table, clashing)
 
 
 def _require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:

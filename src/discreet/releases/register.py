@@ -30,10 +30,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.budget.entries import START, digest
-from discreet.budget.home import Home
-from discreet.budget.store import Contents, Session, Store
-from discreet.budget.verify import lines_after, require_head
+from discreet.budget.entries import START
+from discreet.budget.store import Contents, Home, Session, Store, digest, lines_after, require_head
 from discreet.core.document import Format, fields, loads
 from discreet.core.statement import Recipe
 from discreet.core.table import Table

@@ -359,3 +359,40 @@ class NewToken(Given):
         max_length=3,
         description="What it may be used for: ask, read, or manage (change something), as far as its maker may.",
     )
+
+
+Source: TypeAlias = Annotated[
+    Text,
+    StringConstraints(min_length=1, max_length=LONGEST),
+    Field(description="An upload, table:NAME for a table here, or the address of a database table without a password."),
+]
+CardToml: TypeAlias = Annotated[
+    Text,
+    StringConstraints(min_length=1, max_length=500_000),
+    Field(description="The card of one table, as TOML.", examples=['[tables.visits.columns.age]\nkind = "integer"\n']),
+]
+
+
+class DataSource(Given):
+    """Rows to look at."""
+
+    source: Source = Field(examples=["1f0c9a33b2e4-visits.csv"])
+
+
+class CardText(DataSource):
+    """Rows, and a card for them."""
+
+    card: CardToml
+
+
+class NewTable(CardText):
+    """A table to be made, with its budget."""
+
+    name: TableName
+    budget: BudgetShape
+
+
+class RevisedCard(Given):
+    """A card to take the place of a table's."""
+
+    card: CardToml

@@ -183,6 +183,7 @@ def pages() -> tuple[Page, ...]:
         audit,
         budget,
         combine,
+        data,
         exposure,
         hide,
         home,
@@ -196,6 +197,7 @@ def pages() -> tuple[Page, ...]:
 
     every = (
         home,
+        data,
         ask,
         releases,
         release,

@@ -106,8 +106,7 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
 
 def _original(spec: Publish | Tabulate, bench: _Bench) -> Table:
     """The rows as they were registered, to be released despite exposure if the job gives a reason."""
-    table = bench.workspace.original(spec.table)
-    return table.despite(spec.despite) if spec.despite else table
+    return bench.workspace.original(spec.table).despite(spec.despite or None)
 
 
 def _places(bench: _Bench) -> dict[str, Any]:

@@ -23,14 +23,15 @@ from discreet.core.families import MASKING, RECODERS
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.identifiers import said_of_withheld
 from discreet.core.release import Release, Rows
+from discreet.core.report import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DiscreetError, NoPromise
-from discreet.models.catalogue import parse_all
+from discreet.models.classes import Sizes, by_size
 from discreet.models.k_anonymity import KAnonymity
-from discreet.models.model import Model, check_all, checked_alone, evidence_of, parts_of
+from discreet.models.model import Model, check_all, checked_alone, evidence_of, parse_all, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.releases.facts import Choice, Facts, Opaque, class_figures
 from discreet.releases.method import Alternative, Bench, Made, Method, Progress, silent
@@ -49,7 +50,6 @@ from discreet.verbs.publish.recoding import (
     recode_rows,
     require_table,
 )
-from discreet.verbs.publish.report import Sizes, pictures
 
 if TYPE_CHECKING:
     from discreet.core.card import Card
@@ -306,6 +306,33 @@ def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together
 def _column_losses(recoding: Recoding) -> Mapping[str, float]:
     """Loss of each column, as the recoder measured it."""
     return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
+
+
+def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Picture, ...]:
+    """The drawings of a report, made of sizes and losses alone."""
+    found = []
+    if after.rows:
+        caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
+        found.append(by_size("Rows by the size of their class", after.classes, caption))
+        found.append(_risk(before, after))
+    if lost:
+        caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
+        values = [*(100 * share for share in lost.values()), 100.0]
+        found.append(bars("What each column lost, in per cent", [*lost, "(all there is)"], values, caption=caption))
+    return tuple(found)
+
+
+def _risk(before: Sizes, after: Sizes) -> Picture:
+    """Re-identification risk from the quasi-identifiers before and after, in per cent."""
+    measured = {
+        "unique": (before.unique, after.unique),
+        "highest risk": (before.highest_risk, after.highest_risk),
+        "average risk": (before.average_risk, after.average_risk),
+    }
+    labels = [f"{name}, {when}" for name in measured for when in ("before", "after")]
+    values = [100 * figure for pair in measured.values() for figure in pair]
+    caption = "Of the rows, how many are alone in their class; and the chance that a guess within a class is right."
+    return bars("Risk before and after, in per cent", labels, values, caption=caption)
 
 
 _FLAGS = {"levels": "level", "weights": "weight", "time_limit": "time-limit"}

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, rows_per_unit
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Pure
@@ -14,6 +13,7 @@ from discreet.core.statement import Evidence
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.releases.method import BETA, kept_rows, loss_of, promised, rows_per_unit
 
 COLUMNS = (Column("who", Kind.INTEGER), Column("x", Kind.INTEGER))
 VISITS = Card("visits", COLUMNS, unit="who", rows_per_unit=3)

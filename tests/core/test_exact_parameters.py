@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.core.exact import positive, probability, signed, whole, width
 from discreet.errors import BadInput
-from discreet.noise.parameters import positive, probability, signed, whole, width
 
 
 @pytest.mark.parametrize(
