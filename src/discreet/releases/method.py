@@ -7,7 +7,7 @@ Below it, what methods with a privacy loss promise on bounded tables: the statem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +25,7 @@ from discreet.core.text import number
 from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.facts import Facts, Opaque
+from discreet.releases.register import Entry
 
 BETA = Fraction(1, 20)
 """How often an error bar may be too short."""
@@ -126,6 +127,14 @@ class Method(Protocol[T]):
         """What the written result tells of people, as figures that can be checked together with other releases."""
         return Opaque(f"{self.name} changes or makes up rows, which no figures describe")
 
+    def alternatives(self, made: Made[T], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[T]]:
+        """Obvious changes to a result that clashes with earlier releases."""
+        yield from ()
+
+    def on(self, table: Table) -> Method[T]:
+        """The same method for other rows, where rows were looked at before it was made."""
+        return self
+
     def makes(self, card: Card) -> tuple[str, ...]:
         """Columns of the rows that stand in for the table's (synthetic data); empty if it makes none."""
         return ()
@@ -141,6 +150,10 @@ class Method(Protocol[T]):
     def steps(self, card: Card) -> tuple[str, ...]:
         """Steps of the method in words, for the recipe."""
         return ()
+
+
+Alternative: TypeAlias = tuple[str, Callable[[], Method[T]], Table]
+"""Another way to make a result: in words, the method, and the rows."""
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,7 @@ class WhatIfOut(View):
     hint: str
     checked: list[int] = Field(description="Lines of the register that it was checked with.")
     unchecked: list[dict[str, Any]] = Field(description="Earlier releases that it was not checked with.")
+    attack: str = Field(description="What came of attacking it together with these, if it was.")
 
 
 class ReleaseOut(View):

@@ -7,8 +7,10 @@ What the models mean is theirs to say (see ``models/``); what they do not protec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,13 +28,15 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
-from discreet.errors import BadInput, NoPromise
+from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.models.classes import Sizes, by_size
+from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model, check_all, checked_alone, evidence_of, parse_all, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.releases.facts import Choice, Facts, Opaque, class_figures
-from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.method import Alternative, Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
+from discreet.releases.register import Entry
 from discreet.verbs.publish.earlier_releases import Earlier, check_together
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.masker import Masker
@@ -224,6 +228,29 @@ class Recode(Method[Any]):
         caveats = (first, *(caveat for verdict in verdicts for caveat in verdict.caveats), *rest)
         drawn = pictures(before, after, _column_losses(found))
         return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
+
+    def alternatives(self, made: Made[Any], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[Any]]:
+        """The levels of an earlier release, one column at a coarser level, or larger classes."""
+        levels = made.context[2].levels
+        if isinstance(self.recoder, Generalize) and levels is not None:
+            for entry in clashing:
+                with suppress(DiscreetError, OSError):
+                    theirs = Release.load(entry.release).recipe.parameters.get("levels")
+                    if theirs is not None and dict(theirs) != dict(levels):
+                        said = ", ".join(f"{name}={level}" for name, level in theirs.items())
+                        yield f"the levels of release {entry.number} ({said})", self._at_levels(theirs), table
+            for name, level in levels.items():
+                hierarchy = table.card[name].hierarchy
+                if level < (hierarchy.height if hierarchy else 1):
+                    coarser = self._at_levels({**self.recoder.levels, name: level + 1})
+                    yield f"the same with {name} at level {level + 1}", coarser, table
+        for model in self.models:
+            if isinstance(model, KAnonymity):
+                larger = tuple(replace(one, k=2 * one.k) if one is model else one for one in self.models)
+                yield f"the same with k={2 * model.k}", partial(replace, self, models=larger), table
+
+    def _at_levels(self, levels: Mapping[str, Any]) -> Callable[[], Recode]:
+        return lambda: replace(self, recoder=replace(self.recoder, levels=dict(levels)))  # type: ignore[type-var]
 
     def facts(self, made: Made[Any], table: Table) -> Facts:
         """How many rows of each equivalence class have each combination of the other values."""
