@@ -27,7 +27,8 @@ from discreet.core.kind import Kind
 from discreet.core.sql import kind_of
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.files import open_file, require_plain
+from discreet.engines.files import open_file
+from discreet.engines.text_files import require_plain
 from discreet.errors import BadInput, CardError, DataError, NotFound
 
 if TYPE_CHECKING:

@@ -31,8 +31,10 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.core.sql import canonical, recast_table
-from discreet.engines.files import layout_of, require_plain, typed, unreadable
+from discreet.core.text_format import FileLayout
+from discreet.engines.files import typed, unreadable
 from discreet.engines.limits import stopping
+from discreet.engines.text_files import header_of, require_plain
 from discreet.errors import (
     BadInput,
     DiscreetError,
@@ -217,10 +219,10 @@ class Spark(Engine):
                 "Spark reads a CSV file by its card only.",
                 hint="Draft the card without Spark: leave engine out.",
             )
-        layout = layout_of(path)
+        names, delimiter = header_of(path, FileLayout())
         options = {"header": True, "enforceSchema": False, "multiLine": True, "columnPruning": False}
-        reader = self._given.read.options(**options, mode="FAILFAST", sep=layout.delimiter, quote='"', escape='"')
-        return self._typed(reader.schema(_texts(layout.header)).csv(_place(path)), kinds, path)
+        reader = self._given.read.options(**options, mode="FAILFAST", sep=delimiter, quote='"', escape='"')
+        return self._typed(reader.schema(_texts(names)).csv(_place(path)), kinds, path)
 
     def _open_json(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
         with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
