@@ -42,7 +42,7 @@ _NEARLY_UNIQUE = 0.5
 _FEW = 100
 _CROWD = 50
 """Values of an identifier's name that are fewer than the first, each of more rows than the second, name nobody."""
-_SAMPLE = 2_000
+SAMPLE = 2_000
 """Rows whose texts are looked at."""
 _HIGH = (99, 999, 9_999, 99_999, 999_999)
 _LOW = (-1, -9, -99, -999, -9_999)
@@ -56,6 +56,7 @@ _LOOKS: Mapping[str, tuple[Role, str]] = {
         Role.IDENTIFIER,
         r"[0-9]{3}-[0-9]{2}-[0-9]{4}|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     ),
+    "dates": (Role.QUASI, r"[0-9]{1,4}([./-])[0-9]{1,2}\1[0-9]{1,4}([ T,].*)?"),
     "postal codes": (Role.QUASI, r"[0-9]{5}|[0-9]{5}-[0-9]{4}|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}"),
 }
 _NAMES = re.compile(r"[^\W\d_a-z][\w'.-]+(,? [^\W\d_a-z][\w'.-]*)+")
@@ -68,11 +69,19 @@ class Draft:
 
     card: Card
     rows: int
-    reasons: Mapping[str, tuple[str, ...]]
+    findings: Mapping[str, tuple[str, ...]]
+    """What was found in each column, why it has its role, and what is asked."""
+    whose: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is asked about whose row it is, by column."""
     left_out: tuple[str, ...] = ()
     """Columns of kinds no card can describe: lists, records, blobs."""
     about: tuple[str, ...] = ()
     """Sentences about the table as a whole: how it is linked with others."""
+
+    @property
+    def reasons(self) -> Mapping[str, tuple[str, ...]]:
+        """For each column all that there is to say, in a line each."""
+        return {name: (*found, *self.whose.get(name, ())) for name, found in self.findings.items()}
 
     def __str__(self) -> str:
         return self.to_toml()
@@ -105,10 +114,14 @@ def dump_drafts(drafts: Sequence[Draft]) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """How the texts of a column are to be read as values, and what was found, as full sentences."""
+    """How the texts of a column are to be read as values."""
 
+    kind: Kind
     text: TextFormat = field(default_factory=TextFormat)
     said: tuple[str, ...] = ()
+    """What was found, in a line each."""
+    figures: Mapping[str, Any] | None = None
+    """What was counted of the values, if they are no texts: ``filled``, ``distinct`` and those of ``figures_of``."""
 
 
 @dataclass(frozen=True)
@@ -164,20 +177,20 @@ def draft_card(
     categories that the source itself lists, as data frames do.
     """
     readings, listed = readings or {}, listed or {}
-    rows, seen = _look(engine, relation)
+    rows, seen = _look(engine, relation, readings)
     texts = _texts(engine, relation, [one.name for one in seen if one.kind is Kind.TEXT])
     roles = {one.name: _role(one, rows, texts.get(one.name, ())) for one in seen}
     for one in seen:
         unclear = roles[one.name][0] is Role.UNDECIDED and _may_identify(one)
         if unclear and looks_like_identifiers(engine, relation, one.name, one.kind):
             roles[one.name] = Role.IDENTIFIER, "its values look like identifiers"
-    unit, unit_reason = _unit(engine, relation, seen, roles)
+    unit, whose = _unit(engine, relation, seen, roles)
     free = [one.name for one in seen if one.kind is Kind.TEXT and roles[one.name][0] is not Role.IDENTIFIER]
     long = long_texts(engine, relation, free)
-    columns, reasons = [], {}
+    columns, findings = [], {}
     for one in seen:
         role, why = roles[one.name]
-        reading = readings.get(one.name, Reading())
+        reading = readings.get(one.name, Reading(one.kind))
         hierarchy, how = _hierarchy(one, role)
         bounds, categories, left = _limits(engine, relation, one, role, bounds_from_data)
         if one.name in listed and role is not Role.IDENTIFIER and one.kind not in ORDERED:
@@ -186,25 +199,27 @@ def draft_card(
         read_off = tuple(n for n, v in (("bounds", bounds), ("categories", categories)) if v is not None)
         columns.append(Column(one.name, one.kind, role, bounds, categories, hierarchy, read_off, text=reading.text))
         counts = one.counted + (f", {rows - one.filled:,} missing" if one.filled < rows else "")
-        asked = (*left, *_full(one, role, rows), *_sentinels(one, one.name in readings))
-        extra = (*reading.said, *how, *asked, *unit_reason.get(one.name, ()))
+        asked = (*left, *_full(one, role, rows), *_sentinels(one, reading.figures is not None))
+        extra = (*reading.said, *how, *asked)
         if one.name in long:
             extra = (*extra, "Long text with many values: it leaves no release, unless you declare: may_leave = true")
-        reasons[one.name] = (f"{counts}. {role.value}: {why}.", *extra)
+        findings[one.name] = (f"{counts}. {role.value}: {why}.", *extra)
     card = Card(name, tuple(columns), unit, text=table_text or TextFormat(), file=file or FileLayout())
-    return Draft(card, rows, reasons, left_out)
+    return Draft(card, rows, findings, whose, left_out)
 
 
-def _look(engine: Engine, relation: exp.Query) -> tuple[int, list[_Seen]]:
+def _look(engine: Engine, relation: exp.Query, readings: Mapping[str, Reading]) -> tuple[int, list[_Seen]]:
     """One pass over the data, one aggregate query; and an exact count of distinct values where it matters."""
-    wanted = {field_.name: kind for field_ in engine.schema(relation) if (kind := kind_of(field_.type))}
+    every = {field_.name: kind for field_ in engine.schema(relation) if (kind := kind_of(field_.type))}
+    known = {name: one.figures for name, one in readings.items() if one.figures is not None}
+    wanted = {name: kind for name, kind in every.items() if name not in known}
     figures: list[exp.Expr] = [sql.count_rows()]
     for name, kind in wanted.items():
         value = sql.column(name)
-        figures += [exp.Count(this=value), sql.about_distinct(value, engine.dialect), *_figures(value, kind)]
+        figures += [exp.Count(this=value), sql.about_distinct(value, engine.dialect), *figures_of(value, kind)]
     answers = iter(sql.aggregates(engine, relation, figures))
     rows = next(answers)
-    first = {name: (next(answers), next(answers), _answers(kind, answers)) for name, kind in wanted.items()}
+    first = {name: (next(answers), next(answers), answers_of(kind, answers)) for name, kind in wanted.items()}
     exactly = [
         name
         for name, (filled, about, _) in first.items()
@@ -212,16 +227,19 @@ def _look(engine: Engine, relation: exp.Query) -> tuple[int, list[_Seen]]:
     ]
     counts = [exp.Count(this=exp.Distinct(expressions=[sql.column(name)])) for name in exactly]
     exact = dict(zip(exactly, sql.aggregates(engine, relation, counts), strict=True))
-    return rows, [
-        _Seen(name, wanted[name], filled, exact.get(name, about), name in exact, **more)
+    seen = {
+        name: _Seen(name, wanted[name], filled, exact.get(name, about), name in exact, **more)
         for name, (filled, about, more) in first.items()
-    ]
+    }
+    seen |= {name: _Seen(name, every[name], exact=True, **found) for name, found in known.items()}
+    return rows, [seen[name] for name in every]
 
 
 _CODE = r"^[0-9]+$"
 
 
-def _figures(value: exp.Expr, kind: Kind) -> Iterator[exp.Expr]:
+def figures_of(value: exp.Expr, kind: Kind) -> Iterator[exp.Expr]:
+    """Aggregates of a column's values, as far as its kind has them."""
     if kind is Kind.TEXT:
         yield exp.Min(this=exp.Length(this=value.copy()))
         yield exp.Max(this=exp.Length(this=value.copy()))
@@ -238,7 +256,8 @@ def _figures(value: exp.Expr, kind: Kind) -> Iterator[exp.Expr]:
         yield exp.Literal.number(0) if kind is Kind.INTEGER else sql.count_if(broken)
 
 
-def _answers(kind: Kind, answers: Iterator[Any]) -> dict[str, Any]:
+def answers_of(kind: Kind, answers: Iterator[Any]) -> dict[str, Any]:
+    """What ``figures_of`` was answered, by name."""
     names = ["shortest", "longest", "codes"] if kind is Kind.TEXT else ["low", "high"] if kind in ORDERED else []
     return {name: next(answers) for name in [*names, *(["above", "below", "broken"] if kind in NUMBERS else [])]}
 
@@ -247,7 +266,7 @@ def _texts(engine: Engine, relation: exp.Query, names: Sequence[str]) -> dict[st
     """Some values of each of these columns."""
     if not names:
         return {}
-    found = engine.fetch(exp.select(*map(sql.column, names)).from_(relation.subquery("t")).limit(_SAMPLE))
+    found = engine.fetch(exp.select(*map(sql.column, names)).from_(relation.subquery("t")).limit(SAMPLE))
     return {name: [text for text in found.column(name).to_pylist() if text] for name in names}
 
 
@@ -303,12 +322,18 @@ def _unit(
     keys = [c for c in repeating if not any(theme in SHARED for _, theme, _ in hints(c.name))]
     keys.sort(key=lambda column: (not says_person(column.name), not words(column.name) & {"id", "identifier"}))
     unit = keys[0].name if keys else None
-    people = "if every row is about somebody else all the same, declare: rows_are_people = true"
-    why: dict[str, tuple[str, ...]] = {c.name: (f"It repeats: {people}.",) for c in repeating if unit is None}
     if unit is not None:
-        said = f"{unit} repeats, so it is taken for whose row it is (unit): {rows_each(engine, relation, unit)}"
-        why[unit] = (f"{said}. Declare rows_per_unit, how many rows a person may have; or, {people}.",)
-    return unit, why
+        return unit, {unit: unit_question(engine, relation, unit)}
+    return None, {c.name: (f"It repeats: {_PEOPLE}.",) for c in repeating}
+
+
+_PEOPLE = "if every row is about somebody else all the same, declare: rows_are_people = true"
+
+
+def unit_question(engine: Engine, relation: exp.Query, unit: str) -> tuple[str, ...]:
+    """What is asked about a column that is taken for whose row it is."""
+    said = f"{unit} repeats, so it is taken for whose row it is (unit): {rows_each(engine, relation, unit)}"
+    return (f"{said}. Declare rows_per_unit, how many rows a person may have; or, {_PEOPLE}.",)
 
 
 def says_person(name: str) -> bool:

@@ -167,7 +167,7 @@ THEMES: dict[str, tuple[Role, str]] = {
         gps coordinate geo census tract urban rural ticket cabin seat embarked destination ort wohnort stadt land
         kreis staat gemeinde bezirk postleitzahl kanton bundesland wohnung ville pays commune departement quartier
         lieu logement ciudad pais municipio provincia barrio lugar domicilio vivienda ward hospital clinic doctor
-        physician arzt klinik krankenhaus hopital medecin
+        physician arzt klinik krankenhaus station hopital medecin
         """,
     ),
     "a time": (
