@@ -36,7 +36,7 @@ from discreet.core.card import Card
 from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
-from discreet.core.release import Receipt, Release, Rows
+from discreet.core.release import LINKED, Receipt, Release, Rows
 from discreet.core.release import save as save_folder
 from discreet.core.statement import Claim, Evidence, Recipe, Statement, versions
 from discreet.core.table import Table
@@ -329,7 +329,9 @@ def release(
         made = method.make(table, bench)  # type: ignore[arg-type]
         if isinstance(made.payload, Table):
             progress(0.8, "writing")
-            made = replace(made, payload=_written(made.payload, scratch))
+            made = replace(made, payload=_written(made.payload, scratch, "payload.parquet"))
+            if isinstance(made.also, Table):
+                made = replace(made, also=_written(made.also, scratch, LINKED))
         progress(0.85, "checking")
         made = method.recheck(made, made.payload, statement)
         if holder is not None and made.holder is None:
@@ -337,14 +339,15 @@ def release(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
                 hint="Leave holder out.",
             )
-        weighed = None
+        weighed: list[Weighed] = []
         if table is not None:
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
-            weighed = weigh(table, facts, made.title or method.name)
+            weighed = [weigh(one, facts, made.title or method.name) for one in (table, *made.others)]
             unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
-            made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown))
-            before = [one for one in before if not one.number or one in weighed.unchecked]
+            told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
+            made = replace(made, caveats=(*made.caveats, *told, *unknown))
+            before = [one for one in before if not one.number or one in weighed[0].unchecked]
         finished = draft(method, table, statement, made, receipt)
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
@@ -442,7 +445,7 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
 def _handed_out(
     finished: Release[Any],
     label: str,
-    weighed: Weighed | None,
+    weighed: Sequence[Weighed],
     folder: Path | None,
     *,
     csv: bool,
@@ -461,9 +464,9 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
-            if weighed is not None:
+            for one in weighed:
                 rows = finished.recipe.parameters.get("rows")
-                weighed.register(folder, label, rows if type(rows) is int else weighed.table.count())
+                one.register(folder, label, rows if type(rows) is int else one.table.count())
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
@@ -476,7 +479,9 @@ def _handed_out(
             return replace(finished, holder=copy)
         save_folder(finished, folder, csv=csv, before_named=before_named)
     rows = isinstance(finished.payload, pa.Table | Rows)
-    return replace(finished, payload=Rows(folder / "payload.parquet") if rows else finished.payload, holder=copy)
+    also = None if finished.also is None else Rows(folder / LINKED)
+    payload = Rows(folder / "payload.parquet") if rows else finished.payload
+    return replace(finished, payload=payload, also=also, holder=copy)
 
 
 @contextmanager
@@ -489,11 +494,11 @@ def _scratch(folder: Path | None) -> Iterator[Path | None]:
         yield Path(scratch)
 
 
-def _written(out: Table, scratch: Path | None) -> pa.Table | Rows:
+def _written(out: Table, scratch: Path | None, name: str) -> pa.Table | Rows:
     """The rows of a table as they will leave: in memory, or a file in the scratch folder."""
     if scratch is None:
         return out.fetch()
-    place = scratch / "payload.parquet"
+    place = scratch / name
     with out.stream() as reader, pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
         held: list[pa.RecordBatch] = []
         for batch in reader:
@@ -545,4 +550,5 @@ def draft(
         layout=made.layout,
         holder=holder,
         notices=made.notices,
+        also=made.also,
     )

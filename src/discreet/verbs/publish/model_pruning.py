@@ -26,14 +26,20 @@ Booleans = npt.NDArray[np.bool_]
 class PruningRules:
     """The models that must hold, sorted by how a search can use them."""
 
-    def __init__(self, models: Iterable[Model], limit: int, quality: Sequence[str] = ()) -> None:
-        """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at."""
+    def __init__(
+        self, models: Iterable[Model], limit: int, quality: Sequence[str] = (), *, several: bool = False
+    ) -> None:
+        """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at.
+
+        Where people have ``several`` rows, and so several values, models of values do not absorb: somebody who has two
+        of the values of a class makes both more frequent.
+        """
         self.models = parts_of(models)
         self.smallest = max((_smallest(model) for model in self.models), default=1)
         absorbing = LDiversity | KMap | PSensitivity | JournalistRisk
-        self.absorbing = tuple(model for model in self.models if isinstance(model, absorbing))
+        self.absorbing = tuple(model for model in self.models if isinstance(model, absorbing) and not several)
         counting = KAnonymity | ProsecutorRisk  # these look at the size of a class alone, and absorb
-        self.others = tuple(m for m in self.models if not isinstance(m, counting | absorbing))
+        self.others = tuple(m for m in self.models if not isinstance(m, counting) and m not in self.absorbing)
         self.pruning = tuple(m for m in self.others if m.monotone) if limit == 0 else ()
         """Models that hold nowhere in a box if they do not hold at its coarser end."""
         watched = self.models if limit == 0 else self.absorbing

@@ -60,13 +60,13 @@ class Sizes:
         return self.count / self.rows if self.rows else 0.0
 
 
-def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Picture, ...]:
-    """The drawings of a report, made of sizes and losses alone."""
+def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float], noun: str = "rows") -> tuple[Picture, ...]:
+    """The drawings of a report, made of sizes and losses alone; ``noun``: what the classes are of."""
     found = []
     if after.rows:
-        caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
-        found.append(by_size("Rows by the size of their class", after.classes, caption))
-        found.append(_risk(before, after))
+        caption = f"{after.count:,} classes; the smallest has {after.smallest:,} {noun}."
+        found.append(by_size(f"{noun.capitalize()} by the size of their class", after.classes, caption))
+        found.append(_risk(before, after, noun))
     if lost:
         caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
         values = [*(100 * share for share in lost.values()), 100.0]
@@ -74,7 +74,7 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
     return tuple(found)
 
 
-def _risk(before: Sizes, after: Sizes) -> Picture:
+def _risk(before: Sizes, after: Sizes, noun: str) -> Picture:
     """Re-identification risk from the quasi-identifiers before and after, in per cent."""
     measured = {
         "unique": (before.unique, after.unique),
@@ -83,5 +83,5 @@ def _risk(before: Sizes, after: Sizes) -> Picture:
     }
     labels = [f"{name}, {when}" for name in measured for when in ("before", "after")]
     values = [100 * figure for pair in measured.values() for figure in pair]
-    caption = "Of the rows, how many are alone in their class; and the chance that a guess within a class is right."
+    caption = f"Of the {noun}, how many are alone in their class; and the chance that a guess within a class is right."
     return bars("Risk before and after, in per cent", labels, values, caption=caption)

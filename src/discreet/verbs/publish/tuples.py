@@ -110,6 +110,17 @@ def tuples_of(table: Table, sensitive: Sequence[str] = (), population: Table | N
         labels = pa.concat_tables([labels, others.select(labels.column_names)])
         counts = np.concatenate([counts, np.zeros(others.num_rows, dtype=np.int64)])
         people = np.concatenate([people, others.column(others.num_columns - 1).to_numpy().astype(np.int64)])
+    return coded_tuples(table, labels, counts, found.spreads, people)
+
+
+def coded_tuples(
+    table: Table,
+    labels: pa.Table,
+    counts: Integers,
+    spreads: Mapping[str, Spread] | None = None,
+    population: Integers | None = None,
+) -> Tuples:
+    """Distinct tuples with their counts, as codes."""
     values, places, levels, shares = [], [], [], []
     for name in labels.column_names:
         cells: Any = labels.column(name).combine_chunks()
@@ -121,7 +132,9 @@ def tuples_of(table: Table, sensitive: Sequence[str] = (), population: Table | N
         levels.append(coded)
         shares.append(share)
     names = tuple(labels.column_names)
-    return Tuples(names, tuple(values), np.stack(places), counts, tuple(levels), tuple(shares), found.spreads, people)
+    return Tuples(
+        names, tuple(values), np.stack(places), counts, tuple(levels), tuple(shares), spreads or {}, population
+    )
 
 
 def merge_spread(spread: Spread, groups: Integers, count: int) -> Spread:
