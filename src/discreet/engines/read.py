@@ -18,11 +18,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Card, Role
+from discreet.core.card import Card, ExposurePolicy, Role
 from discreet.core.cardfile import load_card, load_policy
 from discreet.core.draft import Draft, draft_card
 from discreet.core.engine import Engine
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.kind import Kind
 from discreet.core.sql import kind_of
 from discreet.core.table import Table

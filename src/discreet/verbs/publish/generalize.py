@@ -32,10 +32,9 @@ from discreet.models.row_sets import has_several_rows, row_sets
 from discreet.releases.method import Progress
 from discreet.utility.quality import ByColumn, Granularity, Quality
 from discreet.verbs.publish.lattice import Lattice, Node, NodeClasses, Score, Suppressed, score_of
-from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.people_lattice import PeopleLattice
 from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_levels, require_quasi
-from discreet.verbs.publish.tuples import Tuples, coded_tuples, refusal, require_beside, tuples_of
+from discreet.verbs.publish.tuples import PruningRules, Tuples, coded_tuples, refusal, require_beside, tuples_of
 
 Levels: TypeAlias = int | range | tuple[int, int]
 """One level, or the finest and the coarsest: ``range(1, 4)`` and ``(1, 3)`` are the same three."""

@@ -9,7 +9,7 @@ leave are found to be the very same. A pseudonym is a random number that is draw
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, cast
 
@@ -30,18 +30,17 @@ from discreet.engines.files import open_file
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise
 from discreet.models.check import SET_OF_ROWS, known_rows
-from discreet.models.classes import count_people
+from discreet.models.classes import Sizes, count_people
 from discreet.models.model import check_all
 from discreet.models.row_sets import RowSets, row_sets
 from discreet.releases.facts import Facts, Opaque
-from discreet.releases.method import Bench, Made, Method
+from discreet.releases.method import Alternative, Bench, Made, Method
+from discreet.releases.register import Entry
 from discreet.verbs.publish.generalize import Generalize
-from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.values import Array
 from discreet.verbs.publish.people_rows import draw_rows, join_people, link_rows, numbered_rows
-from discreet.verbs.publish.recode import Recode, assumptions, caveats_of, column_losses, recipe_parameters
-from discreet.verbs.publish.recoding import Recoder, Recoding, published_columns, recode_rows, unused_name
-from discreet.verbs.publish.report import Sizes, pictures
+from discreet.verbs.publish.recode import Recode, assumptions, caveats_of, column_losses, pictures, recipe_parameters
+from discreet.verbs.publish.recoding import Recoding, published_columns, recode_rows, unused_name
 
 _MOST = "Most rows of a person; of those who have more, so many are drawn at random."
 
@@ -75,7 +74,7 @@ class Linked(Checked):
 People: TypeAlias = OneRow | Unlinked | Linked
 
 
-def require_people_option(people: People, method: Recoder | Masker, earlier: Sequence[object]) -> None:
+def require_people_option(people: object, method: object, earlier: Sequence[object]) -> None:
     """An error before any work is done, if a treatment of people with several rows does not go with other options."""
     if not isinstance(people, People):
         raise BadInput(f"{people!r} is no treatment of people with several rows.", hint='Such as people="one-row".')
@@ -291,6 +290,10 @@ class RecodePeople(Recode):
         lost = {name: share for name, share in column_losses(found).items() if name != released.there}
         drawn = pictures(_sizes(before), sizes, lost, "people")
         return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
+
+    def alternatives(self, made: Made[Any], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[Any]]:
+        """None: it is not checked together with others."""
+        return iter(())
 
     def facts(self, made: Made[Any], table: Table) -> Facts:
         """None: figures are of people with one row each."""

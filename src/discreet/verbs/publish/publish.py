@@ -11,8 +11,7 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.errors import BadInput
-from discreet.models.catalogue import parse_all
-from discreet.models.model import Model
+from discreet.models.model import Model, parse_all
 from discreet.releases.method import Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.publish.earlier_releases import Earlier
