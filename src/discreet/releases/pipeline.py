@@ -37,7 +37,7 @@ from discreet.core.card import Card, Role
 from discreet.core.document import dumps, loads
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
-from discreet.core.release import Receipt, Release, Rows
+from discreet.core.release import LINKED, Receipt, Release, Rows
 from discreet.core.release import save as save_folder
 from discreet.core.statement import Claim, Evidence, Recipe, Statement, versions
 from discreet.core.table import Table
@@ -335,7 +335,9 @@ def release(
         made = method.make(table, bench)  # type: ignore[arg-type]
         if isinstance(made.payload, Table):
             progress(0.8, "writing")
-            made = replace(made, payload=_written(made.payload, scratch))
+            made = replace(made, payload=_written(made.payload, scratch, "payload.parquet"))
+            if isinstance(made.also, Table):
+                made = replace(made, also=_written(made.also, scratch, LINKED))
         progress(0.85, "checking")
         made = method.recheck(made, made.payload, statement)
         if table is not None:
@@ -345,21 +347,25 @@ def release(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
                 hint="Leave holder out.",
             )
-        weighed = None
+        weighed: list[Weighed] = []
         if table is not None:
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
-            weighed = weigh(table, facts, made.title or method.name, partial(_remedies, method, made, table))
+            title, others = made.title or method.name, made.others
+            remedies = partial(_remedies, method, made, table)
+            weighed = [weigh(table, facts, title, remedies), *(weigh(one, facts, title) for one in others)]
             unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
-            made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown, *forgotten))
-            before = [one for one in before if not one.number or one in weighed.left_out]
+            told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
+            made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
+            before = [one for one in before if not one.number or one in weighed[0].left_out]
         finished = draft(method, table, statement, made, receipt)
-        if table is not None and weighed is not None and weighed.unchecked:
+        if table is not None and weighed and weighed[0].unchecked:
             from discreet.releases.joint_attack import attack_together
 
             progress(0.93, "attacking together with earlier releases")
-            weighed = replace(weighed, attack=attack_together(finished, table, weighed.unchecked))
-            finished = replace(finished, notices=(weighed.attack, *finished.notices))
+            attacked = attack_together(finished, table, weighed[0].unchecked)
+            weighed[0] = replace(weighed[0], attack=attacked)
+            finished = replace(finished, notices=(attacked, *finished.notices))
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
@@ -502,7 +508,7 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
 def _handed_out(
     finished: Release[Any],
     label: str,
-    weighed: Weighed | None,
+    weighed: Sequence[Weighed],
     folder: Path | None,
     *,
     csv: bool,
@@ -521,9 +527,9 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
-            if weighed is not None:
+            for one in weighed:
                 rows = finished.recipe.parameters.get("rows")
-                weighed.register(folder, label, rows if type(rows) is int else weighed.table.count())
+                one.register(folder, label, rows if type(rows) is int else one.table.count())
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
@@ -536,7 +542,9 @@ def _handed_out(
             return replace(finished, holder=copy)
         save_folder(finished, folder, csv=csv, before_named=before_named)
     rows = isinstance(finished.payload, pa.Table | Rows)
-    return replace(finished, payload=Rows(folder / "payload.parquet") if rows else finished.payload, holder=copy)
+    also = None if finished.also is None else Rows(folder / LINKED)
+    payload = Rows(folder / "payload.parquet") if rows else finished.payload
+    return replace(finished, payload=payload, also=also, holder=copy)
 
 
 @contextmanager
@@ -549,11 +557,11 @@ def _scratch(folder: Path | None) -> Iterator[Path | None]:
         yield Path(scratch)
 
 
-def _written(out: Table, scratch: Path | None) -> pa.Table | Rows:
+def _written(out: Table, scratch: Path | None, name: str) -> pa.Table | Rows:
     """The rows of a table as they will leave: in memory, or a file in the scratch folder."""
     if scratch is None:
         return out.fetch()
-    place = scratch / "payload.parquet"
+    place = scratch / name
     with out.stream() as reader, pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
         held: list[pa.RecordBatch] = []
         for batch in reader:
@@ -605,4 +613,5 @@ def draft(
         layout=made.layout,
         holder=holder,
         notices=made.notices,
+        also=made.also,
     )
