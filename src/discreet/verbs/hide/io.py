@@ -15,7 +15,15 @@ from discreet.errors import BadInput
 from discreet.verbs.hide.mining.frequent import frequent
 from discreet.verbs.hide.mining.rules import rules
 from discreet.verbs.hide.problem import HidingResult
-from discreet.verbs.hide.reading import Layout, Tabular, as_arrow, item_columns, layout_of, read_transactions, tabular
+from discreet.verbs.hide.reading import (
+    Layout,
+    Tabular,
+    as_arrow,
+    columns_with_items,
+    layout_of,
+    read_transactions,
+    tabular,
+)
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
@@ -62,7 +70,7 @@ def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] 
         if named := [one.name for one in source.card.columns if one.role is Role.IDENTIFIER and one.name in columns]:
             raise BadInput(f"{named[0]!r} says who somebody is: its values are no items.", hint="Leave it out.")
         if source.card.unit is not None:
-            return OpenedSource(read_transactions(source, columns=columns), columns=item_columns(source, columns))
+            return OpenedSource(read_transactions(source, columns=columns), columns=columns_with_items(source, columns))
         made = tabular(source, columns=columns)
         return OpenedSource(made.transactions, made)
     if hasattr(source, "__arrow_c_stream__"):

@@ -99,7 +99,7 @@ def read_transactions(
     """
     if isinstance(source, Table):
         if source.card.unit is not None:
-            return _units(source.fetch(), source.card.unit, item_columns(source, columns))
+            return _units(source.fetch(), source.card.unit, columns_with_items(source, columns))
         return tabular(source, columns=columns).transactions
     path = Path(source)
     usual = layout_of(path, columns)
@@ -122,7 +122,7 @@ def read_transactions(
     return _pairs(_column(data, transaction), _column(data, item))
 
 
-def item_columns(table: Table, columns: Sequence[str] = ()) -> tuple[str, ...]:
+def columns_with_items(table: Table, columns: Sequence[str] = ()) -> tuple[str, ...]:
     """The columns of a table that items are made of: those that are named, or all that do not say who somebody is."""
     card = table.card
     shown = (one.name for one in card.columns if one.name != card.unit and one.role is not Role.IDENTIFIER)
