@@ -329,7 +329,7 @@ def release(
     require_decided(card, statement)
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
-    forgotten = _require_register(table, before) if table is not None else ()
+    forgotten = _require_register(table, before) if table is not None and statement.loss is None else ()
     with _scratch(folder) as scratch:
         bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
         made = method.make(table, bench)  # type: ignore[arg-type]
