@@ -18,10 +18,9 @@ from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
 from discreet.budget.entries import Book
-from discreet.budget.home import Home
 from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.sqlite import file_system
-from discreet.budget.store import Witness
+from discreet.budget.store import Home, Witness
 from discreet.budget.tables import page_after
 from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
@@ -132,7 +131,7 @@ def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None
 import resource, sys
 sys.path[:] = {sys.path!r}
 from discreet.budget.ledger import open_ledger
-from discreet.budget.store import Witness
+from discreet.budget.store import Home, Witness
 from discreet.budget.tables import page_after
 from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
@@ -425,7 +424,7 @@ def test_only_a_ledger_that_a_parent_has_open_is_refused(
 
 @pytest.mark.parametrize("kept", [1, 2, 3, 5])
 def test_lines_that_were_added_up_before_give_the_same_sums_if_they_are_the_same(path: Path, kept: int) -> None:
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         for key in "abc":
             ledger.charge("t", Pure(1), key=key, what="a question")
         store = ledger._store

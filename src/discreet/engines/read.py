@@ -68,8 +68,8 @@ def read(
     ``source`` is a file of rows (docs/engines.md lists the formats) or a folder of them, an Arrow, pandas or polars
     table, a Spark data frame, or the address of a table: ``postgresql://user@host/database#schema.table``,
     ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``; or of a query, ``postgresql://…#SELECT …``.
-    ``card`` is a card, a draft or the file it is in; where that file describes several tables, ``table`` says which (default:
-    the source's own name). ``engine`` is the one to open a file on, if not a new DuckDB.
+    ``card`` is a card, a draft or the file it is in; where that file describes several tables, ``table`` says which
+    (default: the source's own name). ``engine`` is the one to open a file on, if not a new DuckDB.
 
     The columns are checked against the card here; the values when they are used, or by ``require_valid``.
     """
