@@ -358,6 +358,8 @@ def release(
             told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
             made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
             before = [one for one in before if not one.number or one in weighed[0].left_out]
+        elif statement.loss is None:
+            made = replace(made, caveats=(*made.caveats, NO_TABLE))
         finished = draft(method, table, statement, made, receipt)
         if table is not None and weighed and weighed[0].unchecked:
             from discreet.releases.joint_attack import attack_together
@@ -434,6 +436,11 @@ NO_LEDGER = (
 NO_REGISTER = (
     "Not checked together with other releases of the same people: no register is kept of them. "
     "Read the table with the file of its card."
+)
+
+
+NO_TABLE = (
+    "Not checked together with other releases of the same people: it was not made of a table with the file of a card."
 )
 
 
@@ -527,9 +534,10 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
+            lines: list[Entry] = []
             for one in weighed:
                 rows = finished.recipe.parameters.get("rows")
-                one.register(folder, label, rows if type(rows) is int else one.table.count())
+                lines += one.register(folder, label, rows if type(rows) is int else one.table.count(), lines=lines)
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
