@@ -20,6 +20,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -75,6 +76,8 @@ class Mutant:
     """None: nothing is changed, and every test must pass."""
     before: str
     after: str
+    at_import: bool = False
+    """Whether it stands in no function: coverage sees it run under the one test that imports the file first."""
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT)}:{self.line}: {self.before} -> {self.after}"
@@ -130,12 +133,14 @@ def _mutants(path: Path) -> Iterator[Mutant]:
         if part is not None
         for inner in ast.walk(part)
     }
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    within = {id(inner) for one in functions for step in one.body for inner in ast.walk(step)}
     for index, node in enumerate(ast.walk(tree)):
         if id(node) in annotations or not _mutable(node):
             continue
         before = ast.unparse(node)
         after = ast.unparse(_changed(ast.parse(path.read_text()), index))
-        yield Mutant(path, node.lineno, index, before, after)  # type: ignore[attr-defined]
+        yield Mutant(path, node.lineno, index, before, after, id(node) not in within)  # type: ignore[attr-defined]
 
 
 def _mutable(node: ast.AST) -> bool:
@@ -229,8 +234,12 @@ def _try(mutant: Mutant, reach: Reach, most: float) -> str:
     lines = reach.lines.get(str(mutant.path), {})
     compiled = "@njit" in mutant.path.read_text()
     reaching = set(lines.get(mutant.line, ()))
-    if not reaching or compiled:  # lines of a compiled kernel, and lines that run at import, are not seen by coverage
+    if not reaching or mutant.at_import or compiled:
         reaching |= {test for tests in lines.values() for test in tests}
+    if compiled:  # coverage sees no line of a kernel: whoever runs a line of a file that imports it may run it
+        imports = re.compile(rf"import.*\b{mutant.path.stem}\b|\b{mutant.path.stem} import")
+        callers = [found for file, found in reach.lines.items() if imports.search(Path(file).read_text())]
+        reaching |= {test for found in callers for tests in found.values() for test in tests}
     tests, total = [], 0.0
     for test in sorted(reaching, key=lambda test: (reach.seconds.get(test, 0.0), test)):
         total += reach.seconds.get(test, 0.0)

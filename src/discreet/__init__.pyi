@@ -5,12 +5,12 @@ from discreet._version import __version__ as __version__
 from discreet.core import hierarchy as hierarchy
 from discreet.core.card import Card as Card
 from discreet.core.card import Column as Column
+from discreet.core.card import ExposurePolicy as ExposurePolicy
 from discreet.core.card import Role as Role
 from discreet.core.cardfile import dump_cards as dump_cards
 from discreet.core.cardfile import load_card as load_card
 from discreet.core.cardfile import load_cards as load_cards
 from discreet.core.draft import Draft as Draft
-from discreet.core.exposure_policy import ExposurePolicy as ExposurePolicy
 from discreet.core.holder_copy import HolderCopy as HolderCopy
 from discreet.core.holder_copy import read_holder_copy as read_holder_copy
 from discreet.core.identifiers import Description as Description

@@ -93,8 +93,8 @@ def test_the_schema_is_json(run):
 
 
 def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_path):
-    run("demo", "--rows", "300")
-    figures = json.loads(run("demo", "--rows", "300", "--json"))
+    run("demo", "hospital", "--rows", "300")
+    figures = json.loads(run("demo", "hospital", "demo", "--rows", "300", "--json"))
     assert figures["named"][0] > figures["named"][1]
     assert "no privacy promise" in run("show", "demo/release")
     assert json.loads(run("show", "demo/release", "--json"))["recipe"]["method"] == "generalise"
@@ -103,9 +103,9 @@ def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_pat
 
 
 def test_the_demo_touches_nobody_elses_files(run, tmp_path):
-    assert "is not empty" in run("demo", ".", code=1)
+    assert "is not empty" in run("demo", "hospital", ".", code=1)
     assert (tmp_path / "patients.csv").read_text() == CSV
-    assert "cannot be used" in run("demo", "patients.csv", code=1)
+    assert "cannot be used" in run("demo", "messy", "patients.csv", code=1)
 
 
 def test_with_json_an_error_is_json_too(tmp_path):
@@ -128,7 +128,7 @@ def test_with_json_an_error_is_json_too(tmp_path):
         (["show", "postgresql://u:hunter2@127.0.0.1:1/db#t", "--card", "patients.toml"], 1, "Nobody answers"),
         (["show", "sc://127.0.0.1:1#t", "--card", "patients.toml"], 1, "Nobody answers"),
         (["frobnicate"], 2, "No such command"),
-        (["demo", "--rows", "1"], 2, "--rows"),
+        (["demo", "hospital", "--rows", "1"], 2, "--rows"),
     ],
 )
 def test_a_mistake_gets_one_clear_paragraph_and_never_a_password(run, words, code, says):

@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -14,6 +14,9 @@ from typer import Argument, Option
 from discreet.cli.options import CardTable, Json, Sources, require_new
 from discreet.cli.output import console, grid, print_json, working
 from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.table import Violation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -107,13 +110,14 @@ def check(
     if table is not None:
         load_card(card, table)
     unseen: tuple[str, ...] = ()
+    misfits: tuple[Violation, ...] = ()
     if data is not None:
         from discreet.core.table import require_valid
         from discreet.engines.read import read, shown
 
         with working(f"Checking {shown(data)}"):
             opened = read(data, card, table=table)
-            unseen = opened.unseen
+            unseen, misfits = opened.unseen, opened.misfits
             require_valid(opened)
     if as_json:
         about = {
@@ -125,7 +129,9 @@ def check(
             }
             for name, c in cards.items()
         }
-        print_json({"tables": about, "data_checked": data is not None, "not_on_the_card": unseen})
+        missing = {one.column: {"values": one.count, "examples": one.examples} for one in misfits}
+        checked = {"data_checked": data is not None, "not_on_the_card": unseen, "taken_for_missing": missing}
+        print_json({"tables": about, **checked})
         return
     out = console()
     listing = grid("table", "#columns", "#quasi", "#sensitive", "unit", "read off the data")
@@ -137,6 +143,8 @@ def check(
     out.print("The card is sound." + (" The data keeps to it." if data is not None else ""))
     if unseen:
         out.print(f"In the data and not on the card, so nobody will see them: {', '.join(unseen)}.")
+    if misfits:
+        out.print("Taken for missing, as the card says:", *map(str, misfits), sep="\n  ", markup=False)
     for name, c in cards.items():
         if questions := c.open_questions():
             out.print(f"Still open in {name}, for what may need it:", *questions, sep="\n  ")

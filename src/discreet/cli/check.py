@@ -51,8 +51,8 @@ def check(
     from discreet.core.cardfile import load_card
     from discreet.core.release import is_release
     from discreet.engines.read import read
-    from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models
+    from discreet.models.model import parse_all
     from discreet.verbs.publish.earlier_releases import read_release
 
     with working(f"Checking {shown(source)}"):

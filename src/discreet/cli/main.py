@@ -67,7 +67,7 @@ app.command("prove")(prove.prove)
 app.command("serve")(serve.serve)
 app.add_typer(people.app, name="people")
 app.command("methods")(methods.methods)
-app.command("demo")(demo.demo)
+app.add_typer(demo.app, name="demo")
 
 
 def _version(wanted: bool) -> None:

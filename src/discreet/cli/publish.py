@@ -34,6 +34,7 @@ from discreet.cli.output import (
     print_release,
     stoppable,
     tracking,
+    working,
 )
 from discreet.core.exact import share_of
 from discreet.core.families import MASKING
@@ -104,14 +105,13 @@ def publish(
     already, you are told.
     """
     from discreet.core.holder_copy import holder_file
-    from discreet.models.catalogue import parse_all
+    from discreet.models.model import parse_all
     from discreet.releases.pipeline import require_places
     from discreet.verbs.publish.advice import advise as look
     from discreet.verbs.publish.publish import publish as make
     from discreet.verbs.publish.publish import require_usable
 
-    opened = open_registered(source, card, table, workspace)
-    opened = opened if despite is None else opened.despite(despite)
+    opened = open_registered(source, card, table, workspace).despite(despite)
     models = parse_all(model or (), opened.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
@@ -145,7 +145,9 @@ def open_registered(source: str, card: str | None, name: str | None, workspace: 
     """The table that is published, with the workspace's register beside its card's."""
     from discreet.engines.read import read
 
-    return registered_in(read(source, require_card(card), table=name), workspace)
+    card = require_card(card)
+    with working("Reading"):
+        return registered_in(read(source, card, table=name), workspace)
 
 
 def registered_in(table: Table, workspace: Path | None) -> Table:

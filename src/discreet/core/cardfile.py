@@ -29,10 +29,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from discreet.core import toml
-from discreet.core.card import Card, Column, Role, fits
+from discreet.core.card import Card, Column, ExposurePolicy, Role, fits
 from discreet.core.catalogue import Entry, parameters_of
 from discreet.core.edit_rules import named
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.taxonomy import Taxonomy

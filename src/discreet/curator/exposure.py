@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from discreet.budget.entries import Charged
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Pure
 from discreet.curator.audited import METHOD, register_answers
 from discreet.curator.curator import Curator

@@ -25,11 +25,16 @@ from discreet.core.engine import Engine
 from discreet.core.text_format import FileLayout, TextFormat
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.layout import DELIMITERS, HEADER_CHARACTERS, MOST_COLUMNS, NUMBER, cut, decoded, head
-from discreet.engines.workbooks import cell_text, is_workbook, sheet_rows
+from discreet.engines.text_values import ROW
+from discreet.engines.workbooks import (
+    cell_text,
+    is_statistical,
+    is_workbook,
+    sheet_rows,
+    statistical_rows,
+)
 from discreet.errors import DataError, EngineError
 
-ROW = "discreet_row"
-"""The column of a text relation that numbers its rows: from 1, or as the sheet does; NULL where nobody knows."""
 _ROWS_AT_ONCE = 20_000
 _UTF8 = ("utf-8", "utf8", "utf-8-sig", "us-ascii", "ascii")
 
@@ -50,24 +55,35 @@ def open_text(
     """
     embedded = engine if isinstance(engine, DuckDB) else DuckDB()
     name = embedded.new_name(f"{path.name} as text")
-    parts = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file())
+    parts, tabular = parts_of_folder(path), is_workbook(path) or is_statistical(path)
     try:
         names = [
             _load_sheet(part, layout, embedded, name, columns, formats=formats or {})
-            if is_workbook(path)
+            if tabular
             else _load_csv(part, layout, embedded, name, columns, new=part is parts[0])
             for part in parts
         ]
     except BaseException:
         embedded.run(f"DROP TABLE IF EXISTS {sql.table(name).sql('duckdb')}")
         raise
-    row = [] if is_workbook(path) else [sql.named(sql.column("rowid") + 1, ROW)]
+    row = [] if tabular else [sql.named(sql.column("rowid") + 1, ROW)]
     text = exp.select(exp.Star(), *row).from_(sql.table(name))
     if engine is None or engine is embedded:
         return embedded, text, names[0]
     lent = engine.lend(embedded.fetch(text))
     embedded.close()
     return engine, lent, names[0]
+
+
+def parts_of_folder(path: Path) -> list[Path]:
+    """The files of a folder in the order of their names, without hidden ones; or the file alone."""
+    return [path] if path.is_file() else sorted(one for one in path.iterdir() if one.name[:1] not in "._")
+
+
+def is_plain(path: Path, layout: FileLayout) -> bool:
+    """Whether any reader of CSV can read a file as it is: UTF-8, and a header in its first line."""
+    usual = layout.header in (None, 1) and not (layout.skip or layout.widths)
+    return path.is_file() and usual and (layout.encoding or "utf-8").lower() in _UTF8
 
 
 def _load_sheet(
@@ -80,7 +96,8 @@ def _load_sheet(
     formats: Mapping[str, TextFormat],
 ) -> tuple[str, ...]:
     """Make a table of a sheet's rows."""
-    names, rows = _sheet(path, layout, columns)
+    names, rows = statistical_rows(path) if is_statistical(path) else _sheet(path, layout, columns)
+    require_plain(names, path.name)
     columns_sql = ", ".join(f"{sql.column(one).sql('duckdb')} VARCHAR" for one in names)
     engine.run(f"CREATE TABLE {sql.table(name).sql('duckdb')} ({columns_sql}, {ROW} BIGINT)")
     written = [formats.get(one, TextFormat()) for one in names]
@@ -272,7 +289,6 @@ def _sheet(
     if number > header:
         raise DataError(f"Row {header} of {path.name} is empty.", hint="Say on the card which row has the names.")
     names = tuple(cell_text(cell, TextFormat()) or "" for cell in cells)
-    require_plain(names, path.name)
     return names, islice(rows, layout.skip or 0, None)
 
 
@@ -305,9 +321,8 @@ def places(path: Path, layout: FileLayout, rows: Iterable[int]) -> dict[int, str
     found = {row: f"row {row}" for row in wanted}
     if is_workbook(path):
         return found
-    parts = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file())
     number = 0
-    for part in parts:
+    for part in parts_of_folder(path):
         inside = "" if part is path else f"{part.name}, "
         try:
             for line in _row_lines(part, layout):

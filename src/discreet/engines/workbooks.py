@@ -29,11 +29,20 @@ if TYPE_CHECKING:
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 """Endings of workbooks."""
+STATISTICAL = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""Endings of files of SPSS, Stata and SAS, and pyreadstat's functions that read them."""
 MOST_BYTES = 2 << 30
 """Size of an unpacked workbook at most."""
 MOST_CELLS = 50_000_000
 """Cells of a sheet at most, empty ones among them."""
 _CHUNK_BYTES = 1 << 20
+_ROWS_AT_ONCE = 20_000
 _LONGEST_CELL = 1 << 17
 _FORMULA = rb"(?:<f\b[^>]*/>|<f\b[^>]*>[^<]*</f>)"
 _ERROR_CELL = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^>]* t="e"[^>]*>' + _FORMULA + rb"?<v>([^<]*)</v>")
@@ -208,3 +217,46 @@ def _member(archive: zipfile.ZipFile, sheet: str) -> str:
     key = next(one["r:id"] for one in tags[0] if unescape(one.get("name", "")) == sheet and "r:id" in one)
     target = next(one["Target"] for one in tags[1] if one.get("Id") == key)
     return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+
+
+# -- files of statistical packages
+
+
+def is_statistical(path: Path) -> bool:
+    """Whether it is a file of SPSS, Stata or SAS, by its name."""
+    return path.suffix.lower() in STATISTICAL
+
+
+def statistical_rows(path: Path) -> tuple[tuple[str, ...], Iterator[tuple[int, list[Any]]]]:
+    """The names of the columns, and the rows with their numbers; what a package calls missing is ``None``."""
+
+    def rows() -> Iterator[tuple[int, list[Any]]]:
+        first = 1
+        while part := list(zip(*_statistical(path, row_offset=first - 1, row_limit=_ROWS_AT_ONCE)[0], strict=True)):
+            yield from ((first + place, list(cells)) for place, cells in enumerate(part))
+            first += len(part)
+
+    return _statistical(path, metadataonly=True)[1], rows()
+
+
+def value_labels(path: Path) -> dict[str, dict[str, str]]:
+    """The labels of each column's codes, the codes as text."""
+    found = _statistical(path, metadataonly=True)[2]
+    return {
+        name: {cell_text(code, TextFormat()) or "": str(label) for code, label in labels.items()}
+        for name, labels in found.items()
+    }
+
+
+def _statistical(path: Path, **asked: Any) -> tuple[list[list[Any]], tuple[str, ...], dict[str, dict[Any, Any]]]:
+    """The columns of a part of a file, their names, and the labels of their codes."""
+    with extra("files"):
+        import pyreadstat
+
+    try:
+        data, about = getattr(pyreadstat, STATISTICAL[path.suffix.lower()])(str(path), output_format="dict", **asked)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"{path.name} could not be read: {error}.", hint="The file is damaged; save it again."
+        ) from error
+    return [list(column) for column in data.values()], tuple(about.column_names), about.variable_value_labels

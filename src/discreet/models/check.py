@@ -7,25 +7,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from discreet.core.card import Card, Role
 from discreet.core.markup import tag
-from discreet.core.report import Picture, bars, heading, listing, section, styled
+from discreet.core.report import Picture, heading, listing, section, styled
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.models.classes import Classes, classes_of
+from discreet.models.classes import Classes, by_size, classes_of
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import EntropyLDiversity, LDiversity
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model, Verdict, population_of, shown
 from discreet.models.risk import MarketerRisk, ProsecutorRisk
 
-_BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
-"""Sizes of classes at which the bars of the picture begin."""
 _DECIMALS = 10_000
 _NOBODY = "none (k = 1)"
 """What is said of 1-anonymity, which every table has: somebody is alone."""
@@ -185,23 +182,3 @@ def _just(make: Callable[[Fraction], Model], near: int, step: int, classes: Clas
     while (model := make(Fraction(near, _DECIMALS))).breaking(classes).any():
         near += step
     return model
-
-
-def by_size(title: str, sizes: Mapping[int, int], caption: str) -> Picture:
-    """How many rows are in classes of what size; ``sizes``: how many classes there are of each.
-
-    Sizes below those that occur are shown, too: that nobody is alone is what one looks for.
-    """
-    rows = dict.fromkeys(_BORDERS, 0)
-    for size, count in sizes.items():
-        rows[max(border for border in _BORDERS if border <= size)] += size * count
-    last = max(place for place, border in enumerate(_BORDERS) if rows[border])
-    ends = dict(pairwise(_BORDERS))
-    shown = _BORDERS[: last + 1]
-    return bars(title, [_between(low, ends.get(low)) for low in shown], [rows[low] for low in shown], caption=caption)
-
-
-def _between(low: int, high: int | None) -> str:
-    if high is None:
-        return f"{low:,} or more"
-    return str(low) if high == low + 1 else f"{low:,} to {high - 1:,}"

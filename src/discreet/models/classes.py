@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.identifiers import require_rows_of_people
+from discreet.core.report import Picture, bars
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, DataError
 
@@ -27,6 +30,8 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _MOST = 2**62
+_BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""Sizes of classes at which the bars of the picture begin."""
 
 
 @dataclass(frozen=True)
@@ -341,3 +346,70 @@ def _distinct(unit: str) -> Any:
     from sqlglot import exp
 
     return exp.Count(this=exp.Distinct(expressions=[sql.column(unit)]))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Number of equivalence classes of each size."""
+
+    classes: Mapping[int, int]
+
+    @classmethod
+    def of(cls, table: Table) -> Sizes:
+        """Counted on the table's engine; what comes back is one line for each size there is."""
+        names = table.quasi()
+        size = count_name(names)
+        counted = exp.select(sql.named(sql.column(size), "size"), sql.named(sql.count_rows(), "classes"))
+        query = counted.from_(table.histogram_query(*names).subquery("h")).group_by(sql.column(size))
+        found = table.engine.fetch(query).to_pylist()
+        return cls({int(row["size"]): int(row["classes"]) for row in sorted(found, key=lambda row: row["size"])})
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(size * count for size, count in self.classes.items())
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return sum(self.classes.values())
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest class; 0 if there is none."""
+        return min(self.classes, default=0)
+
+    @property
+    def unique(self) -> float:
+        """Share of rows that are alone in their class."""
+        return self.classes.get(1, 0) / self.rows if self.rows else 0.0
+
+    @property
+    def highest_risk(self) -> float:
+        """Probability of picking the right row of the smallest class."""
+        return 1 / self.smallest if self.smallest else 0.0
+
+    @property
+    def average_risk(self) -> float:
+        """Mean of that probability over all rows."""
+        return self.count / self.rows if self.rows else 0.0
+
+
+def by_size(title: str, sizes: Mapping[int, int], caption: str) -> Picture:
+    """How many rows are in classes of what size; ``sizes``: how many classes there are of each.
+
+    Sizes below those that occur are shown, too: that nobody is alone is what one looks for.
+    """
+    rows = dict.fromkeys(_BORDERS, 0)
+    for size, count in sizes.items():
+        rows[max(border for border in _BORDERS if border <= size)] += size * count
+    last = max(place for place, border in enumerate(_BORDERS) if rows[border])
+    ends = dict(pairwise(_BORDERS))
+    shown = _BORDERS[: last + 1]
+    return bars(title, [_between(low, ends.get(low)) for low in shown], [rows[low] for low in shown], caption=caption)
+
+
+def _between(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} or more"
+    return str(low) if high == low + 1 else f"{low:,} to {high - 1:,}"

@@ -1,13 +1,15 @@
-"""What every privacy model can do, the verdict it gives, and several models as one."""
+"""Privacy models: what each can do, the verdict it gives, several as one; from texts (``k=5``) and from claims."""
 
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.core.card import Card, Role
 from discreet.core.catalogue import Checked
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
+from discreet.engines.read import parse_address, read
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, classes_of, taken
 from discreet.models.exact_compare import Floats, plain
@@ -334,3 +339,57 @@ def _label(classes: Classes, place: int | None) -> Mapping[str, Any] | None:
         return None
     found: dict[str, Any] = classes.labels.slice(place, 1).to_pylist()[0]
     return found
+
+
+def parse(text: str, card: Card) -> Model:
+    """The model that ``text`` names, on the columns of ``card``.
+
+    ``on COLUMN`` may be left out where the card declares a single sensitive column. ``in FILE`` opens a population: a
+    table with the card's quasi-identifiers and, if it has that column, the card's unit.
+    """
+    return parse_all([text], card)[0]
+
+
+def parse_all(texts: Iterable[str], card: Card) -> list[Model]:
+    """The models that ``texts`` name. A population that several of them name is opened once, so that it is the same."""
+    populations: dict[str, Table] = {}
+
+    def population(place: str) -> Table:
+        key = place if parse_address(place) else str(Path(place).resolve())
+        if key not in populations:
+            populations[key] = _population(place, card)
+        return populations[key]
+
+    return [MODELS.parse(text, card, {Table: population}) for text in texts]
+
+
+def from_claim(claim: Claim, population: Table | None = None) -> Model:
+    """The model that makes ``claim``, such as one in the statement of a release; an error if there is none.
+
+    A claim only has the name of a population: give the table again.
+    """
+    parameters: dict[str, Any] = dict(claim.parameters)
+    if claim.name == All.name and set(parameters) == {"models"}:
+        parts = [Claim(name, text, dict(said)) for name, text, said in parameters["models"]]
+        return All(from_claim(part, population) for part in parts)
+    if parameters.get("population") is not None:
+        if population is None:
+            raise BadInput(f"“{claim}” is about the population {parameters['population']}: give its table.")
+        parameters["population"] = population
+    kind = MODELS.entry(claim.name).kind
+    try:
+        made: Model = kind(**parameters)
+    except TypeError:
+        raise BadInput(f"“{claim}” does not have the parameters of {claim.name}.") from None
+    if made.claim != claim:
+        raise BadInput(f"“{claim}” is not what {claim.name} says with its parameters, which is “{made.claim}”.")
+    return made
+
+
+def _population(place: str, card: Card) -> Table:
+    name = re.split(r"[/\\#]", place)[-1].partition(".")[0] or "population"
+    columns = card.having(Role.QUASI)
+    found = read(place, replace(card.without_unit(columns), name=name))
+    if card.unit is None or card.unit not in found.unseen:
+        return found
+    return read(place, replace(found.card, columns=(card[card.unit], *columns), unit=card.unit))

@@ -23,14 +23,12 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from discreet.core.card import Card, Role
+from discreet.core.card import Card, ExposurePolicy, Role
 from discreet.core.exact import exact
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.programs import Numbers
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.releases.atoms import Space, link, nobody, same_values
-from discreet.releases.fact_storage import dump_people, dump_told, load_people, load_told
+from discreet.releases.atoms import Space, dump_people, dump_told, link, load_people, load_told, nobody, same_values
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import SumSystem, SumTarget

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import loss as losses
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Loss, sequential
 from discreet.core.programs import Numbers
 from discreet.errors import Exposed, NoPromise
@@ -56,6 +56,8 @@ class Departure:
     """Its folder."""
     answer: bool = False
     """Whether it is an answer in the ledger, and not a line of the register."""
+    attack: str = ""
+    """What came of attacking it together with releases it was not checked with; for the holder alone."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,8 @@ class WhatIf:
     """Lines of the earlier releases it was checked with."""
     unchecked: tuple[Departure, ...] = ()
     """Earlier releases it was not checked with."""
+    attack: str = ""
+    """What came of attacking it together with these."""
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -208,11 +212,12 @@ def what_if(make: Callable[[], object]) -> WhatIf:
             make()
         except Exposed as error:
             return WhatIf(False, error.message, error.hint)
-    unchecked = tuple(departure(one) for weighed in found for one in weighed.unchecked)
+    unchecked = tuple(departure(one) for weighed in found for one in weighed.left_out)
     checked = {line for weighed in found for *_, check, _ in weighed.checks for line in check.exposure.checked}
     said = [text for weighed in found for text in weighed.caveats]
     nothing = "There is no earlier release of these people to check it with."
-    return WhatIf(True, " ".join(said) or nothing, checked=tuple(sorted(checked)), unchecked=unchecked)
+    attacked = " ".join(weighed.attack for weighed in found if weighed.attack)
+    return WhatIf(True, " ".join(said) or nothing, "", tuple(sorted(checked)), unchecked, attacked)
 
 
 def departure(entry: Entry) -> Departure:
@@ -232,6 +237,7 @@ def departure(entry: Entry) -> Departure:
         "" if loss is None else str(loss),
         entry.note,
         entry.release,
+        attack=str(entry.told.get("attack", "")),
     )
 
 

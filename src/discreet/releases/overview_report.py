@@ -153,7 +153,11 @@ def label(one: Departure) -> str:
 
 
 def check_said(one: Departure) -> str:
-    """What became of the check of a release, in words."""
+    """What became of the check of a release, in words, and of the attack that was run where there was none."""
+    return f"{_check(one)}. {one.attack}" if one.attack else _check(one)
+
+
+def _check(one: Departure) -> str:
     if one.state == OVERRIDDEN:
         return f"released despite exposure: {one.note}"
     if one.state == NOT_CHECKED:
@@ -166,11 +170,11 @@ def check_said(one: Departure) -> str:
 
 def advice(population: Population) -> str:
     """What to do about releases that are not checked; empty if there are none."""
-    count = sum(one.state == NOT_CHECKED for one in population.departures)
+    count = sum(one.state == NOT_CHECKED and not one.attack for one in population.departures[1:])
     if not count:
         return ""
     what = number(count, "release was", "releases were")
-    return f"{what} not checked: attack each together with the others (discreet attack RELEASE --also OTHER)."
+    return f"{what} neither checked nor attacked: discreet attack RELEASE --also OTHER attacks one with the others."
 
 
 def state_name(standing: Standing) -> str:

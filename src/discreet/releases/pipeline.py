@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
@@ -33,7 +34,7 @@ import pyarrow.parquet as pq
 from discreet.budget.entries import Charged, exceeded, tightest
 from discreet.budget.ledger import SqlLedger
 from discreet.core.card import Card, Role
-from discreet.core.document import dumps
+from discreet.core.document import dumps, loads
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
 from discreet.core.release import Receipt, Release, Rows
@@ -45,6 +46,7 @@ from discreet.engines.limits import Limits, limited
 from discreet.errors import (
     BadInput,
     BudgetExceeded,
+    DiscreetError,
     EngineError,
     LoginFailed,
     NoPromise,
@@ -53,10 +55,11 @@ from discreet.errors import (
     Refused,
     Taken,
     Unreachable,
+    Unsound,
 )
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
-from discreet.releases.register import earlier_releases, notice
+from discreet.releases.register import REGISTER, Entry, earlier_releases, notice
 from discreet.releases.registration import Weighed, facts_of, weigh
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
@@ -326,6 +329,7 @@ def release(
     require_decided(card, statement)
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
+    forgotten = _require_register(table, before) if table is not None else ()
     with _scratch(folder) as scratch:
         bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
         made = method.make(table, bench)  # type: ignore[arg-type]
@@ -334,6 +338,8 @@ def release(
             made = replace(made, payload=_written(made.payload, scratch))
         progress(0.85, "checking")
         made = method.recheck(made, made.payload, statement)
+        if table is not None:
+            made = replace(made, parameters={"table": table.card.name, **made.parameters})
         if holder is not None and made.holder is None:
             raise BadInput(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
@@ -343,11 +349,17 @@ def release(
         if table is not None:
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
-            weighed = weigh(table, facts, made.title or method.name)
+            weighed = weigh(table, facts, made.title or method.name, partial(_remedies, method, made, table))
             unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
-            made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown))
-            before = [one for one in before if not one.number or one in weighed.unchecked]
+            made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown, *forgotten))
+            before = [one for one in before if not one.number or one in weighed.left_out]
         finished = draft(method, table, statement, made, receipt)
+        if table is not None and weighed is not None and weighed.unchecked:
+            from discreet.releases.joint_attack import attack_together
+
+            progress(0.93, "attacking together with earlier releases")
+            weighed = replace(weighed, attack=attack_together(finished, table, weighed.unchecked))
+            finished = replace(finished, notices=(weighed.attack, *finished.notices))
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
@@ -355,6 +367,39 @@ def release(
         finished = _handed_out(finished, label, weighed, folder, csv=csv, holder=holder)
     progress(1.0, "done")
     return finished
+
+
+def _remedies(method: Method[Any], made: Made[Any], table: Table, clashing: Sequence[Entry]) -> tuple[str, ...]:
+    from discreet.releases.remedies import remedies  # of a release that is refused
+
+    return remedies(method, made, table, clashing)
+
+
+def _require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
+    """An error if registered releases lie there and no register knows of any: then it was lost, and not a first one is
+    made. With a reason, what the statement says of that."""
+    lying = [one for one in earlier if not one.number and _was_registered(Path(one.release))]
+    if not table.registers or not lying or any(one.number for one in earlier):
+        return ()
+    names = ", ".join(Path(one.release).name for one in lying)
+    problem = (
+        f"{names} left with a line in the register of {table.card.people}, and that register knows of no release: it "
+        "was lost, or removed."
+    )
+    if not table.policy.despite:
+        raise Unsound(
+            problem,
+            hint=f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
+        )
+    return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
+
+
+def _was_registered(folder: Path) -> bool:
+    """Whether a release that lies there was registered when it was made, and counts as a fact and not by its loss."""
+    with suppress(DiscreetError, OSError, UnicodeDecodeError):
+        said = Statement.from_dict(loads((folder / "statement.json").read_text(encoding="utf-8")))
+        return said.loss is None and NO_REGISTER not in said.caveats
+    return False
 
 
 def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:

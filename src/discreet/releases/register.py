@@ -30,10 +30,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.budget.entries import START, digest
-from discreet.budget.home import Home
-from discreet.budget.store import Contents, Session, Store
-from discreet.budget.verify import lines_after, require_head
+from discreet.budget.entries import START
+from discreet.budget.store import Contents, Home, Session, Store, digest, lines_after, require_head
 from discreet.core.document import Format, fields, loads
 from discreet.core.statement import Recipe
 from discreet.core.table import Table
@@ -102,7 +100,8 @@ class Entry:
     def __str__(self) -> str:
         gone = "" if not self.release or Path(self.release).is_dir() else ", no longer there"
         when = f" on {self.at[:10]}" if self.at else ""
-        return f"{self.release or 'in memory'} ({self.kind}{when}, of {self.rows:,} rows{gone})"
+        rows = f", of {self.rows:,} rows" if self.rows else ""
+        return f"{self.release or 'in memory'} ({self.kind}{when}{rows}{gone})"
 
 
 @dataclass(frozen=True)
@@ -302,7 +301,8 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
             folder = os.path.normpath(file.parent)
             if made.parameters.get("table") == table.card.name and folder not in found:
                 rows = int(made.parameters.get("rows") or 0)
-                found[folder] = replace(entry_of(table, file.parent, made.method, rows), source="")
+                method = f"tabulate {made.method}" if "tables" in made.parameters else made.method
+                found[folder] = replace(entry_of(table, file.parent, method, rows), source="")
     return list(found.values())
 
 

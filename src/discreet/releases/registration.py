@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -56,6 +56,8 @@ class Weighed:
     title: str
     checks: tuple[tuple[str, int, Checked, tuple[Entry, ...]], ...]
     """For each register its place, the last line that was looked at, the verdict and the earlier releases."""
+    attack: str = ""
+    """What came of attacking it together with those it was not checked with; for the data steward alone."""
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ class Weighed:
         said = []
         for _, _, checked, earlier in self.checks:
             exposure = checked.exposure
-            if left := [one for one in earlier if one.number not in exposure.checked and one.facts != "loss"]:
+            if left := _unchecked(checked, earlier):
                 others = number(len(left), "earlier release")
                 said.append(f"Not checked together with {others} of the same people: {self._why_not(left)}.")
             if exposure.checked and exposure.safe:
@@ -98,14 +100,18 @@ class Weighed:
         return " and ".join(said)
 
     @property
-    def unchecked(self) -> list[Entry]:
-        """Earlier releases that this one was not checked with."""
+    def left_out(self) -> list[Entry]:
+        """Earlier releases that this one was not checked with, those with a privacy loss included."""
         return [
-            one
-            for _, _, checked, earlier in self.checks
-            for one in earlier
-            if one.number not in checked.exposure.checked
+            one for *_, found, earlier in self.checks for one in earlier if one.number not in found.exposure.checked
         ]
+
+    @property
+    def unchecked(self) -> list[Entry]:
+        """Earlier releases that this one was to be checked with, and was not."""
+        if isinstance(self.facts, Lossy):
+            return []
+        return [one for *_, found, earlier in self.checks for one in _unchecked(found, earlier)]
 
     def register(self, folder: Path | None, method: str, rows: int, **more: object) -> None:
         """Write the release down in every register, weighed again if others came in between; ``more`` is said of it."""
@@ -123,9 +129,11 @@ class Weighed:
             sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
             told |= {
                 **entry.told,
+                **({"attack": self.attack} if self.attack else {}),
                 "unit": self.table.card.unit,
                 "checked": list(checked.exposure.checked),
                 "sensitive": sensitive,
+                "where": [one.sql() for one in self.table.chosen],
                 "roles": {one.name: one.role.value for one in self.table.card.columns},
             }
             note = "" if checked.exposure.safe else self._reason
@@ -138,6 +146,10 @@ class Weighed:
             except Taken:
                 (weighed,) = weigh(replace(self.table, registers=(place,)), self.facts, self.title).checks
         raise Taken("Others keep registering releases of the same people.", hint="Try again.")
+
+
+def _unchecked(checked: Checked, earlier: Sequence[Entry]) -> list[Entry]:
+    return [one for one in earlier if one.number not in checked.exposure.checked and one.facts != "loss"]
 
 
 def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[str, dict[str, Any]]:
@@ -159,8 +171,16 @@ def facts_of(method: Method[Any], made: Made[Any], table: Table, loss: Loss | No
     return method.facts(made, table)
 
 
-def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weighed:
-    """Check a release together with all earlier ones; ``Exposed`` if they give too much away."""
+def weigh(
+    table: Table,
+    facts: Facts | tuple[Answered, ...],
+    title: str,
+    remedies: Callable[[Sequence[Entry]], Sequence[str]] = lambda clashing: (),
+) -> Weighed:
+    """Check a release together with all earlier ones; ``Exposed`` if they give too much away.
+
+    ``remedies`` says, for the earlier releases that it clashes with, what would pass.
+    """
     _require_known_values(table)
     checks = []
     for place in table.registers:
@@ -183,7 +203,9 @@ def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weig
         exposure = checked.exposure
         refused = exposure.findings or (exposure.undecided and table.policy.undecided == "refuse")
         if refused and not table.policy.despite:
-            raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure))
+            lines = tuple({line for finding in exposure.findings for line in finding.releases})
+            tried = remedies([one for one in mine if one.number in lines]) if lines else ()
+            raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure, tried))
     return Weighed(table, facts, title, tuple(checks))
 
 
@@ -237,8 +259,8 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
     return f"{joined[0].upper()}{joined[1:]}; {rule}. This exposes {exposed}."
 
 
-def _hint(exposure: Exposure) -> str:
-    found = [one for finding in exposure.findings for one in finding.helps]
+def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
+    found = [*(one for finding in exposure.findings for one in finding.helps), *tried]
     tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
     return (
         f"{tried}Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead. "

@@ -7,7 +7,7 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
 from discreet.core.families import HIDING, MASKING, MODELS, SYNTHESIZERS, TABLE_METHODS
-from discreet.models.catalogue import parse
+from discreet.models.model import parse
 from discreet.service.console.forms import MODEL_VALUES, example_values, without_file
 from discreet.service.console.publish import MASK, _about
 from discreet.service.console.riskmap import advice, options, placed

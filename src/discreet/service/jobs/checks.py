@@ -64,7 +64,7 @@ def item_columns(card: Card) -> list[str]:
 
 def models_of(spec: Publish, card: Card) -> list[Model]:
     """The models that must hold. None may name a file: that would be one of this machine's."""
-    from discreet.models.catalogue import parse_all
+    from discreet.models.model import parse_all
 
     if not spec.models and not MASKING.has(spec.method) and not _made_up(spec):
         raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')

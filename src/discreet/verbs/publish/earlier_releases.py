@@ -25,9 +25,9 @@ from discreet.core.sql import kind_of
 from discreet.core.table import Table, count_name
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
+from discreet.models.classes import Sizes
 from discreet.models.model import Model, Verdict, check_all
 from discreet.verbs.publish.recoding import Labelled, Names, Recoding, on_recoding_engine, recode_rows
-from discreet.verbs.publish.report import Sizes
 from discreet.verbs.publish.tuples import keys_of
 
 Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]

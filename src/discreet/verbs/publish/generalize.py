@@ -31,9 +31,8 @@ from discreet.models.model import Model, parts_of, population_of
 from discreet.releases.method import Progress
 from discreet.utility.quality import Granularity, Quality, figures
 from discreet.verbs.publish.lattice import Lattice, Node, NodeClasses, Score, Suppressed, score_of
-from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_levels, require_quasi
-from discreet.verbs.publish.tuples import Tuples, refusal, require_beside, tuples_of
+from discreet.verbs.publish.tuples import PruningRules, Tuples, refusal, require_beside, tuples_of
 
 Levels: TypeAlias = int | range | tuple[int, int]
 """One level, or the finest and the coarsest: ``range(1, 4)`` and ``(1, 3)`` are the same three."""

@@ -7,8 +7,10 @@ What the models mean is theirs to say (see ``models/``); what they do not protec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,17 +23,20 @@ from discreet.core.families import MASKING, RECODERS
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.identifiers import said_of_withheld
 from discreet.core.release import Release, Rows
+from discreet.core.report import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
-from discreet.errors import BadInput, NoPromise
-from discreet.models.catalogue import parse_all
-from discreet.models.model import Model, check_all, checked_alone, evidence_of, parts_of
+from discreet.errors import BadInput, DiscreetError, NoPromise
+from discreet.models.classes import Sizes, by_size
+from discreet.models.k_anonymity import KAnonymity
+from discreet.models.model import Model, check_all, checked_alone, evidence_of, parse_all, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.releases.facts import Choice, Facts, Opaque, class_figures
-from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.method import Alternative, Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
+from discreet.releases.register import Entry
 from discreet.verbs.publish.earlier_releases import Earlier, check_together
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.masker import Masker
@@ -45,7 +50,6 @@ from discreet.verbs.publish.recoding import (
     recode_rows,
     require_table,
 )
-from discreet.verbs.publish.report import Sizes, pictures
 
 if TYPE_CHECKING:
     from discreet.core.card import Card
@@ -225,6 +229,29 @@ class Recode(Method[Any]):
         drawn = pictures(before, after, _column_losses(found))
         return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
 
+    def alternatives(self, made: Made[Any], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[Any]]:
+        """The levels of an earlier release, one column at a coarser level, or larger classes."""
+        levels = made.context[2].levels
+        if isinstance(self.recoder, Generalize) and levels is not None:
+            for entry in clashing:
+                with suppress(DiscreetError, OSError):
+                    theirs = Release.load(entry.release).recipe.parameters.get("levels")
+                    if theirs is not None and dict(theirs) != dict(levels):
+                        said = ", ".join(f"{name}={level}" for name, level in theirs.items())
+                        yield f"the levels of release {entry.number} ({said})", self._at_levels(theirs), table
+            for name, level in levels.items():
+                hierarchy = table.card[name].hierarchy
+                if level < (hierarchy.height if hierarchy else 1):
+                    coarser = self._at_levels({**self.recoder.levels, name: level + 1})
+                    yield f"the same with {name} at level {level + 1}", coarser, table
+        for model in self.models:
+            if isinstance(model, KAnonymity):
+                larger = tuple(replace(one, k=2 * one.k) if one is model else one for one in self.models)
+                yield f"the same with k={2 * model.k}", partial(replace, self, models=larger), table
+
+    def _at_levels(self, levels: Mapping[str, Any]) -> Callable[[], Recode]:
+        return lambda: replace(self, recoder=replace(self.recoder, levels=dict(levels)))  # type: ignore[type-var]
+
     def facts(self, made: Made[Any], table: Table) -> Facts:
         """How many rows of each equivalence class have each combination of the other values."""
         card, _, found = made.context
@@ -279,6 +306,33 @@ def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together
 def _column_losses(recoding: Recoding) -> Mapping[str, float]:
     """Loss of each column, as the recoder measured it."""
     return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
+
+
+def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Picture, ...]:
+    """The drawings of a report, made of sizes and losses alone."""
+    found = []
+    if after.rows:
+        caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
+        found.append(by_size("Rows by the size of their class", after.classes, caption))
+        found.append(_risk(before, after))
+    if lost:
+        caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
+        values = [*(100 * share for share in lost.values()), 100.0]
+        found.append(bars("What each column lost, in per cent", [*lost, "(all there is)"], values, caption=caption))
+    return tuple(found)
+
+
+def _risk(before: Sizes, after: Sizes) -> Picture:
+    """Re-identification risk from the quasi-identifiers before and after, in per cent."""
+    measured = {
+        "unique": (before.unique, after.unique),
+        "highest risk": (before.highest_risk, after.highest_risk),
+        "average risk": (before.average_risk, after.average_risk),
+    }
+    labels = [f"{name}, {when}" for name in measured for when in ("before", "after")]
+    values = [100 * figure for pair in measured.values() for figure in pair]
+    caption = "Of the rows, how many are alone in their class; and the chance that a guess within a class is right."
+    return bars("Risk before and after, in per cent", labels, values, caption=caption)
 
 
 _FLAGS = {"levels": "level", "weights": "weight", "time_limit": "time-limit"}
