@@ -11,6 +11,7 @@ from discreet.core.cardfile import dump_cards as dump_cards
 from discreet.core.cardfile import load_card as load_card
 from discreet.core.cardfile import load_cards as load_cards
 from discreet.core.draft import Draft as Draft
+from discreet.core.draft_tables import Drafts as Drafts
 from discreet.core.holder_copy import HolderCopy as HolderCopy
 from discreet.core.holder_copy import read_holder_copy as read_holder_copy
 from discreet.core.identifiers import Description as Description

@@ -35,6 +35,8 @@ from discreet.core.text_format import FileLayout, TextFormat
 from discreet.core.vocabulary import PERSON, SHARED, hints
 
 _MANY = 50  # more values than this are not categories a person would list
+_CODES = 10
+"""Fewer whole numbers than this may be codes."""
 _EXACTLY = 1_000
 """Fewer distinct values than this, by the approximate count, are counted exactly."""
 _NEARLY_UNIQUE = 0.5
@@ -377,6 +379,8 @@ def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, 
             return Mask(column.longest), ("All values are codes of one length: masked from the right; check.",)
     elif column.kind is Kind.INTEGER and words(column.name) & CODES:
         return None, ("A code kept as a number; convert the column to text to mask it digit by digit.",)
+    elif column.kind is Kind.INTEGER and column.distinct < _CODES:
+        return None, ('If its numbers are codes, declare: kind = "text", labels = { 1 = "…", 2 = "…" }',)
     elif column.kind is Kind.INTEGER:
         return Intervals((5, 10, 20)), ("Suggested widths; choose the ones that make sense.",)
     if column.kind is Kind.TEXT and column.distinct > 2:
