@@ -1,7 +1,7 @@
 """People with several rows, published by jobs: the demo's visits, alone and with the patients."""
 
 import pytest
-from tests.service.conftest import done
+from tests.service.test_exposure import done
 
 from discreet.core.release import Release
 from discreet.errors import BadInput, NotFound
@@ -27,22 +27,23 @@ def test_what_is_wrong_with_a_treatment_of_people_shows_before_it_is_begun(clini
 def test_visits_are_published_and_attacked_by_jobs(clinic):
     desk, steward = clinic.desk, clinic.steward
     desk.start()
-    job = done(desk, steward, desk.submit(steward, _spec("linked most=1 with patients")))
+    job = done(desk, steward, _spec("linked most=1 with patients"))
     assert (job.state, job.error) == ("done", "")
     release = Release.load(desk.folder(steward, job.result))
     patients = release.also.column("person").to_pylist()
     assert len(set(patients)) == len(patients)
     assert set(release.payload.column("person").to_pylist()) <= set(patients)
-    attacked = done(desk, steward, desk.submit(steward, Attack(job.result)))
+    attacked = done(desk, steward, Attack(job.result))
     assert (attacked.state, attacked.error) == ("done", "")
-    [finding] = desk.result(steward, attacked.id)["findings"]
+    [finding] = desk.job_result(steward, attacked.id)["findings"]
     assert finding["attack"] == "known rows"
     assert finding["details"]["fewest people by known rows"]["all"] >= 3
 
 
+@pytest.mark.slow
 def test_visits_need_a_word_on_what_leaves(clinic):
     desk, steward = clinic.desk, clinic.steward
     desk.start()
-    job = done(desk, steward, desk.submit(steward, _spec("")))
+    job = done(desk, steward, _spec(""))
     assert job.state == "failed"
     assert "one-row" in job.error
