@@ -316,7 +316,7 @@ class Card:
 
     def open_questions(self) -> tuple[str, ...]:
         """What a guarantee may need and this card does not declare, for the person to decide."""
-        said = []
+        said = [f"role of {one.name}: undecided, so nothing leaves" for one in self.having(Role.UNDECIDED)]
         if self.unit is not None and self.rows_per_unit is None:
             said.append("rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it")
         for column in self.columns:

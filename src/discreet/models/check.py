@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.card import Role
+from discreet.core.card import Card, Role
 from discreet.core.markup import tag
 from discreet.core.report import Picture, heading, listing, section, styled
 from discreet.core.table import Table
@@ -161,9 +161,15 @@ def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None)
         table.quasi(),
         classes.rows,
         dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
-        (table.card.whose,) if table.card.rows_are_people else (),
+        (*((table.card.whose,) if table.card.rows_are_people else ()), *_unknown(table.card)),
         {} if sets is None else sets.fewest_people(),
     )
+
+
+def _unknown(card: Card) -> tuple[str, ...]:
+    """What is assumed of columns whose role nobody has decided."""
+    names = ", ".join(column.name for column in card.having(Role.UNDECIDED))
+    return (f"No intruder knows {names}, whose role is undecided; nothing leaves before it is.",) if names else ()
 
 
 def usual(classes: Classes, sensitive: Sequence[str]) -> tuple[Model, ...]:

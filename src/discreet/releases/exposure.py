@@ -15,7 +15,7 @@ at all: what is too large is *undecided*, which is not safe, and what cannot be 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import monotonic
 from typing import Any
@@ -101,6 +101,8 @@ class Known:
     people: bytes | None = None
     same_source: bool = True
     """Whether some of it was made of the same source."""
+    held: Mapping[int, str] = field(default_factory=dict)
+    """Of lines that are no releases: who holds the table."""
 
 
 def check(
@@ -109,8 +111,10 @@ def check(
     card: Card,
     known: Known,
     policy: ExposurePolicy,
+    *,
+    judge: bool = True,
 ) -> Checked:
-    """Put the facts of a new release beside those of earlier ones."""
+    """Put the facts of a new release beside those of earlier ones, and ``judge`` what they tell together."""
     if isinstance(facts, Opaque | Lossy) or not facts:
         return Checked(Exposure(()), None, None)
     earlier = known.earlier
@@ -125,7 +129,8 @@ def check(
         return Checked(Exposure(()), None, None)
     deadline = monotonic() + policy.seconds
     sensitive = {column.name for column in card.having(Role.SENSITIVE)}
-    found = [_Space(joined.spaces[name], sensitive, policy, deadline).exposure() for name in joined.new]
+    views = {name: joined.spaces[name].views(known.held) if judge else [] for name in joined.new}
+    found = [_seen([_Space(one, sensitive, policy, deadline).exposure() for one in views[name]]) for name in joined.new]
     whole = joined.whole(telling)
     told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
     verdict = Exposure(
@@ -137,6 +142,19 @@ def check(
         min(one.smallest for one in found),
     )
     return Checked(verdict, dump_told(told, joined.parents), dump_people(joined.spaces))
+
+
+def _seen(parts: Sequence[Exposure]) -> Exposure:
+    """What somebody can tell, whoever it is: the first has the releases alone, others hold tables besides."""
+    if len(parts) < 2:
+        return parts[0] if parts else Exposure(())
+    return replace(
+        parts[0],
+        checked=tuple(sorted({line for one in parts for line in one.checked})),
+        findings=tuple(dict.fromkeys(finding for one in parts for finding in one.findings)),
+        exposed=max(one.exposed for one in parts),
+        undecided=tuple(dict.fromkeys(why for one in parts for why in one.undecided)),
+    )
 
 
 def known_counts(

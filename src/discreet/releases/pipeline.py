@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 from discreet.budget.entries import Charged, exceeded, tightest
 from discreet.budget.ledger import SqlLedger
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.document import dumps, loads
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
@@ -50,6 +50,7 @@ from discreet.errors import (
     EngineError,
     LoginFailed,
     NoPromise,
+    NotDeclared,
     NotFound,
     Refused,
     Taken,
@@ -325,9 +326,10 @@ def release(
     require_places(to, csv=csv, holder=holder)
     card: Any = None if table is None else table.card  # of no table: a survey's reports, several parties' figures
     statement = method.promise(card)
+    require_decided(card, statement)
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
-    forgotten = _require_register(table, before) if table is not None else ()
+    forgotten = _require_register(table, before) if table is not None and statement.loss is None else ()
     with _scratch(folder) as scratch:
         bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
         made = method.make(table, bench)  # type: ignore[arg-type]
@@ -408,7 +410,20 @@ def _was_registered(folder: Path) -> bool:
 
 def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:
     """The release of an answer that was charged, checked and registered where it was worked out."""
+    require_decided(None if table is None else table.card, answer.statement)
     return draft(answer, table, answer.statement, answer.result, receipt)
+
+
+def require_decided(card: Card | None, statement: Statement) -> None:
+    """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
+    undecided = [] if card is None or card.public else [one.name for one in card.having(Role.UNDECIDED)]
+    if undecided and statement.loss is None and card is not None:
+        raise NotDeclared(
+            f"Nobody has decided what these columns of {card.name} can do to people: {', '.join(undecided)}. "
+            "Nothing leaves before that.",
+            hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
+            "delete them from the card, or table.select(…).",
+        )
 
 
 NO_LEDGER = (

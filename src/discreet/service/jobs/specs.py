@@ -152,6 +152,7 @@ class Hide(_Spec):
     keep: tuple[str, ...] = _given("Itemsets that must stay frequent.", default=())
     margin: str = _given("How far below the thresholds secrets are put, as a share.", example="10%", default="0")
     title: str = ""
+    despite: str = _given(_DESPITE, default="")
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
 
 
-def _original(spec: Publish | Tabulate, bench: _Bench) -> Table:
+def _original(spec: Publish | Tabulate | Hide, bench: _Bench) -> Table:
     """The rows as they were registered, to be released despite exposure if the job gives a reason."""
     return bench.workspace.original(spec.table).despite(spec.despite or None)
 
@@ -179,7 +179,7 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
     from discreet.verbs.hide.hiding import hide
 
     release = hide(
-        bench.workspace.original(spec.table),
+        _original(spec, bench),
         support=spec.support,
         confidence=spec.confidence,
         itemsets=spec.itemsets,

@@ -131,13 +131,8 @@ class Recode(Method[Any]):
         card, _, found = made.context
         if found.added is not None and found.added.num_rows:
             return Opaque("nobody can tell which of its rows are dummies")
-        choice = Choice.of(table)
-        if isinstance(choice, Opaque) or choice.condition is not None:
-            return (
-                choice
-                if isinstance(choice, Opaque)
-                else Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
-            )
+        if (hidden := Choice.hidden(table)) is not None:
+            return hidden
         labelled = Labelled.of(table, found, "discreet_")
         labels = {name: sql.column(label.name) for name, label in labelled.labels.items()}
         rows = exp.select(exp.Star()).from_(labelled.relation.subquery("r")).where(sql.column(labelled.kept))
