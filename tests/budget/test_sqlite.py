@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 import pytest
+from discreet.budget.home import Home
 from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
 from discreet.budget.entries import Book
-from discreet.budget.home import Home
 from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.budget.sqlite import file_system
 from discreet.budget.store import Witness
