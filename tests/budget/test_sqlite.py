@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from discreet.budget.home import Home
 from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
