@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 import pytest
-from discreet.budget.home import Home
 from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
