@@ -240,8 +240,10 @@ def test_lists_of_releases_and_of_groups(register):
     assert group_rows(standing(register, 4))[1:3] == [("2", "1, 2", "ill"), ("3", "1, 2", "–")]
     assert advice(population([one])) == ""
     unchecked = [replace(each, state="not checked") for each in (one, two)]
-    assert advice(population(unchecked[:1])).startswith("1 release was not checked")
-    assert advice(population([*unchecked, one])).startswith("2 releases were not checked")
+    assert advice(population(unchecked[:1])) == "", "there is no other to attack the first one with"
+    assert advice(population(unchecked)).startswith("1 release was neither checked")
+    assert advice(population([one, *unchecked])).startswith("2 releases were neither checked")
+    assert advice(population([one, replace(two, state="not checked", attack="found nothing")])) == ""
     names = [state_name(replace(standing(register), state=state)) for state in ("1", "2", "stable")]
     assert names == ["", ", state 2 of the table", ", columns that never change"]
 
@@ -255,8 +257,9 @@ def test_the_page_has_a_section_for_what_left_what_it_tells_and_what_was_spent(r
     assert "Nothing has left yet" not in page and "not checked:" not in page
     empty = str(report(Overview(()), "Exposure"))
     assert "Nothing has left yet" in empty and "Privacy loss" not in empty
-    unchecked = population([replace(departures(1)[0], state="not checked")], found)
+    first, second = departures(2)
+    unchecked = population([first, replace(second, state="not checked")])
     page = str(report(Overview((unchecked,)), "Exposure"))
-    assert "attack each together" in page and "Overlap" not in page
+    assert "neither checked nor attacked" in page and "Overlap" not in page
     assert Overview((unchecked,), recipient="ann").to_dict()["recipient"] == "ann"
     assert Overview(()).to_dict()["recipient"] is None
