@@ -21,6 +21,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import Refused
+from discreet.verbs.ask import answer as module
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.plan import plan
 from discreet.verbs.ask.price import price
@@ -158,3 +159,21 @@ def test_groups_that_are_shown_have_so_many_values_at_most(duckdb: DuckDB, monke
     monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 5)
     with pytest.raises(Refused, match="too many groups"):
         answer(made, price(made, 1, "1e-6"))
+
+
+@pytest.mark.parametrize("drawn", [0, -1])
+def test_groups_are_large_from_a_number_of_rows_that_is_drawn_between_half_the_limit_and_the_limit(
+    duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch, drawn: int
+) -> None:
+    class Drawn:
+        @staticmethod
+        def below(count: int) -> int:
+            return range(count)[drawn]
+
+    asked: list[exp.Expr] = []
+    fetch = module.fetch
+    monkeypatch.setattr(module, "SYSTEM", Drawn)
+    monkeypatch.setattr(module, "fetch", lambda engine, query, **_: asked.append(query) or fetch(engine, query))
+    made = plan("SELECT SUM(x) AS a FROM t", of(duckdb, "SELECT 0.5 AS x", Column("x", Kind.REAL, bounds=(0, 1))))
+    module.measured(made)
+    assert asked == [made.query_of_small(lambda rows: rows // 2 * (2 if drawn else 1))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +38,7 @@ from discreet.verbs.ask.postprocess import NOISY, work_out
 from discreet.verbs.ask.price import price
 from discreet.verbs.ask.quantile import Quantile
 from discreet.verbs.ask.scalar import dates, numbers, scalar
-from discreet.verbs.ask.syntax import Size, depth
+from discreet.verbs.ask.syntax import Size, _Writer, depth
 from discreet.verbs.ask.value import Columns, Known, Value
 
 WHOLE = Value(sql.column("n"), Kind.INTEGER, (Fraction(0), Fraction(4)))
@@ -485,3 +486,36 @@ def test_quantiles_are_answered_of_as_many_groups_as_the_limit(
     else:
         with pytest.raises(Refused, match="too many groups"):
             measured(made)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "largest"),
+    [("0, 10, 1", 2), ("0, 10, 10000", 10_001), ("0, 0.5, 3", 4)]
+    + [(wrong, None) for wrong in ("0, 10, 0", "0, 10, 10001", "0, 10, 1.5", "5, 5, 3", "6, 5, 3", "0, z, 3")],
+)
+def test_buckets_go_from_a_lower_to_a_higher_number_and_are_1_to_10000(buckets: str, largest: int | None) -> None:
+
+    if largest is None:
+        with pytest.raises(BadQuery, match="from a lower to a higher number"):
+            of(f"WIDTH_BUCKET(z, {buckets})", 0, 8)
+    else:
+        assert of(f"WIDTH_BUCKET(z, {buckets})", 0, 8).within == (0, largest)
+
+
+@pytest.mark.parametrize(("text", "by_text"), [("'abcdefghi'", True), ("SELECT 1", False)])
+def test_a_question_is_written_as_long_as_neither_its_text_nor_its_parts_are_too_many(text: str, by_text: bool) -> None:
+
+    tree, parts = sqlglot.parse_one(text), 0
+
+    class Counting(_Writer):
+        def sql(self, *given: Any, **named: Any) -> str:
+            nonlocal parts
+            parts += 1
+            return super().sql(*given, **named)
+
+    assert Counting(10**6).sql(tree) == text
+    least = max(len(text), parts)
+    assert (least == len(text)) is by_text
+    assert _Writer(least).sql(tree) == text
+    with pytest.raises(BadQuery, match="too large when it is written out"):
+        _Writer(least - 1).sql(tree)

@@ -23,7 +23,7 @@ from discreet.verbs.ask import tree as module
 from discreet.verbs.ask.quantile import counts_by_group, quantile, slice_query
 from discreet.verbs.ask.scalar import scalar
 from discreet.verbs.ask.source import rows_of
-from discreet.verbs.ask.tree import Ranges, Tree
+from discreet.verbs.ask.tree import Ranges, Tree, _branchings
 
 SHAPES = [(1, 2), (2, 2), (5, 2), (8, 2), (8, 3), (9, 3), (11, 4), (16, 16), (17, 4), (30, 6)]
 SILENT = DiscreteLaplace("1/1000")
@@ -201,3 +201,10 @@ def test_what_makes_no_sense_is_refused() -> None:
         Tree(2**17, 2, SILENT)
     with pytest.raises(BadInput):
         Tree.for_loss(Pure(1), 8, 0)
+
+
+@pytest.mark.parametrize("slices", [1, 2, 3, 4, 5, 8, 9, 10, 27, 28, 100, 101])
+def test_the_branchings_to_choose_from_are_the_least_for_each_number_of_levels(slices: int) -> None:
+    found = _branchings(slices)
+    least = [next(b for b in range(2, 102) if b**levels >= slices) for levels in range(1, 9)]
+    assert found == least[: len(found)] and found[-1] == 2 and 2 not in found[:-1]

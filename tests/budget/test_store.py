@@ -17,8 +17,8 @@ import pytest
 
 from discreet.budget import ledger as ledger_module
 from discreet.budget import store as module
-from discreet.budget.ledger import Group
-from discreet.budget.postgres import PostgresStore, _version, create_postgres
+from discreet.budget.ledger import Group, create_postgres
+from discreet.budget.postgres import PostgresStore, _version
 from discreet.budget.store import Contents, Readers, Session, Witness, migrate, record_version, require_head
 from discreet.budget.verify import Verdict
 from discreet.core.document import Format, Migration

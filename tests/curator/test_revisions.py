@@ -34,8 +34,10 @@ def curator(tmp_path):
 def test_a_revised_card_keeps_budget_and_answers_and_says_what_changed(curator):
     before = curator.ask(COUNT, epsilon=1)
     home = curator.workspace.home("register.db")
+    assert curator.workspace.source("visits").endswith("/visits.parquet")
     assert curator.revise_card("visits", WIDER) == ("columns.income.bounds: 0.0, 1000.0 → 0.0, 2000.0",)
     assert curator.workspace.tables["visits"].version == 2
+    assert curator.workspace.original("visits").count() == 1_500
     assert curator.workspace.card("visits")["income"].bounds == (0.0, 2000.0)
     assert curator.workspace.home("register.db") == home
     assert curator.left("visits").table.epsilon == BUDGET.epsilon - 1, "nothing is given back"
@@ -70,6 +72,8 @@ def test_an_added_table_has_a_budget_of_its_own_and_nobody_may_ask_it_yet(curato
     curator.add_table("people", rows, PEOPLE, Approximate(1, "1e-6"))
     assert curator.ledger.account("people").left == Approximate(1, "1e-6")
     assert account_of("people", "analyst") not in {one.name for one in curator.ledger.accounts()}
+    with pytest.raises(NotFound, match="from memory"):
+        curator.revise_card("people", PEOPLE)
     with pytest.raises(BadInput, match="already"):
         curator.add_table("people", rows, PEOPLE, Approximate(1, "1e-6"))
     with pytest.raises(BadInput, match="cannot be a table's name"):

@@ -138,3 +138,20 @@ def test_declared_codes_that_nobody_has_stay_in_the_table(name, value):
     )
     assert len(made.values) == len(cells) == 4 * 4
     assert (made.values[cells.values == 0] == 0).all() or name.startswith("swap")
+
+
+@pytest.mark.parametrize("method", ["suppress", "adjust", "round base=1"])
+def test_searches_take_any_time_above_0_and_any_gap_below_1(method):
+    for wrong in ("seconds=0", "seconds=-1", *(() if "round" in method else ("gap=-0.001", "gap=1"))):
+        with pytest.raises(BadInput, match=wrong.partition("=")[0]):
+            TABLE_METHODS.parse(f"{method} {wrong}")
+    assert TABLE_METHODS.parse(f"{method} seconds=0.001").seconds == 0.001
+    if "round" not in method:
+        assert [TABLE_METHODS.parse(f"{method} gap={gap}").gap for gap in (0, 0.999)] == [0, 0.999]
+
+
+@pytest.mark.parametrize(("what", "title"), [("pay", "pay by area"), ("", "counts by area")])
+def test_a_table_is_called_by_what_it_sums_and_by_what(what, title):
+    side = Dimension.flat("area", ["a", "b"])
+    made = dc.tabulate(CrossTable((side,), np.array([9, 4, 5]), what), method="round base=3")
+    assert made.holder.title == title

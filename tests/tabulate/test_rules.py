@@ -281,3 +281,9 @@ def test_figures_beyond_reason_are_refused(text):
 def test_negative_is_one_of_two_words():
     with pytest.raises(BadInput, match="refuse"):
         protect(one_cell(1), [MinFrequency(3)], negative="foo")
+
+
+@pytest.mark.parametrize(("text", "code"), [('cells=""', ""), ('cells=" "', " "), ('cells="a"', "a"), ("cells=a", "a")])
+def test_a_code_in_quotes_is_what_stands_between_them(text, code):
+    (rule,) = parse_rules(text)
+    assert rule.cells == ((code,),)

@@ -27,6 +27,7 @@ from typing import Generic, Self, TypeVar
 
 from discreet.budget.entries import Account, Began, Book, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
+from discreet.budget.sqlite import create_store, open_store
 from discreet.budget.store import POSTGRES, Contents, Session, Store
 from discreet.budget.tables import (
     SCHEMA,
@@ -53,6 +54,7 @@ _LARGEST_GROUP = 500
 _SHARE_OF_WRITING = 0.25
 """Longest wait for more requests, as a share of the time the last write took."""
 _NEVER = 2**31
+_SCHEMA = "discreet_ledger"
 _PAUSE_SECONDS = 0.01
 """Least time between two records of how far the ledger has come, so that many charges in a row cost nothing more."""
 
@@ -63,12 +65,9 @@ Answer = TypeVar("Answer")
 def create_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     """A new ledger, where there must be none yet; ``witness`` is as for ``open_ledger``."""
     if str(where).startswith(POSTGRES):
-        from discreet.budget.postgres import create_postgres
-
         return create_postgres(str(where), witness=witness)
-    from discreet.budget.sqlite import create_sqlite
-
-    return create_sqlite(where)
+    create_store(Path(where), LEDGER)
+    return open_ledger(where)
 
 
 def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
@@ -77,12 +76,37 @@ def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     How far a ledger had come is kept in files beside the path ``witness``; those of an SQLite file lie beside it.
     """
     if str(where).startswith(POSTGRES):
-        from discreet.budget.postgres import open_postgres
-
         return open_postgres(str(where), witness=witness)
-    from discreet.budget.sqlite import open_sqlite
+    return SqlLedger(open_store(Path(where), LEDGER))
 
-    return open_sqlite(where)
+
+def create_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+    """A new ledger in a new schema of the database at ``address``; there as a whole or not at all."""
+    from discreet.budget.postgres import PostgresStore
+
+    store = PostgresStore(address, schema, LEDGER, witness)
+    try:
+        store.create()
+    except BaseException:
+        store.close()
+        raise
+    return SqlLedger(store)
+
+
+def open_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+    """The ledger in the database at ``address``. A missing one is an error, not made.
+
+    The files beside the path ``witness`` say how far it had come; without one, an old copy goes unnoticed.
+    """
+    from discreet.budget.postgres import PostgresStore
+
+    store = PostgresStore(address, schema, LEDGER, witness)
+    try:
+        store.open()
+    except BaseException:
+        store.close()
+        raise
+    return SqlLedger(store)
 
 
 class SqlLedger:

@@ -51,6 +51,8 @@ class Table:
     among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
+    misfits: tuple[Violation, ...] = ()
+    """Values that are not as the card says they are written, and were taken for missing as it says."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -217,6 +219,7 @@ class Table:
         for column in self.card.columns:
             line = f"  {column.name:<{width}}  {column.kind.value:<9}  {column.role.value:<10}  {column.declared}"
             lines.append(line.rstrip())
+        lines += [f"  taken for missing: {one}" for one in self.misfits]
         return "\n".join(lines)
 
     __repr__ = __str__

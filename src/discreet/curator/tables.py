@@ -81,14 +81,14 @@ class Registered:
         return cls(**fields({"left_out": -1, "version": 1, "folder": ""} | said, name, **kinds))
 
 
-def register_table(name: str, given: Given, made: Path) -> Registered:
-    """Make the bounded table of a source, with its card, in the folder of a workspace that is being made."""
+def register_table(name: str, given: Given, made: Path, beside: Path) -> Registered:
+    """Make the bounded table of a source, with its card, below a folder; paths are recorded as seen from ``beside``."""
     source, card = given
     if isinstance(source, str):
         require_no_secret(source)
     table = read(source, card_for(name, source, card))
     try:
-        return _cut(name, source, table, made)
+        return _cut(name, source, table, made, beside)
     finally:
         table.engine.close()
 
@@ -97,10 +97,10 @@ def add_version(folder: Path, name: str, given: Given, earlier: tuple[Registered
     """Register a table in a workspace that is there already: a new one, or a further version of an ``earlier`` one."""
     require_names([name])
     with TemporaryDirectory(prefix=".discreet-", dir=folder) as scratch:
-        made = Path(scratch) / folder.name
+        made = Path(scratch)
         if earlier is not None:
             require_same_people(earlier[1], card_for(name, *given))
-        record = register_table(name, given, made)
+        record = register_table(name, given, made, folder.parent)
         own, kept = f"tables/{name}/{record.id}", record.twin.replace(f"tables/{name}/", f"tables/{name}/{record.id}/")
         (folder / own).parent.mkdir(parents=True, exist_ok=True)
         settle(made / f"tables/{name}", folder / own)
@@ -170,12 +170,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
+def _cut(name: str, source: Any, table: Table, folder: Path, beside: Path) -> Registered:
+    where = where_from(source, beside)
     if table.card.public:
         table = described(table)
     require_rows_of_people(table)
     twin = bounded(table)
-    where = where_from(source, folder.parent.parent)
     text = dump_cards([twin.card])
     identity = digest_of(f"{name}\n{where}\n{text}\n{time.time_ns()}".encode())[:16]
     place = folder / "tables" / name

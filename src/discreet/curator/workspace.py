@@ -291,7 +291,7 @@ def new_workspace(
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         (made / "releases").mkdir(parents=True)
-        found = {name: register_table(name, source, made) for name, source in given.items()}
+        found = {name: register_table(name, source, made, folder.parent) for name, source in given.items()}
         workspace = Workspace(made, ledger or LEDGER, found)
         if not workspace.private:
             raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")

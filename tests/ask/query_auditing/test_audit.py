@@ -1,5 +1,6 @@
 """An audited table without a ledger: sets, exact figures, decisions, and what is learnt of them."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -162,3 +163,29 @@ def test_sums_of_whole_numbers_fit_64_bits(high, fine):
     with pytest.raises(Refused, match="too large to be exact"):
         audited({"bonus": "sum"}, ("city",), card, rows)
     assert audited({"bonus": "extremes"}, ("city",), card, rows), "extremes are not added"
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("SELECT city, SUM(bonus) AS s FROM staff GROUP BY city", [("bonus", [26.0, 10.0])]),
+        ("SELECT SUM(bonus) AS s FROM staff WHERE city = 'Rome'", [("bonus", [10.0])]),
+        ("SELECT SUM(salary) AS s FROM staff", None),
+        ("SELECT SUM(bonus) AS s, SUM(salary) AS t FROM staff", None),
+        ("SELECT MAX(bonus) AS s FROM staff", None),
+    ],
+)
+def test_joint_exposure_is_told_sums_of_whole_numbers_and_no_others(question, told):
+    audit = audited({"salary": "sum", "bonus": "extremes" if "MAX" in question else "sum"})
+    asked = audit.question(question)
+    sums = audit.sums(asked, audit.decide(asked).told)
+    assert (None if sums is None else [(one.measure, one.sums.tolist()) for one in sums]) == told
+    for one in sums or ():
+        totals = [one.amounts[one.group == place].sum() for place in range(len(one.sums))]
+        assert totals == one.sums.tolist() and one.unit.to_pylist() == [1, 1, 2, 3, 4, 5, 6, 6]
+
+
+def test_without_units_joint_exposure_is_told_nothing():
+    audit = audited({"bonus": "sum"}, card=replace(CARD, unit=None, rows_per_unit=None))
+    asked = audit.question("SELECT SUM(bonus) AS s FROM staff")
+    assert audit.sums(asked, audit.decide(asked).told) is None

@@ -99,7 +99,9 @@ def test_few_people_are_denied_whatever_their_values():
 
 def test_so_many_classes_are_weighed(monkeypatch):
     sets, values = [np.array([0] * 5 + [-1] * 5), np.array([-1] * 5 + [0] * 5)], np.array([1, 0] * 5)
-    assert transcript(values, sets)[1] == (2,)
+    for most in (bounded._MOST_CLASSES, 2):
+        monkeypatch.setattr(bounded, "_MOST_CLASSES", most)
+        assert transcript(values, sets)[1] == (2,)
     monkeypatch.setattr(bounded, "_MOST_CLASSES", 1)
     assert transcript(values, sets) == ("denied", "denied")
 

@@ -197,3 +197,11 @@ def test_a_programme_without_variables_is_possible_or_not():
         side = np.array([right])
         found = Program(none, matrix, side, side, none, none, none > 0).solve(1.0)
         assert (found.x is not None) is possible and found.infeasible is not possible
+
+
+def test_least_squares_of_large_figures_are_as_exact_as_floats_are():
+    relations = Cells.of(CrossTable((Dimension.flat("a", ["x", "y", "z"]),), np.zeros(4, np.int64))).relations
+    least, most = np.array([1e12, -1e13, -1e13, -1e13]), np.full(4, 1e13)
+    x = least_squares(relations, np.array([1.0, 0.3, 0.7, 1.1]), least, most)
+    assert x[0] == 1e12 and abs(x[1:].sum() - 1e12) < 1e6
+    assert np.allclose(x[1:] * [0.3, 0.7, 1.1], x[1] * 0.3)

@@ -23,7 +23,7 @@ from discreet.noise.deviation import Noise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.samples import cases
-from discreet.verbs.tabulate.private.counts import NoisyCounts
+from discreet.verbs.tabulate.private.counts import NoisyCounts, overlaps
 from discreet.verbs.tabulate.private.macro_table import DeclaredSide, declared_values
 from discreet.verbs.tabulate.private.strategy import Strategy
 
@@ -168,3 +168,11 @@ def test_a_side_has_the_levels_of_its_hierarchy_if_they_are_asked_for() -> None:
     assert nested.dimension.codes == ("Total", "Oslo", "south", "Paris", "Rome")
     assert (nested.leaves_below, nested.values) == ((1, 2, 1, 1), ("Oslo", "Paris", "Rome"))
     assert DeclaredSide.of(CARD, "visits", levels=True).printed == (0, 1, 2)
+
+
+def test_tables_overlap_in_whatever_two_of_them_share() -> None:
+    ab, bc, ac = map(frozenset, ("ab", "bc", "ac"))
+    assert overlaps([ab]) == []
+    assert overlaps([ab, bc]) == [frozenset("b")]
+    assert overlaps([ab, bc, ac]) == [frozenset(), *map(frozenset, "abc")]
+    assert overlaps([ab, frozenset("abc")]) == [ab]

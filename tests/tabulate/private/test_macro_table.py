@@ -21,7 +21,7 @@ from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded
-from discreet.verbs.tabulate.private.macro_table import MacroTable, compared
+from discreet.verbs.tabulate.private.macro_table import MacroTable, Plan, compared
 from discreet.verbs.tabulate.tables.cells import Cells
 
 SILENT = 10**6
@@ -158,3 +158,15 @@ def test_asking_table_by_table_is_compared_with_making_all_at_once() -> None:
     assert found["all rows"]["made_error"] < found["all rows"]["asked_error"]
     gauss = compared(MacroTable.every(COLUMNS, 2, rho="1/8", levels=False), CARD).to_pylist()
     assert all(row["made_deviation"] < row["asked_deviation"] for row in gauss)
+
+
+def test_an_error_bar_in_whole_numbers_reaches_from_0_to_the_largest_count_that_is_likely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Figures of least squares within 1.5: a count that was printed as another is as far from the ends as it is."""
+    plan = Plan.of(CARD, [["city"]], Pure(1), levels=False)
+    monkeypatch.setattr(Plan, "errors", lambda self, columns: np.full(3, 1.5))
+    near, printed = np.array([0.25, 3.5, 2.0]), np.array([4, 0, 2])
+    shown = plan.shown(frozenset(["city"]), near, printed)
+    assert shown.column("n").to_pylist() == [4, 0, 2]
+    assert shown.column("n_error").to_pylist() == [4, 5, 1]

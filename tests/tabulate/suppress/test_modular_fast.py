@@ -1,15 +1,18 @@
 """What every search that gives no bound promises: whatever it hides protects, by an intruder written another way."""
 
+import time
+
 import numpy as np
 import pytest
 from tests.tabulate.municipality import salaries
 from tests.tabulate.plain_intruder import furthest, lacking, task
 
 from discreet.errors import NoPromise
+from discreet.releases.method import silent
 from discreet.verbs.tabulate.intruder.audit import certify
 from discreet.verbs.tabulate.method import Protection
 from discreet.verbs.tabulate.suppress.fast import fast
-from discreet.verbs.tabulate.suppress.modular import modular
+from discreet.verbs.tabulate.suppress.modular import _Pieces, modular
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
 
@@ -108,3 +111,25 @@ def test_a_large_nested_table(search):
         for sign in (-1, 1):
             off = sign * (furthest(cells, pattern.hidden, cell, sign) - cells.values[cell])
             assert off >= level[cell] * (1 - 1e-6)
+
+
+def test_a_piece_is_solved_three_times_at_most_and_only_when_another_one_asks():
+    cells, protection = task(0)
+    pieces = _Pieces(cells, protection, np.ones(len(cells)), np.ones(len(cells), bool))
+    solved = []
+
+    def protect(piece, seconds, gap):
+        solved.append(next(number for number, one in enumerate(pieces.pieces) if one is piece))
+        return set(range(len(pieces.pieces)))
+
+    pieces.protect = protect
+    pieces.protect_all(time.monotonic(), 600.0, 0.0, silent)
+    assert len(pieces.pieces) > 1
+    assert np.bincount(solved).tolist() == [3] * len(pieces.pieces)
+
+
+def test_when_the_time_for_pieces_is_over_nothing_more_is_hidden():
+    cells, protection = task(0)
+    pieces = _Pieces(cells, protection, np.ones(len(cells)), np.ones(len(cells), bool))
+    hidden = pieces.protect_all(time.monotonic() - 6.0, 10.0, 0.0, silent)
+    assert hidden.tolist() == protection.sensitive.tolist()

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from discreet.errors import NoPromise
 from discreet.verbs.tabulate.method import Protection
+from discreet.verbs.tabulate.suppress.linear import Linear
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, summed
@@ -258,3 +259,22 @@ def test_progress_is_told():
     )
     assert told
     assert all(0 <= done <= 1 for done, _ in told)
+
+
+@pytest.mark.parametrize("dear", [1, 2])
+def test_a_price_is_spread_over_what_a_cell_can_take(dear):
+    """The total is 0; the first part may rise if others fall: one large one, or two that can take half each."""
+    relations = np.array([[1, 1, 1, 1, -1]])
+    rise, fall = np.full(5, 10.0), np.array([10.0, 10.0, 5.0, 5.0, 0.0])
+    rise[4] = 0
+    price = np.array([1.0, 3.0, dear, dear, 1.0])
+    chosen = Linear(relations).cheapest(0, 1, 10.0, rise, fall, price, np.zeros(0, np.int64))
+    assert chosen.tolist() == ([2, 3] if 2 * dear < 3 else [1])
+
+
+def test_where_all_is_hidden_a_cell_may_change_by_more_than_the_one_that_is_looked_at():
+    """The second cell changes like the first, and the third like both."""
+    relations = np.array([[1, -1, 0], [1, 1, -1]])
+    for share, amount in ((1.0, 5.0), (0.5, 1.25)):
+        opened = Linear(relations).opened(np.full(3, 10.0), np.zeros(3), np.array([1.0, 1.0, share]))
+        assert opened.reach(0, 1, 5.0).amount == pytest.approx(amount)

@@ -120,12 +120,12 @@ class CardEditor:
         with ui.element("div").classes("dc-rule") as box:
             box.props["data-testid"] = f"column-{name}"
             with theme.row():
-                ui.label(name).classes("dc-strong dc-mid")
+                ui.label(name).classes("dc-strong dc-short")
                 kinds = [kind.value for kind in Kind]
                 kind = theme.select(kinds, f"Kind of {name}", f"kind-{name}", width="dc-short", value=said["kind"])
                 role = theme.select(ROLES, f"Role of {name}", f"role-{name}", value=said.get("role", "other"))
-            for reason in reasons:
-                ui.label(reason).classes("dc-small dc-soft")
+            if reasons:
+                ui.label(" ".join(reasons)).classes("dc-small dc-soft")
             self._notes[name] = ui.element("div").props("aria-live=polite")
             with ui.expansion("More about its values").props(f"dense data-testid=more-{name}").classes("dc-full"):
                 place = ui.element("div").classes("dc-stack")

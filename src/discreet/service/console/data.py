@@ -35,7 +35,7 @@ async def _build(seat: Seat) -> None:
         await _Data(seat).begin()
 
 
-PAGE = Page("/data", "Data", "dataset", (Role.STEWARD,), 15, _build)
+PAGE = Page("/data", "Data", "dataset", (Role.STEWARD,), 5, _build)
 
 
 class _Data:
@@ -74,11 +74,10 @@ class _Data:
 
     def _draw_upload(self) -> None:
         theme.prose(f"{_READS}. It is kept for stewards alone, and nothing in it is run.", soft=True)
-        box = ui.upload(label="Choose a file or drop it here", auto_upload=True, max_files=1)
-        box.props(f"data-testid=data-upload send-raw max-file-size={MOST_BYTES} flat bordered")
+        box = ui.element("q-uploader").props("auto-upload send-raw flat bordered data-testid=data-upload")
+        box.props(f'label="Choose a file or drop it here" max-file-size={MOST_BYTES}').classes("dc-full")
         box.props[":url"] = f"files => '{UPLOADS}?name=' + encodeURIComponent(files[0].name)"
         box.props[":headers"] = json.dumps([{"name": CSRF, "value": self._seat.csrf}])
-        box.props.pop("url", None)
         box.on("uploaded", self._uploaded, js_handler="(info) => emit(info.xhr.responseText)")
         box.on("failed", self._failed, js_handler="(info) => emit(info.xhr ? info.xhr.responseText : '')")
 
@@ -99,7 +98,7 @@ class _Data:
         async def connect() -> None:
             await self.look(theme.said_in(address))
 
-        theme.button("Look at it", "data-connect", connect, icon="cable", look="outline")
+        theme.button("Look at it", "data-connect", connect, icon="cable", look="outline").classes("dc-own")
 
     async def look(self, source: str) -> None:
         """Draft the card of a source, and show the form for it."""
@@ -157,14 +156,16 @@ class _Form:
         if self._table is not None:
             theme.prose("Budget, analysts and what was released stay. Old answers stay as they were.", soft=True)
             self._changes = ui.element("div").props("data-testid=data-changes")
-            theme.button("Register the new version", "data-revise", self._revise, icon="save", look="unelevated")
+            theme.button(
+                "Register the new version", "data-revise", self._revise, icon="save", look="unelevated"
+            ).classes("dc-own")
             return
         with theme.row():
             self._name = theme.text("Name of the table", "data-name", width="dc-short", value=card.name)
             self._epsilon = theme.text("Budget ε", "data-epsilon", width="dc-short", value="3")
             self._delta = theme.text("δ", "data-delta", width="dc-short", value="1e-6")
         theme.prose("The budget bounds what all questions together may tell about anybody, for good.", soft=True)
-        theme.button("Make it a table", "data-add", self._add, icon="add", look="unelevated")
+        theme.button("Make it a table", "data-add", self._add, icon="add", look="unelevated").classes("dc-own")
 
     def _changed(self) -> None:
         self._fits.clear()
