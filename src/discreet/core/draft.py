@@ -170,7 +170,6 @@ def draft_card(
     bounds_from_data: bool = False,
     readings: Mapping[str, Reading] | None = None,
     listed: Mapping[str, tuple[Scalar, ...]] | None = None,
-    table_text: TextFormat | None = None,
     file: FileLayout | None = None,
 ) -> Draft:
     """Look at a relation and draft its card.
@@ -206,7 +205,7 @@ def draft_card(
         if one.name in long:
             extra = (*extra, "Long text with many values: it leaves no release, unless you declare: may_leave = true")
         findings[one.name] = (f"{counts}. {role.value}: {why}.", *extra)
-    card = Card(name, tuple(columns), unit, text=table_text or TextFormat(), file=file or FileLayout())
+    card = Card(name, tuple(columns), unit, file=file or FileLayout())
     return Draft(card, rows, findings, whose, left_out)
 
 
