@@ -66,9 +66,9 @@ def read(
 
     ``source`` is a file of rows (docs/engines.md lists the formats) or a folder of them, an Arrow, pandas or polars
     table, a Spark data frame, or the address of a table: ``postgresql://user@host/database#schema.table``,
-    ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``. ``card`` is a card, a draft or the file it
-    is in; where that file describes several tables, ``table`` says which (default: the source's own name).
-    ``engine`` is the one to open a file on, if not a new DuckDB.
+    ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``; or of a query, ``postgresql://…#SELECT …``.
+    ``card`` is a card, a draft or the file it is in; where that file describes several tables, ``table`` says which
+    (default: the source's own name). ``engine`` is the one to open a file on, if not a new DuckDB.
 
     The columns are checked against the card here; the values when they are used, or by ``require_valid``.
     """
@@ -229,9 +229,20 @@ def open_source(
             hint=f"Give a file, an Arrow, pandas, polars or Spark table, or a database address.{lazy}",
         )
     place = address.place or name or ""
+    if is_query(place):
+        return Source(name or "query", *_queried(address))
     if not place:
         raise BadInput(f"{shown(str(source))} names no table.", hint="Add it after a #: …#schema.table")
     return Source(place.rpartition(".")[2], database(address), _everything(place))
+
+
+def _queried(address: Address) -> tuple[Engine, exp.Query]:
+    from discreet.engines.postgres import Postgres
+
+    if not address.scheme.startswith("postgres"):
+        raise BadInput("Only an address of PostgreSQL takes a query.", hint="Name a table, or make a view there.")
+    engine = Postgres(address.database)
+    return engine, engine.query(address.place)
 
 
 def database(address: Address) -> Engine:
@@ -352,7 +363,9 @@ def _name_of(source: Any) -> str:
     if not isinstance(source, str | Path):
         return ""
     address = parse_address(str(source))
-    return address.place.rpartition(".")[2] if address else Path(source).name.partition(".")[0]
+    if address is None:
+        return Path(source).name.partition(".")[0]
+    return "" if is_query(address.place) else address.place.rpartition(".")[2]
 
 
 _SCHEMES = ("postgresql", "postgres", "sc", "spark")
@@ -360,12 +373,17 @@ _SCHEMES = ("postgresql", "postgres", "sc", "spark")
 
 @dataclass(frozen=True)
 class Address:
-    """Address of a database, with the table named after ``#`` (``""`` if none)."""
+    """Address of a database, with the table or query after ``#`` (``""`` if none)."""
 
     scheme: str
     database: str
     """The address before ``#``; it may contain a password, so it is never shown."""
     place: str
+
+
+def is_query(place: str) -> bool:
+    """Whether a query stands behind the ``#`` of an address, and no table."""
+    return re.match(r"\s*(SELECT|WITH)\s", place, re.IGNORECASE) is not None
 
 
 def parse_address(source: str) -> Address | None:
@@ -379,8 +397,8 @@ def parse_address(source: str) -> Address | None:
         raise BadInput(
             f"No engine is known for {scheme}:// addresses.", hint="Known are postgresql://, sc:// and spark://."
         )
-    database, _, place = source.rpartition("#") if "#" in source else (source, "", "")
-    if re.search(r"[@/:]", place):
+    database, _, place = source.partition("#")
+    if not is_query(place) and re.search(r"[@/:#]", place):
         raise BadInput(
             "The table behind the # of this address is none.",
             hint="Write #table or #schema.table at the end; a # in a password is written %23.",
