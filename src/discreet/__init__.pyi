@@ -103,6 +103,9 @@ from discreet.verbs.publish.mask.swap import DataSwap as DataSwap
 from discreet.verbs.publish.mask.swap import RankSwap as RankSwap
 from discreet.verbs.publish.mask.uniques import SuppressUniques as SuppressUniques
 from discreet.verbs.publish.mondrian import Mondrian as Mondrian
+from discreet.verbs.publish.people import Linked as Linked
+from discreet.verbs.publish.people import OneRow as OneRow
+from discreet.verbs.publish.people import Unlinked as Unlinked
 from discreet.verbs.publish.publish import publish as publish
 from discreet.verbs.publish.riskmap import RiskMap as RiskMap
 from discreet.verbs.publish.safepub import SafePub as SafePub
