@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from discreet.core.card import Role
 from discreet.core.text import words
 
+FREE_TEXT = "free text"
+"""Theme of notes and letters."""
 THEMES: dict[str, tuple[Role, str]] = {
     "an identifier": (
         Role.IDENTIFIER,
@@ -111,7 +113,7 @@ THEMES: dict[str, tuple[Role, str]] = {
         condamnation infraction peine detenu delito condena carcel preso victima
         """,
     ),
-    "free text": (
+    FREE_TEXT: (
         Role.SENSITIVE,
         """
         note comment remark text description message letter history anamnesis freetext bemerkung anmerkung notiz
