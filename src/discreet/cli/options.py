@@ -21,8 +21,9 @@ CardFile = Annotated[str | None, Option("--card", "-c", help="The data card (TOM
 Source = Annotated[
     str,
     Argument(
-        help="A CSV, Parquet or JSON file, a folder of Parquet files, or a database table: "
-        "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table.",
+        help="A file (CSV, fixed width, Excel, Parquet, Arrow, JSON, SPSS, Stata, SAS), a folder of CSV or Parquet "
+        "files, or a database table: postgresql://user@host/db#schema.table, sc://host:port#table, "
+        "spark://host:port#table.",
         metavar="DATA",
     ),
 ]
