@@ -12,14 +12,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
-from discreet.budget.ledger import create_ledger, open_ledger
+from discreet.budget.entries import Book
+from discreet.budget.ledger import LEDGER, create_ledger, open_ledger
 from discreet.budget.sqlite import file_system
-from discreet.budget.store import Witness
+from discreet.budget.store import Home, Witness, lines_after
+from discreet.budget.tables import page_after
+from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, Unsound
 
@@ -128,7 +132,9 @@ def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None
 import resource, sys
 sys.path[:] = {sys.path!r}
 from discreet.budget.ledger import open_ledger
-from discreet.budget.store import Witness
+from discreet.budget.store import Home, Witness
+from discreet.budget.tables import page_after
+from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError
 with open_ledger({str(path)!r}) as ledger:
@@ -415,3 +421,58 @@ def test_only_a_ledger_that_a_parent_has_open_is_refused(
     else:
         open_ledger(path).close()
         assert sqlite._HELD[os.getpid(), path.resolve()] == (count if mine and here else 0)
+
+
+@pytest.mark.parametrize("kept", [1, 2, 3, 5])
+def test_lines_that_were_added_up_before_give_the_same_sums_if_they_are_the_same(path: Path, kept: int) -> None:
+    with open_ledger(path) as ledger:
+        for key in "abc":
+            ledger.charge("t", Pure(1), key=key, what="a question")
+        store = ledger._store
+        with store.reading() as session:
+            verdict, whole = verified(session, store)
+            since = Book()
+            for number, key, content, digest in page_after(session, 0)[:kept]:
+                _check(since, number, key, content, digest)
+                since.number, since.digest = number, digest
+            other = Book(kept, "0" * 64, dict(since.accounts), dict(since.parts))
+            assert verified(session, store, since=since) == (verdict, whole)
+            assert verdict.sound and whole.number == 5
+            assert verified(session, store, since=other)[0].sound == (kept == 1), (
+                "sums of other lines; the first has none"
+            )
+
+
+@pytest.mark.parametrize(
+    ("text", "home"),
+    [
+        ("a/ledger.db", Home(Path("a/ledger.db"))),
+        ("postgresql://h/db#s=a/w", Home(Path("a/w"), "postgresql://h/db", "s")),
+    ],
+)
+def test_a_home_is_read_as_it_is_written(text: str, home: Home) -> None:
+    assert Home.parse(text) == home and str(home) == text
+
+
+def test_lines_after_one_that_is_known_are_checked(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        for key in "abc":
+            ledger.charge("t", Pure(1), key=key, what="a question")
+        with ledger._store.reading() as session:
+            rows = page_after(session, 0)
+            for known in (2, 3, 5):
+                number, _, _, digest = rows[known - 1]
+                found = list(lines_after(session, LEDGER, (number, digest), "This", also=", key"))
+                assert found == [(row[0], row[2], row[3], row[1]) for row in rows[known:]]
+            for wrong, line in (((2, "0" * 64), 3), ((1, rows[1][3]), 2), ((0, ""), 1)):
+                with pytest.raises(Unsound, match=f"This was edited or damaged, at line {line}"):
+                    next(lines_after(session, LEDGER, wrong, "This"))
+    with sqlite3.connect(path) as file:
+        file.execute("DROP TRIGGER IF EXISTS no_delete")
+        file.execute("DELETE FROM lines WHERE number = 4")
+    file.close()
+    with sqlite3.connect(path) as file:
+        session = SimpleNamespace(rows=lambda query, values: file.execute(query, values).fetchall())
+        with pytest.raises(Unsound, match="at line 4"):
+            list(lines_after(session, LEDGER, (2, rows[1][3]), "This"))  # type: ignore[arg-type]
+    file.close()

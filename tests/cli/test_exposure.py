@@ -234,3 +234,23 @@ def test_an_attack_is_printed_with_the_release_and_in_the_list(run):
     assert "Attacked together with all: " in said
     listed = " ".join(run("exposure", "--card", "patients.toml").split())
     assert "ttacked" in listed
+
+
+def test_a_table_that_an_analyst_holds_counts_for_her(run, tmp_path):
+    words = ("--table", "patients=patients.csv", "--card", "patients.toml", "--budget", "epsilon=3")
+    run("workspace", "init", "clinic", *words, "--analyst", "ann")
+    lines = (tmp_path / "patients.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "held.csv").write_text("".join(line for line in lines if not line.startswith("p17,")))
+    declared = ("exposure", "clinic", "--recipient", "ann", "--holds", "held.csv")
+    assert "ann holds ill of 399 people." in run(*declared, "--table", "patients")
+    assert json.loads(run(*declared, "--table", "patients", "--json"))["people"] == 399
+    run("exposure", "clinic", "--table", "patients", *SIDES, code=1)
+    run("exposure", "clinic", "--table", "patients", *SIDES, "--where", "age < 79")
+    hers = json.loads(run("exposure", "clinic", "--recipient", "ann", "--json"))["populations"][0]
+    assert [one["state"] for one in hers["departures"]] == ["held", "held"]
+    assert hers["standings"][0]["people"] == 399
+    everybody = json.loads(run("exposure", "clinic", "--json"))["populations"][0]
+    assert everybody["standings"] == [], "nothing has left"
+    assert "declared: it did not leave" in " ".join(run("exposure", "clinic").split())
+    assert "Say who holds it" in run("exposure", "clinic", "--holds", "held.csv", code=1)
+    assert "means nothing" in run(*declared, "--table", "patients", "--by", "town", code=1)

@@ -547,8 +547,9 @@ def test_python_says_the_same_as_the_command(six, capsys):
     first = dc.publish(table, "k=2", to="here")
     assert first.notices == ()
     second = dc.publish(table, "noise alpha=1")
-    (said,) = second.notices
+    said, attacked = second.notices
     assert "here (published on" in said
+    assert attacked.startswith("Attacked together with here")
     assert said in str(second)
     publish(**six, output=Path("third"))
     assert said.partition(" Whoever")[0].rstrip(".") in warned(capsys)
@@ -559,7 +560,7 @@ def test_python_says_the_same_as_the_command(six, capsys):
         ("third", "published"),
     ]
     assert {(one.table, one.source, one.rows) for one in found} == {("age6", str(Path("six.parquet").absolute()), 6)}
-    (fourth,) = dc.publish(table, "k=2").notices
+    fourth, *_ = dc.publish(table, "k=2").notices
     assert "in memory (masked on" in fourth
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import CardTable, Json, Source, require_new
+from discreet.cli.options import CardTable, Json, Sources, require_new
 from discreet.cli.output import console, grid, print_json, working
+from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.table import Violation
@@ -30,7 +32,8 @@ app = typer.Typer(
 
 @app.command("draft")
 def draft(
-    source: Source,
+    sources: Sources,
+    *,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
     ] = None,
@@ -41,28 +44,46 @@ def draft(
             "--bounds-from-data", help="Fill in bounds and categories from the data. Not private: the card says so."
         ),
     ] = False,
+    picture: Annotated[
+        Path | None, Option(help="Draw several tables and their keys into this new file (.svg).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Look at a table and draft its card.
+    """Look at a table, or at several and how they are linked, and draft their card.
 
     \b
     Examples:
       discreet card draft patients.csv
       discreet card draft patients.csv -o patients.toml
+      discreet card draft patients.csv visits.csv -o clinic.toml --picture keys.svg
 
-    Kinds, counts and suggested roles come with their reasons, as comments. Bounds and categories are left
-    for you to declare.
+    Kinds, how values are written, counts and suggested roles come with their reasons, as comments. Bounds and
+    categories are left for you to declare.
     """
     from discreet.core.cardfile import card_fields
+    from discreet.core.draft import Draft
+    from discreet.core.draft_tables import Drafts
     from discreet.engines.read import draft as make
     from discreet.engines.read import shown
 
     require_new(output)
-    with working(f"Looking at {shown(source)}"):
-        drafted = make(source, name=name, bounds_from_data=bounds_from_data)
+    require_new(picture)
+    several = len(sources) > 1
+    if picture is not None and not several:
+        raise BadInput("A picture shows how several tables are linked.", hint="Name more than one table.")
+    with working(f"Looking at {', '.join(map(shown, sources))}"):
+        drafted = make(sources if several else sources[0], name=name, bounds_from_data=bounds_from_data)
     if output is not None:
         output.write_text(drafted.to_toml(), encoding="utf-8")
-    if as_json:
+    if isinstance(drafted, Drafts):
+        if picture is not None:
+            picture.write_text(drafted.picture().svg, encoding="utf-8")
+        console(stderr=True).print(*drafted.links, sep="\n")
+    if as_json and isinstance(drafted, Drafts):
+        cards = card_fields([one.card for one in drafted.tables])
+        reasons = {one.card.name: dict(one.reasons) for one in drafted.tables}
+        print_json({**cards, "reasons": reasons, "links": [asdict(link) for link in drafted.links]})
+    elif as_json and isinstance(drafted, Draft):
         print_json({**card_fields([drafted.card]), "rows": drafted.rows, "reasons": dict(drafted.reasons)})
     elif output is None:
         sys.stdout.buffer.write(drafted.to_toml().encode())  # TOML is UTF-8, whatever the terminal is

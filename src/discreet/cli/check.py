@@ -81,7 +81,7 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
         out.print("There are no rows, so nobody is exposed.")
         return
     rows = (cells(verdict) for verdict in verdicts)
-    out.print(grid("model", "holds", "#figure", "what it is", "worst class", "#rows exposed", rows=rows))
+    out.print(grid("model", "holds", "#figure", "what it is", "worst class", f"#{verdicts.counted} exposed", rows=rows))
     for note in verdicts.notes:
         out.print(note)
     broken = sum(not verdict.holds for verdict in verdicts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,6 +43,12 @@ def exposure(
     recipient: Annotated[
         str | None, Option(help="Only what this person has: answers, and releases shared with them.", metavar="NAME")
     ] = None,
+    holds: Annotated[
+        Path | None,
+        Option(
+            help="Declare that the recipient holds this table with values of the people of --table.", metavar="FILE"
+        ),
+    ] = None,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Write a report that opens offline.", metavar="FILE.html")
     ] = None,
@@ -53,6 +60,7 @@ def exposure(
     Examples:
       discreet exposure clinic
       discreet exposure clinic --recipient ann -o ann.html
+      discreet exposure clinic --recipient ann --table patients --holds ann.csv
       discreet exposure --card patients.toml
       discreet exposure --card patients.toml --table patients.parquet --by "town × ill" --where "age < 79" --rule min=3
       discreet exposure --card patients.toml --table patients.parquet --model k=5
@@ -62,6 +70,12 @@ def exposure(
     """
     if (folder is None) == (card is None):
         raise BadInput("Name a workspace, or a card: add --card CARD.", hint="See discreet exposure --help.")
+    if holds is not None:
+        refuse_options("a table that somebody holds", by=by, model=model, method=method, where=where, output=output)
+        if table is None or recipient is None:
+            raise BadInput("Say who holds it, and of whom it is: add --recipient NAME and --table DATA.")
+        _declare(_rows(folder, card, table), recipient, holds, as_json)
+        return
     if by or table:
         refuse_options("a draft", recipient=recipient, output=output)
         if table is None or not (by or model or method):
@@ -118,6 +132,16 @@ def _overview(folder: Path | None, card: str | None, recipient: str | None) -> O
             return recipient_overview(curator, Shelf(state, curator.workspace), recipient)
         finally:
             state.close()
+
+
+def _declare(table: Table, recipient: str, file: Path, as_json: bool) -> None:
+    from discreet.releases.holdings import declare_holding
+
+    found = declare_holding(table, file, recipient)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        console().print(str(found))
 
 
 def _try(rows: Table, as_json: bool, **draft: Any) -> None:

@@ -316,7 +316,7 @@ class Card:
 
     def open_questions(self) -> tuple[str, ...]:
         """What a guarantee may need and this card does not declare, for the person to decide."""
-        said = []
+        said = [f"role of {one.name}: undecided, so nothing leaves" for one in self.having(Role.UNDECIDED)]
         if self.unit is not None and self.rows_per_unit is None:
             said.append("rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it")
         for column in self.columns:
@@ -352,7 +352,7 @@ class ExposurePolicy:
     undecided: str = "refuse"
     """What happens if it cannot be decided: ``refuse`` or ``warn``."""
     seconds: float = 60.0
-    """Longest time to decide."""
+    """Longest time to decide, in CPU seconds of the thread that decides, so that a busy machine decides alike."""
     override: Sequence[str] = ("steward",)
     """Roles of the service whose jobs may give a reason to release something all the same."""
     despite: str = ""

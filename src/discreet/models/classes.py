@@ -77,6 +77,9 @@ class Classes:
     """How many people of the population there are in each class, by the same recoding; ``None``: none was given."""
     outside: int = 0
     """How many people of the population are in none of these classes."""
+    several: bool = False
+    """Whether sizes and spreads count people of whom some have several rows, and so perhaps several values of a column
+    (``row_sets.py``); else everybody has one row."""
 
     @property
     def rows(self) -> int:
@@ -110,7 +113,7 @@ class Classes:
             )
         labels = None if self.labels is None else self.labels.filter(pa.array(kept))
         if self.population is None:
-            return Classes(self.sizes[kept], spreads, labels)
+            return Classes(self.sizes[kept], spreads, labels, several=self.several)
         outside = self.outside + int(self.population[~kept].sum())
         return Classes(self.sizes[kept], spreads, labels, self.population[kept], outside)
 
@@ -139,7 +142,7 @@ def classes_of(
     keys = counted.select(list(names))
     counts = _counts(counted)
     if ordered or beside:
-        first, place = _told_apart(keys, ordered)
+        first, place = told_apart(keys, ordered)
         labels = keys.take(first)
         sizes = np.zeros(len(first), dtype=np.int64)
         np.add.at(sizes, place, counts)
@@ -151,10 +154,10 @@ def classes_of(
     for name in dict.fromkeys(sensitive):
         if name in beside[1:]:
             again = _histogram(table, [*names, name])
-            where = _places(again.select(list(names)), labels)
-            spreads[name] = _spread(table.card[name], again.column(name), where, _counts(again))
+            where = places_in(again.select(list(names)), labels)
+            spreads[name] = spread_of(table.card[name], again.column(name), where, _counts(again))
         else:
-            spreads[name] = _spread(table.card[name], counted.column(name), place, counts)
+            spreads[name] = spread_of(table.card[name], counted.column(name), place, counts)
     if population is None:
         return Classes(sizes, spreads, labels)
     people, outside = _people(table, population, levels or {}, labels)
@@ -172,14 +175,22 @@ def require_people(table: Table) -> None:
     if unit is None:
         require_rows_of_people(table)
         return
-    people = sql.named(_distinct(unit), "people")
-    found = table.engine.fetch(table.query(people, sql.named(sql.count_rows(), "n"))).to_pylist()[0]
-    if found["people"] < found["n"]:
+    people, rows = count_people(table)
+    if people < rows:
         raise BadInput(
-            f"{table.card.name} has {found['n']:,} rows of {found['people']:,} {unit}s: a class would count one person "
-            "several times.",
-            hint=f"Make one row of each {unit} first, for example with GROUP BY {unit} or a list of what was seen.",
+            f"{table.card.name} has {rows:,} rows of {people:,} {unit}s: a class would count one person several times.",
+            hint=f'Publish one row of each {unit}, drawn at random: people="one-row" (--people one-row); or generalise '
+            'the rows of whole people: people="unlinked" or people="linked".',
         )
+
+
+def count_people(table: Table) -> tuple[int, int]:
+    """How many people there are, and how many rows; whatever the card says of ``rows_per_unit``."""
+    unit = sql.column(table.card.unit or "")
+    people, rows = sql.aggregates(
+        table.engine, table.relation, [exp.Count(this=exp.Distinct(expressions=[unit])), sql.count_rows()]
+    )
+    return int(people), int(rows)
 
 
 def taken(column: pa.ChunkedArray[Any], places: Integers) -> pa.Array[Any]:
@@ -232,7 +243,7 @@ def _counts(counted: pa.Table) -> Integers:
     return np.asarray(counted.column(counted.num_columns - 1).to_numpy(), dtype=np.int64)
 
 
-def _spread(column: Column, values: pa.ChunkedArray[Any], classes: Integers, counts: Integers) -> Spread:
+def spread_of(column: Column, values: pa.ChunkedArray[Any], classes: Integers, counts: Integers) -> Spread:
     encoded = _encoded(values)
     domain = domain_of(column, encoded.dictionary)
     ranks = pc.index_in(encoded.dictionary, domain).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -259,7 +270,7 @@ def _people(table: Table, population: Table, levels: Mapping[str, int], labels: 
             )
     counted = coarse.histogram(*names)
     keys = counted.select(names).cast(labels.schema)
-    place, counts = _places(keys, labels), _counts(counted)
+    place, counts = places_in(keys, labels), _counts(counted)
     found = np.zeros(labels.num_rows, dtype=np.int64)
     np.add.at(found, place[place >= 0], counts[place >= 0])
     return found, int(counts[place < 0].sum())
@@ -276,7 +287,7 @@ def _require_within(table: Table, population: Table, labels: pa.Table, sizes: In
         )
 
 
-def _told_apart(keys: pa.Table, ordered: bool) -> tuple[Integers, Integers]:
+def told_apart(keys: pa.Table, ordered: bool) -> tuple[Integers, Integers]:
     """The first row of each distinct key, and for each row the place of its key among these."""
     order, starts = _grouped(_numbers(keys, ordered))
     place = np.empty(len(order), dtype=np.int64)
@@ -301,7 +312,7 @@ def _grouped(numbers: Integers) -> tuple[Integers, Integers]:
     return order, np.flatnonzero(begins).astype(np.int64, copy=False)
 
 
-def _places(keys: pa.Table, labels: pa.Table) -> Integers:
+def places_in(keys: pa.Table, labels: pa.Table) -> Integers:
     """For each row of ``keys`` its place in ``labels``, or -1; NULL is equal to NULL."""
     if keys.schema != labels.schema:
         keys, labels = _plain(keys), _plain(labels)
@@ -340,12 +351,6 @@ def _encoded(column: pa.ChunkedArray[Any]) -> pa.DictionaryArray[Any, Any]:
         found if pa.types.is_dictionary(found.type) else found.dictionary_encode(null_encoding="encode")
     )
     return encoded
-
-
-def _distinct(unit: str) -> Any:
-    from sqlglot import exp
-
-    return exp.Count(this=exp.Distinct(expressions=[sql.column(unit)]))
 
 
 @dataclass(frozen=True)

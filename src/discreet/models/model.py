@@ -24,8 +24,9 @@ from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
 from discreet.engines.read import parse_address, read
 from discreet.errors import BadInput
-from discreet.models.classes import Classes, Flags, classes_of, taken
+from discreet.models.classes import Classes, Flags, taken
 from discreet.models.exact_compare import Floats, plain
+from discreet.models.row_sets import judged_classes
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,15 @@ class Verdict:
     """What the figure is."""
     caveats: tuple[str, ...] = ()
     """What must be said wherever this verdict is, as full sentences."""
+    counted: str = "rows"
+    """What was counted: rows, or people where some have several rows."""
 
     def __str__(self) -> str:
         said = f"{self.claim}: {'holds' if self.holds else 'does not hold'}"
         if not math.isnan(self.figure):
             said += f"; {self.meaning}: {shown(self.figure)}"
         if not self.holds:
-            said += f"; {self.exposed:,} of {self.rows:,} rows are exposed"
+            said += f"; {self.exposed:,} of {self.rows:,} {self.counted} are exposed"
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,7 +66,7 @@ class Verdict:
             "meaning": self.meaning,
             "worst": None if self.worst is None else dict(self.worst),
             "exposed": self.exposed,
-            "rows": self.rows,
+            self.counted: self.rows,
             "caveats": list(self.caveats),
         }
 
@@ -77,6 +80,8 @@ class Model(Checked, ABC):
     """What its figure is, in a few words."""
     lowest: ClassVar[bool] = False
     """Whether a small figure is a bad one."""
+    several_rows: ClassVar[bool] = False
+    """Whether it is sound where classes are of people with several rows each (``row_sets.py``)."""
     on: str = ""
     population: Table | None = None
 
@@ -155,8 +160,8 @@ class Model(Checked, ABC):
 
     def _said(self, classes: Classes, broken: Flags, figure: float, worst: Mapping[str, Any] | None) -> Verdict:
         exposed = int(classes.sizes[broken].sum())
-        holds, meaning = not broken.any(), self.explained(classes)
-        return Verdict(self.claim, holds, figure, worst, exposed, classes.rows, meaning, self.caveats(classes))
+        holds, meaning, counted = not broken.any(), self.explained(classes), "people" if classes.several else "rows"
+        return Verdict(self.claim, holds, figure, worst, exposed, classes.rows, meaning, self.caveats(classes), counted)
 
 
 class Together(Model):
@@ -275,9 +280,19 @@ def check_all(table: Table, models: Iterable[Model], *, levels: Mapping[str, int
     """
     models = tuple(models)
     sensitive = sorted({name for model in models for name in model.sensitive})
-    population = population_of(models)
-    classes = classes_of(table, sensitive=sensitive, population=population, levels=levels, ordered=False)
+    classes = judged_classes(table, sensitive, population_of(models), levels=levels, ordered=False)
+    require_sound(classes, models)
     return [model.verdict(classes) for model in models]
+
+
+def require_sound(classes: Classes, models: Iterable[Model]) -> None:
+    """An error if people have several rows, and a model says nothing of them that is sound."""
+    for model in parts_of(models) if classes.several else ():
+        if not model.several_rows or model.reference is not None:
+            raise BadInput(
+                f"“{model.claim.text}” takes it that everybody has one row, and here people have several.",
+                hint='Publish one row of each person (people="one-row"); or ask for k, l or alpha, or for a risk.',
+            )
 
 
 def population_of(models: Iterable[Model]) -> Table | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -94,6 +94,23 @@ class Space:
     told: tuple[Told, ...] = ()
     by: tuple[str, ...] = ()
     """Columns whose content is the key, or the unit alone."""
+
+    def restricted(self, lines: Collection[int]) -> Space:
+        """The space as somebody knows it who has the releases on these lines only: atoms they do not split are one."""
+        told = [one for one in self.told if one.number in lines]
+        if not told:
+            return replace(self, told=())
+        groups = np.stack([one.group for one in told])
+        _, first, atom = np.unique(groups, axis=1, return_index=True, return_inverse=True)
+        people = replace(self.people, atom=atom.reshape(-1)[self.people.atom])
+        return Space(people, tuple(one.at(first) for one in told), self.by)
+
+    def views(self, held: Mapping[int, str]) -> list[Space]:
+        """The space for whoever has all releases, and for each recipient with the tables they hold (lines ``held``)."""
+        holders = sorted({held[one.number] for one in self.told if one.number in held})
+        lines = {one.number for one in self.told}
+        seen = [{line for line in lines if held.get(line, "") in ("", who)} for who in ("", *holders)]
+        return [self.restricted(some) for some in seen] if holders else [self]
 
 
 def link(space: Space, records: Records, told: Told) -> Space:

@@ -22,7 +22,7 @@ from discreet.core.text import number
 from discreet.errors import DiscreetError
 from discreet.releases.register import Entry
 from discreet.verbs.attack.attack import attack
-from discreet.verbs.attack.finding import Finding, Outcome, reason_not_matchable
+from discreet.verbs.attack.finding import Finding, Outcome, reason_not_composable
 
 _MOST_ROWS = 1_000_000
 """Rows of a table, at most: with as many an attack on two releases takes 2.5 CPU seconds and 1.2 GB."""
@@ -36,14 +36,14 @@ def attack_together(release: Release[Any], table: Table, earlier: Sequence[Entry
     large = table.count() > _MOST_ROWS
     if isinstance(release.payload, Rows) and not large:  # not in its folder yet
         release = replace(release, payload=pq.read_table(release.payload.path))
-    why = f"there are more than {_MOST_ROWS:,} rows." if large else reason_not_matchable(release)
+    why = f"there are more than {_MOST_ROWS:,} rows." if large else reason_not_composable(release)
     if why is not None:
         return f"Not attacked together with others: {why[0].lower()}{why[1:]}"
     rows = {}
     for entry in earlier:
         with suppress(DiscreetError, OSError):  # gone, or no release any more
             found = Release.load(Path(entry.release)) if entry.release else None
-            if found is not None and reason_not_matchable(found) is None:
+            if found is not None and reason_not_composable(found) is None:
                 rows[Path(entry.release)] = found
     if not rows:
         return "Not attacked together with others: none of them has rows and lies where it was put."

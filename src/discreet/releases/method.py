@@ -74,6 +74,10 @@ class Made(Generic[T]):
     title: str = ""
     notices: tuple[str, ...] = ()
     """Notices to the data steward before the release is passed on."""
+    also: Any = None
+    """A second table of the same people, linked to the payload; as that, but never plain data."""
+    others: tuple[Table, ...] = ()
+    """Tables that the result tells of, besides the one that the method was given."""
     context: Any = None
     """Details of how it was made, for ``recheck`` only."""
 

@@ -43,6 +43,8 @@ _NAMED = 3
 """Number of earlier releases that are named, the last ones."""
 _TEXTS = dict.fromkeys(("population", "table", "source", "release", "method", "at", "title", "facts", "note"), str)
 _FIELDS: dict[str, type] = {"number": int, "rows": int, "told": dict, "sums": dict, **_TEXTS}
+RECIPIENT = "recipient"
+"""What a line tells of who holds a table that did not leave from here (``holdings.py``)."""
 _FACTS, _PEOPLE = "facts", "people"
 """What is kept with a line."""
 
@@ -291,7 +293,7 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
     found: dict[str, Entry] = {}
     for place in table.registers:
         with Register(place) as register:
-            mine = (entry for entry in register.entries() if is_of(table, entry))
+            mine = (entry for entry in register.entries() if is_of(table, entry) and RECIPIENT not in entry.told)
             found |= {entry.release or f"{place} {entry.number}": entry for entry in mine}
     for file in sorted(beside.absolute().glob("*/recipe.json")) if beside is not None else ():
         if file.parent.name.startswith(".discreet-"):  # of a process that was stopped: it never got its name

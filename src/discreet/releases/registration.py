@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.core.card import Role
+from discreet.core.document import loads
 from discreet.core.loss import Loss
+from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.errors import BadInput, Exposed, Taken
+from discreet.errors import BadInput, DiscreetError, Exposed, Taken, Unsound
 from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
 from discreet.releases.records import Answered
-from discreet.releases.register import Entry, Register, entry_of, is_of
+from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, is_of
 
-_TRIES = 5
+TRIES = 5
 """Attempts to register while others register releases of the same people."""
 _final: ContextVar[Path | None] = ContextVar("final", default=None)
 _rehearsed: ContextVar[list[Weighed] | None] = ContextVar("rehearsed", default=None)
@@ -68,9 +70,10 @@ class Weighed:
             if left := _unchecked(checked, earlier):
                 others = number(len(left), "earlier release")
                 said.append(f"Not checked together with {others} of the same people: {self._why_not(left)}.")
-            if exposure.checked and exposure.safe:
+            releases = [one for one in earlier if one.number in exposure.checked and RECIPIENT not in one.told]
+            if releases and exposure.safe:
                 group = self.table.policy.smallest_group
-                others = number(len(exposure.checked), "earlier release")
+                others = number(len(releases), "earlier release")
                 said.append(
                     f"Checked together with {others} of the same people: from all of them no count follows of a group "
                     f"of fewer than {group} people that a single one does not tell."
@@ -123,7 +126,7 @@ class Weighed:
             self._add(entry, weighed)
 
     def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]]) -> None:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             place, after, checked, _ = weighed
             kind, told = _described(self.facts, checked)
             sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
@@ -149,7 +152,9 @@ class Weighed:
 
 
 def _unchecked(checked: Checked, earlier: Sequence[Entry]) -> list[Entry]:
-    return [one for one in earlier if one.number not in checked.exposure.checked and one.facts != "loss"]
+    """Earlier releases that one was to be checked with, and was not."""
+    others = (one for one in earlier if one.facts != "loss" and RECIPIENT not in one.told)
+    return [one for one in others if one.number not in checked.exposure.checked]
 
 
 def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[str, dict[str, Any]]:
@@ -184,17 +189,7 @@ def weigh(
     _require_known_values(table)
     checks = []
     for place in table.registers:
-        with Register(place) as register:
-            earlier = [one for one in register.entries() if is_of(table, one)]
-            mine = [one for one in earlier if one.population == table.card.people]
-            _require_same_unit(table, mine)
-            figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
-            people = register.people(table.card.people)
-        known = Known(
-            [(one.number, _named(one), data) for one, data in figures if data is not None],
-            people[1] if people is not None else None,
-            any(one.source == table.source for one, _ in figures),
-        )
+        known, mine, earlier = known_at(table, place)
         checked = check(facts, title, table.card, known, table.policy)
         alike = {one.number for one in mine if _same_roles(table, one)}
         lines = tuple(line for line in checked.exposure.checked if line in alike)
@@ -207,6 +202,26 @@ def weigh(
             tried = remedies([one for one in mine if one.number in lines]) if lines else ()
             raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure, tried))
     return Weighed(table, facts, title, tuple(checks))
+
+
+def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]:
+    """What a register knows of a table's people, the lines of their population, and all that are of the same people.
+
+    Lines of tables that somebody holds are none of the releases.
+    """
+    with Register(place) as register:
+        entries = [one for one in register.entries() if is_of(table, one)]
+        mine = [one for one in entries if one.population == table.card.people]
+        _require_same_unit(table, mine)
+        figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
+        people = register.people(table.card.people)
+    known = Known(
+        [(one.number, _named(one), data) for one, data in figures if data is not None],
+        people[1] if people is not None else None,
+        any(one.source == table.source for one, _ in figures),
+        {one.number: str(one.told[RECIPIENT]) for one in mine if RECIPIENT in one.told},
+    )
+    return known, mine, entries
 
 
 def _require_known_values(table: Table) -> None:
@@ -274,3 +289,36 @@ def _listed(names: Sequence[str]) -> str:
 
 def _named(entry: Entry) -> str:
     return f"“{entry.title or entry.method}” of {entry.at[:10]} (release {entry.number})"
+
+
+NO_REGISTER = (
+    "Not checked together with other releases of the same people: no register is kept of them. "
+    "Read the table with the file of its card."
+)
+
+
+def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
+    """An error if registered releases lie there and no register knows of any: then it was lost, and not a first one is
+    made. With a reason, what the statement says of that."""
+    lying = [one for one in earlier if not one.number and _was_registered(Path(one.release))]
+    if not table.registers or not lying or any(one.number for one in earlier):
+        return ()
+    names = ", ".join(Path(one.release).name for one in lying)
+    problem = (
+        f"{names} left with a line in the register of {table.card.people}, and that register knows of no release: it "
+        "was lost, or removed."
+    )
+    if not table.policy.despite:
+        raise Unsound(
+            problem,
+            hint=f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
+        )
+    return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
+
+
+def _was_registered(folder: Path) -> bool:
+    """Whether a release that lies there was registered when it was made, and counts as a fact and not by its loss."""
+    with suppress(DiscreetError, OSError, UnicodeDecodeError):
+        said = Statement.from_dict(loads((folder / "statement.json").read_text(encoding="utf-8")))
+        return said.loss is None and NO_REGISTER not in said.caveats
+    return False

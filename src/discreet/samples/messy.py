@@ -84,7 +84,7 @@ CARD = Card(
             "cost",
             Kind.DECIMAL,
             Role.SENSITIVE,
-            bounds=(Decimal(0), Decimal(100_000)),
+            bounds=(Decimal(0), Decimal(1_000_000)),
             text=TextFormat(decimal=",", thousands=".", misfit="missing"),
         ),
         Column("smoker", Kind.BOOLEAN, Role.SENSITIVE, text=TextFormat(true=("ja",), false=("nein",))),

@@ -13,11 +13,12 @@ from discreet.curator.curator import Curator
 from discreet.curator.exposure import recipient_overview, workspace_overview
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelf
+from discreet.curator.workspace import Workspace
 from discreet.engines.limits import limited
 from discreet.errors import NotAllowed
 from discreet.releases.overview import Overview, Population, WhatIf, what_if
 from discreet.service.jobs.checks import table_of
-from discreet.service.jobs.specs import Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Hide, Publish, Spec, Tabulate
 from discreet.service.jobs.work import make_rows
 from discreet.service.operations.permissions import READERS, Permissions
 
@@ -52,13 +53,13 @@ class ExposureOperations:
             try:
                 rows = table if not where else table.where(where)
                 with limited(workspace.limits):
-                    return what_if(lambda: _made(draft, rows))
+                    return what_if(lambda: _made(draft, rows, workspace))
             finally:
                 table.engine.close()
 
     def require_override(self, who: Person, spec: Spec) -> str:
         """The reason why a job is to release something despite exposure; an error if this person may give none."""
-        reason = spec.despite if isinstance(spec, Publish | Tabulate) else ""
+        reason = spec.despite if isinstance(spec, Publish | Tabulate | Hide) else ""
         if reason and who.role.value not in self._curator.workspace.policy.override:
             raise NotAllowed(
                 "The policy of this workspace does not let you release something despite exposure.",
@@ -67,9 +68,9 @@ class ExposureOperations:
         return reason
 
 
-def _made(draft: Tabulate | Publish, rows: Table) -> Release[Any]:
+def _made(draft: Tabulate | Publish, rows: Table, workspace: Workspace) -> Release[Any]:
     if isinstance(draft, Publish):
-        return make_rows(draft, rows)
+        return make_rows(draft, rows, workspace)
     from discreet.verbs.tabulate.tabulate import tabulate
 
     return tabulate(rows, draft.by, draft.value, rules=draft.rules, method=draft.method)

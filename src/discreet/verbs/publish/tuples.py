@@ -114,6 +114,17 @@ def tuples_of(table: Table, sensitive: Sequence[str] = (), population: Table | N
         labels = pa.concat_tables([labels, others.select(labels.column_names)])
         counts = np.concatenate([counts, np.zeros(others.num_rows, dtype=np.int64)])
         people = np.concatenate([people, others.column(others.num_columns - 1).to_numpy().astype(np.int64)])
+    return coded_tuples(table, labels, counts, found.spreads, people)
+
+
+def coded_tuples(
+    table: Table,
+    labels: pa.Table,
+    counts: Integers,
+    spreads: Mapping[str, Spread] | None = None,
+    population: Integers | None = None,
+) -> Tuples:
+    """Distinct tuples with their counts, as codes."""
     values, places, levels, shares = [], [], [], []
     for name in labels.column_names:
         cells: Any = labels.column(name).combine_chunks()
@@ -125,7 +136,9 @@ def tuples_of(table: Table, sensitive: Sequence[str] = (), population: Table | N
         levels.append(coded)
         shares.append(share)
     names = tuple(labels.column_names)
-    return Tuples(names, tuple(values), np.stack(places), counts, tuple(levels), tuple(shares), found.spreads, people)
+    return Tuples(
+        names, tuple(values), np.stack(places), counts, tuple(levels), tuple(shares), spreads or {}, population
+    )
 
 
 def merge_spread(spread: Spread, groups: Integers, count: int) -> Spread:
@@ -363,14 +376,20 @@ class PruningRules:
     (entropy diversity, t-closeness). So monotone models prune a search only where nothing may be suppressed.
     """
 
-    def __init__(self, models: Iterable[Model], limit: int, quality: Sequence[str] = ()) -> None:
-        """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at."""
+    def __init__(
+        self, models: Iterable[Model], limit: int, quality: Sequence[str] = (), *, several: bool = False
+    ) -> None:
+        """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at.
+
+        Where people have ``several`` rows, and so several values, models of values do not absorb: somebody who has two
+        of the values of a class makes both more frequent.
+        """
         self.models = parts_of(models)
         self.smallest = max((_smallest(model) for model in self.models), default=1)
         absorbing = LDiversity | KMap | PSensitivity | JournalistRisk
-        self.absorbing = tuple(model for model in self.models if isinstance(model, absorbing))
+        self.absorbing = tuple(model for model in self.models if isinstance(model, absorbing) and not several)
         counting = KAnonymity | ProsecutorRisk  # these look at the size of a class alone, and absorb
-        self.others = tuple(m for m in self.models if not isinstance(m, counting | absorbing))
+        self.others = tuple(m for m in self.models if not isinstance(m, counting) and m not in self.absorbing)
         self.pruning = tuple(m for m in self.others if m.monotone) if limit == 0 else ()
         """Models that hold nowhere in a box if they do not hold at its coarser end."""
         watched = self.models if limit == 0 else self.absorbing
