@@ -32,6 +32,7 @@ def test_a_messy_file_becomes_a_card_that_reads_it_and_a_workspace(made):
     assert card.unit == "patient_no"
     assert card.rows_per_unit == 12
     assert card["ward"].role is Role.OTHER
+    assert card["note"].role is Role.IDENTIFIER, "free text may name people"
     found = read(folder / "stays.csv", card)
     assert {one.column for one in found.misfits} == {"born", "cost"}
     for name in ("patient_no", "born", "zip", "town", "height_cm", "admitted", "smoker", "note"):
