@@ -339,7 +339,9 @@ def release(
         progress(0.85, "checking")
         made = method.recheck(made, made.payload, statement)
         if table is not None:
-            made = replace(made, parameters={"table": table.card.name, **made.parameters})
+            misfits = {one.column: one.count for one in table.misfits} if statement.loss is None else {}
+            taken = {"taken_for_missing": misfits} if misfits else {}
+            made = replace(made, parameters={"table": table.card.name, **taken, **made.parameters})
         if holder is not None and made.holder is None:
             raise BadInput(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
