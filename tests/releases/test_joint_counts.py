@@ -13,6 +13,7 @@ from discreet.releases.atoms import NOT_TOLD, People
 from discreet.releases.joint_counts import (
     Target,
     TooLarge,
+    _among,
     _combinations,
     _dependencies,
     _distinct,
@@ -139,3 +140,9 @@ def test_groups_of_atoms_that_are_looked_at_and_found_are_limited(monkeypatch, n
     monkeypatch.setattr(joint_counts, name, most - 1)
     with pytest.raises(TooLarge):
         united([[1], [1], [-1]], 3)
+
+
+@pytest.mark.parametrize("places", [(), (5,), (0, 9), (0, 5, 7)])
+def test_places_are_found_among_others(places):
+    asked = np.array([0, 5, 6, 9, 12])
+    assert _among(asked, np.array(places, np.int64)).tolist() == [one in places for one in asked.tolist()]
