@@ -130,6 +130,7 @@ def test_atoms_whose_changes_cancel_are_known_together():
     three = [[1, 1], [-1, 0], [0, -1]]
     assert united(three, 3) == [] and united(three, 4) == [(0, 1, 2)]
     assert united([[1], [1], [-1]], 3) == [(0, 2), (1, 2)]
+    assert united([[2], [-1]], 4) == [], "an atom is taken once"
 
 
 @pytest.mark.parametrize(("name", "most"), [("_MOST_LOOKED_AT", 3), ("_MOST_UNIONS", 2)])
