@@ -136,7 +136,7 @@ def _fill(table: Any, space: Any) -> None:
     """Write down tables as if each had been released."""
     import numpy as np
 
-    from discreet.releases.fact_storage import dump_people, dump_told
+    from discreet.releases.atoms import dump_people, dump_told
     from discreet.releases.register import Register, entry_of
 
     same = np.arange(space.people.atoms)

@@ -18,8 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.harness import contest, options, report, result, take_part
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.sqlite import create_sqlite, open_sqlite
+from discreet.budget.ledger import SqlLedger, create_ledger, open_ledger
 from discreet.core.loss import Pure
 
 CLIENTS = 16
@@ -32,7 +31,7 @@ def after(name: str) -> Callable[..., Callable[[], object]]:
     """One client charges a copy of a ledger that many, or few, have charged before."""
 
     def prepare(folder: str, **_: object) -> Callable[[], object]:
-        ledger = open_sqlite(copied(Path(folder) / name))
+        ledger = open_ledger(copied(Path(folder) / name))
 
         def work() -> object:
             for number in range(CHARGES):
@@ -51,7 +50,7 @@ def opening(name: str) -> Callable[..., Callable[[], object]]:
         copy = copied(Path(folder) / name)
 
         def work() -> object:
-            with open_sqlite(copy) as ledger:
+            with open_ledger(copy) as ledger:
                 return ledger.find("0") is not None
 
         return work
@@ -73,7 +72,7 @@ CONTESTANTS = {"few": after("few"), "many": after("many"), "open": opening("many
 
 def filled(path: Path, charges: int) -> None:
     """A ledger with this many charges from many clients."""
-    with create_sqlite(path) as ledger:
+    with create_ledger(path) as ledger:
         accounts(ledger)
         clients(ledger, charges, 500)
 
@@ -118,7 +117,7 @@ def pace(folder: Path, charges: int, turns: int = 3) -> tuple[float, float]:
     found = []
     for turn in range(turns):
         before = disk(folder)
-        with create_sqlite(folder / f"pace{turn}") as ledger:
+        with create_ledger(folder / f"pace{turn}") as ledger:
             accounts(ledger)
             seconds = clients(ledger, charges, CLIENTS)
         found.append((charges / seconds, (before + disk(folder)) / 2))

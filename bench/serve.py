@@ -32,9 +32,7 @@ import httpx
 from bench.harness import options, report, result
 from bench.load import EPSILON, PLENTY, SCARCE, Seen, Task, finish, start
 from discreet.budget.entries import Charged
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.postgres import create_postgres
-from discreet.budget.sqlite import create_sqlite
+from discreet.budget.ledger import SqlLedger, create_ledger, create_postgres
 from discreet.core.loss import Loss, Pure
 from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
@@ -268,7 +266,7 @@ def measured(kind: str, seconds: float, people: int, count: int) -> Figures:
             seen = finish(start(place.task(seconds)))
             cpu = cpu_seconds(processes) - before
         wrong = checked(place, seen)
-        bare = create_sqlite(folder / "bare") if address is None else create_postgres(address, schema="bare")
+        bare = create_ledger(folder / "bare") if address is None else create_postgres(address, schema="bare")
         with bare:
             limit = ledger_limit(bare, 10 * count)
         beside = folder / "beside"

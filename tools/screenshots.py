@@ -137,6 +137,7 @@ def shots(found: Made) -> Sequence[Shot]:
     return (
         Shot("signin", "/signin", None),
         Shot("home", "/", "ann", dark=True),
+        Shot("data", "/data?table=patients", "steward", height=1400),
         Shot("ask", "/ask", "ann", asked, dark=True, height=1420),
         Shot("refused", "/ask", "ann", refused, height=900),
         Shot("releases", "/releases", "steward"),

@@ -5,12 +5,13 @@ from discreet._version import __version__ as __version__
 from discreet.core import hierarchy as hierarchy
 from discreet.core.card import Card as Card
 from discreet.core.card import Column as Column
+from discreet.core.card import ExposurePolicy as ExposurePolicy
 from discreet.core.card import Role as Role
 from discreet.core.cardfile import dump_cards as dump_cards
 from discreet.core.cardfile import load_card as load_card
 from discreet.core.cardfile import load_cards as load_cards
 from discreet.core.draft import Draft as Draft
-from discreet.core.exposure_policy import ExposurePolicy as ExposurePolicy
+from discreet.core.draft_tables import Drafts as Drafts
 from discreet.core.holder_copy import HolderCopy as HolderCopy
 from discreet.core.holder_copy import read_holder_copy as read_holder_copy
 from discreet.core.identifiers import Description as Description
@@ -102,6 +103,9 @@ from discreet.verbs.publish.mask.swap import DataSwap as DataSwap
 from discreet.verbs.publish.mask.swap import RankSwap as RankSwap
 from discreet.verbs.publish.mask.uniques import SuppressUniques as SuppressUniques
 from discreet.verbs.publish.mondrian import Mondrian as Mondrian
+from discreet.verbs.publish.people import Linked as Linked
+from discreet.verbs.publish.people import OneRow as OneRow
+from discreet.verbs.publish.people import Unlinked as Unlinked
 from discreet.verbs.publish.publish import publish as publish
 from discreet.verbs.publish.riskmap import RiskMap as RiskMap
 from discreet.verbs.publish.safepub import SafePub as SafePub

@@ -18,7 +18,7 @@ from tests.ask.visits import Silent
 
 from discreet.core import sql
 from discreet.core.card import Card, Column
-from discreet.core.directed_rounding import ln_lower, ln_upper
+from discreet.core.exact import ln_lower, ln_upper
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Pure
 from discreet.core.table import Table

@@ -18,8 +18,8 @@ from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError
 from discreet.verbs.ask.answer import exact_answer
-from discreet.verbs.ask.identity import fingerprint, relabel
 from discreet.verbs.ask.plan import plan
+from discreet.verbs.ask.question import fingerprint, relabel
 
 SAME = [
     ("SELECT COUNT(*) AS n FROM visits", "select  count ( * ) as N from VISITS -- again"),

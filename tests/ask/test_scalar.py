@@ -20,8 +20,8 @@ from tests.ask.visits import columns
 
 from discreet.core import sql
 from discreet.core.card import Card, Column
-from discreet.core.directed_rounding import exp_lower, exp_upper, sqrt_lower, sqrt_upper
 from discreet.core.engine import Engine
+from discreet.core.exact import exp_lower, exp_upper, sqrt_lower, sqrt_upper
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError, NotDeclared

@@ -70,7 +70,7 @@ def test_the_length_of_a_text_goes_through_every_select(source: str) -> None:
 
 def test_how_long_texts_are_is_declared() -> None:
     def asked(longest: int | None) -> Plan:
-        card = Card("visits", (AGE, Column("note", Kind.TEXT, longest=longest)))
+        card = Card("visits", (AGE, Column("note", Kind.TEXT, max_length=longest)))
         text = "SELECT COUNT(*) FROM visits WHERE CONCAT(note, note, note, note) = 'x'"
         return planned(text, {"visits": table(card)})
 

@@ -14,9 +14,7 @@ from typing import Any
 
 import psycopg
 
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.postgres import create_postgres, open_postgres
-from discreet.budget.sqlite import create_sqlite, open_sqlite
+from discreet.budget.ledger import SqlLedger, create_ledger, create_postgres, open_ledger, open_postgres
 
 
 @dataclass(frozen=True)
@@ -29,12 +27,12 @@ class Home:
 
     def create(self) -> SqlLedger:
         if self.schema is None:
-            return create_sqlite(self.where)
+            return create_ledger(self.where)
         return create_postgres(self.where, schema=self.schema, witness=self.witness)
 
     def open(self) -> SqlLedger:
         if self.schema is None:
-            return open_sqlite(self.where)
+            return open_ledger(self.where)
         return open_postgres(self.where, schema=self.schema, witness=self.witness)
 
     @property

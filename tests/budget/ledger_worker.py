@@ -17,15 +17,13 @@ from pathlib import Path
 
 import psycopg  # noqa: F401  # now, rather than in every child
 
-from discreet.budget.ledger import SqlLedger
-from discreet.budget.postgres import open_postgres
-from discreet.budget.sqlite import create_sqlite, open_sqlite
+from discreet.budget.ledger import SqlLedger, create_ledger, open_ledger, open_postgres
 from discreet.core.loss import Pure
 from discreet.errors import BudgetExceeded, LedgerError
 
 
 def opened(where: str, schema: str | None, witness: str) -> SqlLedger:
-    return open_postgres(where, schema=schema, witness=Path(witness)) if schema else open_sqlite(where)
+    return open_postgres(where, schema=schema, witness=Path(witness)) if schema else open_ledger(where)
 
 
 def charge(
@@ -66,7 +64,7 @@ def create(where: str) -> None:
     while True:
         number += 1
         try:
-            create_sqlite(Path(where) / f"{os.getpid()}-{number}.ledger").close()
+            create_ledger(Path(where) / f"{os.getpid()}-{number}.ledger").close()
         except LedgerError:
             return
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.budget.convert import largest_concentrated, subsampled, to_approximate, to_concentrated
-from discreet.core.directed_rounding import ln_lower, ln_upper
+from discreet.core.exact import ln_lower, ln_upper
 from discreet.core.loss import Approximate, Concentrated, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 

@@ -7,8 +7,9 @@ import hashlib
 
 import pytest
 
-from discreet.budget.entries import START, Began, Charged, Entry, Limited, Line, Opened, digest, path, read, write
+from discreet.budget.entries import START, Began, Charged, Entry, Limited, Line, Opened, path, read, write
 from discreet.budget.filter import Budget
+from discreet.budget.store import digest
 from discreet.core.loss import Approximate, Pure
 from discreet.errors import BadInput
 

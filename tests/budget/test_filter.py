@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.budget.convert import to_approximate
 from discreet.budget.filter import Budget, Spent
-from discreet.core.directed_rounding import ln_upper
+from discreet.core.exact import ln_upper
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 

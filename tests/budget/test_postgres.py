@@ -7,8 +7,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from discreet.budget.ledger import create_ledger, open_ledger
-from discreet.budget.postgres import create_postgres, open_postgres
+from discreet.budget.ledger import create_ledger, create_postgres, open_ledger, open_postgres
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, LedgerError, LoginFailed, NotFound, Unreachable
 

@@ -17,7 +17,6 @@ from discreet.budget.entries import (
     Entry,
     Limited,
     Opened,
-    digest,
     is_above,
     is_filed_under,
     named,
@@ -26,6 +25,7 @@ from discreet.budget.entries import (
     write,
 )
 from discreet.budget.filter import Budget, Spent, _cut
+from discreet.budget.store import digest
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, BudgetExceeded, LedgerError, NotFound, Taken
 

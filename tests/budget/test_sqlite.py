@@ -19,12 +19,11 @@ from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
 from discreet.budget.entries import Book
-from discreet.budget.home import Home
 from discreet.budget.ledger import LEDGER, create_ledger, open_ledger
-from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
-from discreet.budget.store import Witness
+from discreet.budget.sqlite import file_system
+from discreet.budget.store import Home, Witness, lines_after
 from discreet.budget.tables import page_after
-from discreet.budget.verify import _check, lines_after, verified
+from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, Unsound
 
@@ -33,7 +32,7 @@ from discreet.errors import LedgerError, Unsound
 def path(tmp_path: Path) -> Path:
     """A ledger with one account."""
     made = tmp_path / "a ledger?#%.db"
-    with create_sqlite(made) as ledger:
+    with create_ledger(made) as ledger:
         ledger.open_account("t", Pure(10))
     return made
 
@@ -53,7 +52,7 @@ def test_a_ledger_and_what_is_beside_it_are_readable_by_its_owner_only(path: Pat
 
 
 def test_commits_wait_for_the_disk(path: Path) -> None:
-    with open_sqlite(path) as ledger, ledger._store.writing() as session:
+    with open_ledger(path) as ledger, ledger._store.writing() as session:
         assert session.rows("PRAGMA synchronous") == [(2,)]
         assert session.rows("PRAGMA journal_mode") == [("wal",)]
 
@@ -62,7 +61,7 @@ def test_an_older_sqlite_mode_is_set_right_again(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
-    with open_sqlite(path) as ledger, ledger._store.writing() as session:
+    with open_ledger(path) as ledger, ledger._store.writing() as session:
         assert session.rows("PRAGMA journal_mode") == [("wal",)]
 
 
@@ -76,11 +75,11 @@ def test_files_that_are_no_ledger_are_left_as_they_are(tmp_path: Path) -> None:
     for file in (text, empty, other):
         before = file.read_bytes()
         with pytest.raises(LedgerError, match="is no ledger"):
-            open_sqlite(file)
+            open_ledger(file)
         assert file.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 3
     with pytest.raises(LedgerError, match="no ledger, but a folder"):
-        open_sqlite(tmp_path)
+        open_ledger(tmp_path)
 
 
 def test_a_newer_format_is_not_guessed_at(path: Path) -> None:
@@ -88,7 +87,7 @@ def test_a_newer_format_is_not_guessed_at(path: Path) -> None:
         connection.execute("PRAGMA user_version = 2")
     connection.close()
     with pytest.raises(LedgerError, match=r"format 2; discreet .* reads formats up to 1\. Install a later"):
-        open_sqlite(path)
+        open_ledger(path)
 
 
 def test_a_damaged_file_is_reported(path: Path) -> None:
@@ -96,25 +95,25 @@ def test_a_damaged_file_is_reported(path: Path) -> None:
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
     with pytest.raises(Unsound, match="damaged"):
-        open_sqlite(path)
+        open_ledger(path)
 
 
 def test_a_place_that_cannot_be_written_is_reported() -> None:
     """In a folder of its own, as whoever drops root's rights must be able to reach it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        create_sqlite(folder / "old").close()
+        create_ledger(folder / "old").close()
         for file in folder.iterdir():
             file.chmod(0o444)
         folder.chmod(0o555)
         code = f"""
 import os, sys
 sys.path[:] = {sys.path!r}
-from discreet.budget.sqlite import create_sqlite, open_sqlite
+from discreet.budget.ledger import create_ledger, open_ledger
 from discreet.errors import LedgerError
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
-for attempt in (lambda: open_sqlite({str(folder / "old")!r}), lambda: create_sqlite({str(folder / "new")!r})):
+for attempt in (lambda: open_ledger({str(folder / "old")!r}), lambda: create_ledger({str(folder / "new")!r})):
     try:
         attempt()
     except LedgerError as error:
@@ -132,13 +131,13 @@ def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None
     code = f"""
 import resource, sys
 sys.path[:] = {sys.path!r}
-from discreet.budget.sqlite import open_sqlite
-from discreet.budget.store import Witness
+from discreet.budget.ledger import open_ledger
+from discreet.budget.store import Home, Witness
 from discreet.budget.tables import page_after
-from discreet.budget.verify import _check, lines_after, verified
+from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError
-with open_sqlite({str(path)!r}) as ledger:
+with open_ledger({str(path)!r}) as ledger:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
     n = 0
     try:
@@ -152,7 +151,7 @@ with open_sqlite({str(path)!r}) as ledger:
     charged, _, message = run.stdout.partition(" ")
     assert int(charged) > 0
     assert "could not be read or written" in message
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         assert ledger.verify().sound
         assert [ledger.find(str(n)) is not None for n in range(int(charged))] == [True] * int(charged)
         ledger.charge("t", Pure("0.001"), key=charged, what="x" * 500)
@@ -161,7 +160,7 @@ with open_sqlite({str(path)!r}) as ledger:
 def test_a_ledger_killed_with_its_log_unwritten_opens_with_every_line(path: Path, tmp_path: Path) -> None:
     with nursery() as workers:
         order = {"do": "charge", "where": str(path), "schema": None, "witness": "", "loss": "0", "threads": 1}
-        with open_sqlite(path) as ledger:
+        with open_ledger(path) as ledger:
             ledger.open_account("t/a", Pure(1))
         child = workers.start(**order, said=str(tmp_path / "said"), name="w", charges=None)
         said = tmp_path / "said"
@@ -170,7 +169,7 @@ def test_a_ledger_killed_with_its_log_unwritten_opens_with_every_line(path: Path
         os.kill(child, signal.SIGKILL)
         workers.wait(child)
     assert Path(f"{path}-wal").stat().st_size > 0
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         assert ledger.verify().lines > 3
         assert ledger.verify().sound
 
@@ -189,7 +188,7 @@ def test_a_ledger_is_made_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
                 break
     for path in made:
         if not path.name.startswith("."):
-            with open_sqlite(path) as ledger:
+            with open_ledger(path) as ledger:
                 assert ledger.verify().sound
 
 
@@ -204,17 +203,17 @@ def test_a_forked_process_must_open_the_ledger_itself_and_before(path: Path) -> 
             os._exit(0)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         assert in_child(lambda: ledger.charge("t", Pure(1), key="k", what="")) == 7
         assert in_child(lambda: ledger.account("t")) == 7
-        assert in_child(lambda: open_sqlite(path)) == 7
+        assert in_child(lambda: open_ledger(path)) == 7
         assert in_child(ledger.close) == 0
         ledger.charge("t", Pure(1), key="k", what="")
-    assert in_child(lambda: open_sqlite(path).close()) == 0
+    assert in_child(lambda: open_ledger(path).close()) == 0
 
 
 def test_two_ledgers_of_one_process_on_one_file_take_turns(path: Path) -> None:
-    with open_sqlite(path) as one, open_sqlite(path) as other:
+    with open_ledger(path) as one, open_ledger(path) as other:
         for n in range(20):
             (one, other)[n % 2].charge("t", Pure("0.1"), key=str(n), what="")
         assert one.account("t") == other.account("t")
@@ -226,7 +225,7 @@ def test_two_ledgers_of_one_process_on_one_file_take_turns(path: Path) -> None:
 def test_a_second_name_is_the_same_ledger(path: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(path)
-    with open_sqlite(path) as one, open_sqlite(link) as other:
+    with open_ledger(path) as one, open_ledger(link) as other:
         one.charge("t", Pure(1), key="k", what="")
         assert other.account("t").spent == Pure(1)
         assert not list(tmp_path.glob("link-*"))
@@ -234,15 +233,15 @@ def test_a_second_name_is_the_same_ledger(path: Path, tmp_path: Path) -> None:
 
 def test_an_old_copy_put_back_is_noticed_when_it_is_opened(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "copy")
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         receipt = ledger.charge("t", Pure(1), key="k", what="")
     shutil.copy(path, tmp_path / "newest")
     shutil.copy(tmp_path / "copy", path)
     with pytest.raises(Unsound, match=r"older copy.*line 3 had been written to it, and it ends at line 2") as error:
-        open_sqlite(path)
+        open_ledger(path)
     assert "put the newest copy back" in error.value.hint
     shutil.copy(tmp_path / "newest", path)
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         assert ledger.find("k") == receipt
 
 
@@ -250,18 +249,18 @@ def test_an_old_copy_that_was_charged_elsewhere_is_noticed(path: Path, tmp_path:
     elsewhere = tmp_path / "copy"
     shutil.copy(path, elsewhere)
     for place in (path, elsewhere):
-        with open_sqlite(place) as ledger:
+        with open_ledger(place) as ledger:
             ledger.charge("t", Pure(1), key="k", what=str(place))
             ledger.charge("t", Pure(1), key="l", what="")
     shutil.copy(elsewhere, path)
     with pytest.raises(Unsound, match=r"line 4 had been written to it, and another line is in its place"):
-        open_sqlite(path)
+        open_ledger(path)
 
 
 def test_a_ledger_that_is_gone_is_not_made_anew(path: Path) -> None:
     path.unlink()
     with pytest.raises(Unsound, match=r"with 2 lines, is gone"):
-        create_sqlite(path)
+        create_ledger(path)
     assert not path.exists()
 
 
@@ -272,7 +271,7 @@ def test_a_copy_without_its_witness_is_taken_as_it_is(path: Path, tmp_path: Path
     for record in ("", "0", "\0" * 80, "nonsense", f"x {'0' * 64}"):
         (tmp_path / "elsewhere" / "copy-head").write_text(record)
         (tmp_path / "elsewhere" / "copy-sums").write_text(record)
-        with open_sqlite(tmp_path / "elsewhere" / "copy") as ledger:
+        with open_ledger(tmp_path / "elsewhere" / "copy") as ledger:
             assert ledger.verify().sound
         assert (tmp_path / "elsewhere" / "copy-head").read_text().split()[0] == "0000000002"
 
@@ -312,13 +311,13 @@ def test_a_half_written_record_of_the_witness_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("byte", [b"8", b"\xff", b"\0"])
 def test_a_byte_changed_in_the_file_itself_is_found(path: Path, byte: bytes) -> None:
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         ledger.charge("t", Pure("0.25"), key="k", what="the number of cases")
     content = path.read_bytes()
     place = content.index(b"number of cases")
     path.write_bytes(content[:place] + byte + content[place + 1 :])
     with pytest.raises(Unsound, match="edited or damaged: 2 lines are sound; line 3"):
-        open_sqlite(path)
+        open_ledger(path)
 
 
 MOUNTS = """\
@@ -340,14 +339,14 @@ def test_network_file_systems_are_told_from_others(folder: str, kind: str) -> No
 def test_whoever_waits_too_long_for_a_turn_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_PATIENCE", 0.05)
     refusal = pytest.raises(LedgerError, match="for 0 seconds, and nothing was written")
-    with open_sqlite(path) as one, open_sqlite(path) as other, one._store.writing(), refusal:
+    with open_ledger(path) as one, open_ledger(path) as other, one._store.writing(), refusal:
         other.charge("t", Pure(1), key="k", what="")
-    with open_sqlite(path) as again:
+    with open_ledger(path) as again:
         assert again.account("t").spent == Pure(0)
 
 
 def test_a_ledger_that_was_brought_to_another_format_meanwhile_is_not_written(path: Path) -> None:
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA user_version = 2")
         connection.close()
@@ -363,12 +362,12 @@ def test_a_newer_ledger_says_which_discreet_reads_it(path: Path) -> None:
         connection.execute("INSERT INTO formats VALUES (2, '1.2'), (3, '7.8')")
     connection.close()
     with pytest.raises(LedgerError, match="format 3") as error:
-        open_sqlite(path)
+        open_ledger(path)
     assert error.value.hint == "Install discreet 7.8 or later."
 
 
 def test_a_closed_ledger_is_not_read(path: Path) -> None:
-    ledger = open_sqlite(path)
+    ledger = open_ledger(path)
     ledger.close()
     for read in (lambda: ledger.account("t"), lambda: list(ledger.lines()), ledger.verify):
         with pytest.raises(LedgerError, match="closed"):
@@ -376,7 +375,7 @@ def test_a_closed_ledger_is_not_read(path: Path) -> None:
 
 
 def test_readers_cannot_write(path: Path) -> None:
-    with open_sqlite(path) as ledger, ledger._store.reading() as session:
+    with open_ledger(path) as ledger, ledger._store.reading() as session:
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             session.run("DELETE FROM accounts", [()])
         assert ledger._store.problems(session) == []
@@ -386,11 +385,11 @@ def test_the_lock_of_a_file_that_is_no_ledger_goes_and_others_stay(tmp_path: Pat
     text, lock = tmp_path / "text", tmp_path / "text-lock"
     text.write_text("no ledger " * 100)
     with pytest.raises(LedgerError):
-        open_sqlite(text)
+        open_ledger(text)
     assert not lock.exists()
     lock.touch()
     with pytest.raises(LedgerError):
-        open_sqlite(text)
+        open_ledger(text)
     assert lock.exists()
 
 
@@ -403,7 +402,7 @@ def test_the_last_of_two_mounts_on_one_place_counts() -> None:
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "file_system", lambda folder, mounts: "nfs4")
     with pytest.raises(LedgerError, match=r"network file system \(nfs4\)"):
-        create_sqlite(tmp_path / "x")
+        create_ledger(tmp_path / "x")
     assert not list(tmp_path.iterdir())
 
 
@@ -418,15 +417,15 @@ def test_only_a_ledger_that_a_parent_has_open_is_refused(
     monkeypatch.setattr(sqlite, "_HELD", sqlite.Counter({holder: count}))
     if refused:
         with pytest.raises(LedgerError, match="was open when this process was forked"):
-            open_sqlite(path)
+            open_ledger(path)
     else:
-        open_sqlite(path).close()
+        open_ledger(path).close()
         assert sqlite._HELD[os.getpid(), path.resolve()] == (count if mine and here else 0)
 
 
 @pytest.mark.parametrize("kept", [1, 2, 3, 5])
 def test_lines_that_were_added_up_before_give_the_same_sums_if_they_are_the_same(path: Path, kept: int) -> None:
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         for key in "abc":
             ledger.charge("t", Pure(1), key=key, what="a question")
         store = ledger._store
@@ -456,7 +455,7 @@ def test_a_home_is_read_as_it_is_written(text: str, home: Home) -> None:
 
 
 def test_lines_after_one_that_is_known_are_checked(path: Path) -> None:
-    with open_sqlite(path) as ledger:
+    with open_ledger(path) as ledger:
         for key in "abc":
             ledger.charge("t", Pure(1), key=key, what="a question")
         with ledger._store.reading() as session:

@@ -15,10 +15,12 @@ from zlib import crc32
 import psycopg
 import pytest
 
+from discreet.budget import ledger as ledger_module
 from discreet.budget import store as module
-from discreet.budget.postgres import PostgresStore, _version, create_postgres
-from discreet.budget.store import Contents, Group, Readers, Session, Witness, migrate, record_version
-from discreet.budget.verify import Verdict, require_head
+from discreet.budget.ledger import Group, create_postgres
+from discreet.budget.postgres import PostgresStore, _version
+from discreet.budget.store import Contents, Readers, Session, Witness, migrate, record_version, require_head
+from discreet.budget.verify import Verdict
 from discreet.core.document import Format, Migration
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, LedgerError, LoginFailed, NotFound, Unreachable, Unsound
@@ -225,7 +227,7 @@ def gathered(monkeypatch: pytest.MonkeyPatch, waiting: int, expected: int, secon
     """The batch that a group takes of so many requests that wait, when it expects so many."""
     group: Group[int, int] = Group(list)
     group.close()
-    monkeypatch.setattr(module, "_LARGEST_GROUP", 4)
+    monkeypatch.setattr(ledger_module, "_LARGEST_GROUP", 4)
     for number in range(waiting):
         group._waiting.put((number, None))  # type: ignore[arg-type]
     return [request for request, _ in group._gathered(expected, module.time.monotonic() + seconds)]
@@ -252,7 +254,7 @@ def test_a_group_waits_for_as_many_as_it_answered_last(monkeypatch: pytest.Monke
 
         def get_nowait(self) -> object:
             if not self.found:
-                raise module.queue.Empty
+                raise ledger_module.queue.Empty
             return self.found.pop(0)
 
         def put(self, one: object) -> None:

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 COMMANDS = """
-demo demo --rows 500
+demo hospital demo --rows 500
+demo messy messy --rows 50
+init people.csv --yes -o begun.toml
 card draft people.csv -o drafted.toml
 card check people.toml --data people.csv
 card schema
@@ -43,6 +45,8 @@ methods masking
 prove program.dp
 workspace init clinic --table people=people.csv --card people.toml --budget epsilon=3 --analyst ann
 workspace show clinic
+workspace add-table clinic others=people.csv --card people.toml --budget epsilon=1
+workspace revise clinic others --card people.toml --data people.csv
 workspace add-analyst clinic ben --budget epsilon=1
 ask clinic 'SELECT COUNT(*) FROM people' --epsilon 0.1 --analyst ben
 workspace stand-in clinic people --method 'epsilon=0.5 on sex'

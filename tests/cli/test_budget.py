@@ -26,7 +26,7 @@ def test_a_drawing_that_cannot_be_written_is_an_error(command):
 
 
 def test_a_limit_can_be_changed_and_the_reason_stays(command, tmp_path):
-    command("demo", "demo", "--rows", "200")
+    command("demo", "hospital", "--rows", "200")
     command("workspace", "init", "clinic", "--table", "patients=demo/patients.parquet", "--card", "demo/hospital.toml",
             "--budget", "epsilon=1")  # fmt: skip
     said = command("budget", "limit", "clinic", "patients", "--budget", "epsilon=5", "--why", "agreed")

@@ -71,6 +71,21 @@ def test_a_draft_never_overwrites_a_card(run, tmp_path):
     assert drafted["tables"]["patients"]["columns"]["zip"]["role"] == "quasi"
 
 
+def test_several_tables_are_drafted_into_one_card_with_a_picture_of_their_keys(run, tmp_path):
+    (tmp_path / "people.csv").write_text("id,sex\n" + "".join(f"P{n:03},f\n" for n in range(60)))
+    (tmp_path / "visits.csv").write_text("people_id,cost\n" + "".join(f"P{n % 30:03},{n}\n" for n in range(90)))
+    run("card", "draft", "people.csv", "visits.csv", "-o", "both.toml", "--picture", "keys.svg")
+    tables = tomllib.loads((tmp_path / "both.toml").read_text())["tables"]
+    assert {name: (one["unit"], one["population"]) for name, one in tables.items()} == {
+        "people": ("id", "people"),
+        "visits": ("people_id", "people"),
+    }
+    assert "visits.people_id" in (tmp_path / "keys.svg").read_text()
+    drafted = json.loads(run("card", "draft", "people.csv", "visits.csv", "--json"))
+    assert drafted["links"][0]["included"] == 30
+    assert "several tables" in run("card", "draft", "people.csv", "--picture", "new.svg", code=1)
+
+
 def test_names_that_look_like_markup_are_printed_as_they_are(run, tmp_path):
     (tmp_path / "odd.csv").write_text("a[/b],c\n1,2\n")
     run("card", "draft", "odd.csv", "-o", "odd.toml")
@@ -93,8 +108,8 @@ def test_the_schema_is_json(run):
 
 
 def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_path):
-    run("demo", "--rows", "300")
-    figures = json.loads(run("demo", "--rows", "300", "--json"))
+    run("demo", "hospital", "--rows", "300")
+    figures = json.loads(run("demo", "hospital", "demo", "--rows", "300", "--json"))
     assert figures["named"][0] > figures["named"][1]
     assert "no privacy promise" in run("show", "demo/release")
     assert json.loads(run("show", "demo/release", "--json"))["recipe"]["method"] == "generalise"
@@ -103,9 +118,9 @@ def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_pat
 
 
 def test_the_demo_touches_nobody_elses_files(run, tmp_path):
-    assert "is not empty" in run("demo", ".", code=1)
+    assert "is not empty" in run("demo", "hospital", ".", code=1)
     assert (tmp_path / "patients.csv").read_text() == CSV
-    assert "cannot be used" in run("demo", "patients.csv", code=1)
+    assert "cannot be used" in run("demo", "messy", "patients.csv", code=1)
 
 
 def test_with_json_an_error_is_json_too(tmp_path):
@@ -128,7 +143,7 @@ def test_with_json_an_error_is_json_too(tmp_path):
         (["show", "postgresql://u:hunter2@127.0.0.1:1/db#t", "--card", "patients.toml"], 1, "Nobody answers"),
         (["show", "sc://127.0.0.1:1#t", "--card", "patients.toml"], 1, "Nobody answers"),
         (["frobnicate"], 2, "No such command"),
-        (["demo", "--rows", "1"], 2, "--rows"),
+        (["demo", "hospital", "--rows", "1"], 2, "--rows"),
     ],
 )
 def test_a_mistake_gets_one_clear_paragraph_and_never_a_password(run, words, code, says):

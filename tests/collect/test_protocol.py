@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.collect.bad.sure import Sure
 from tests.collect.bad.unsplit import Unsplit
 
-from discreet.core.directed_rounding import exp_lower, exp_upper
+from discreet.core.exact import exp_lower, exp_upper
 from discreet.verbs.collect.frequency.randomized_response import GRR
 from discreet.verbs.collect.frequency.unary_encoding import SUE
 from discreet.verbs.collect.protocol import LossAudit, audit

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.directed_rounding import exp_lower
+from discreet.core.exact import exp_lower
 from discreet.errors import BadInput
 from discreet.verbs.collect.report_distribution import (
     DENOMINATOR,

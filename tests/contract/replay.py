@@ -24,8 +24,8 @@ import pytest
 from tests.noise.bits import Repeatable
 
 from discreet.budget.convert import to_approximate
-from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.document import dumps
+from discreet.core.exact import exp_minus_between
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.release import Release, Rows, write_rows
 from discreet.core.table import Table

@@ -32,9 +32,9 @@ def what(column):
         (Column("a", Kind.TEXT, categories=("x", "x")), "listed twice"),
         (Column("a", Kind.INTEGER, categories=(1, True)), "is no integer value"),
         (Column("a", Kind.INTEGER, categories=(1, 2), bounds=(1, 2)), "not both"),
-        (Column("a", Kind.INTEGER, longest=5), "integer column has no length"),
-        (Column("a", Kind.TEXT, longest=0), "at least 1"),
-        (Column("a", Kind.TEXT, longest=5, categories=("x",)), "categories say"),
+        (Column("a", Kind.INTEGER, max_length=5), "integer column has no length"),
+        (Column("a", Kind.TEXT, max_length=0), "at least 1"),
+        (Column("a", Kind.TEXT, max_length=5, categories=("x",)), "categories say"),
         (Column("a", Kind.TEXT, hierarchy=Intervals((5,))), "this one is text"),
         (Column("a", Kind.INTEGER, Role.IDENTIFIER, hierarchy=Intervals((5,))), "removed, not generalised"),
         (Column("a", Kind.INTEGER, from_data=("bounds",)), "does not have"),
@@ -47,7 +47,7 @@ def test_a_column_that_contradicts_itself_says_how(column, says):
 
 def test_names_of_kinds_and_roles_are_taken_as_what_they_mean_and_others_refused():
     assert Column("a", "integer", "quasi", bounds=[0, 3]) == Column("a", Kind.INTEGER, Role.QUASI, bounds=(0, 3))
-    length = ({"longest": "5"}, {"longest": True})
+    length = ({"max_length": "5"}, {"max_length": True})
     for wrong in ({"kind": "integre"}, {"role": "qausi"}, {"categories": "abc"}, {"bounds": 3}, *length):
         with pytest.raises(BadInput, match="Column 'a'"):
             Column(**{"name": "a", "kind": "text", **wrong})

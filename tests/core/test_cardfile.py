@@ -254,11 +254,11 @@ def test_public_and_groups_per_unit_are_written_and_read():
 
 
 def test_the_longest_text_is_written_and_read():
-    card = Card("t", (Column("a", Kind.TEXT, longest=20), Column("b", Kind.TEXT)))
+    card = Card("t", (Column("a", Kind.TEXT, max_length=20), Column("b", Kind.TEXT)))
     assert parse_cards(dump_cards([card])) == {"t": card}
     assert (card["a"].characters, card["b"].characters) == (20, 1_000)
-    with pytest.raises(CardError, match="longest: must be a whole number"):
-        parse_cards(dump_cards([card]).replace("longest = 20", "longest = true"))
+    with pytest.raises(CardError, match="max_length: must be a whole number"):
+        parse_cards(dump_cards([card]).replace("max_length = 20", "max_length = true"))
 
 
 def test_population_and_stable_columns_are_written_and_read():

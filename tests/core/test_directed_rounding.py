@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.directed_rounding import (
+from discreet.core.exact import (
     EXP_ERROR,
     exp_lower,
     exp_minus,

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.errors import BadInput
 
 

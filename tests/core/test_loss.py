@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.directed_rounding import exp_upper
+from discreet.core.exact import exp_upper
 from discreet.core.loss import (
     Approximate,
     Concentrated,

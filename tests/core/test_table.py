@@ -199,7 +199,7 @@ def test_a_required_value_that_is_missing_is_a_violation():
 
 
 def test_a_text_that_is_longer_than_declared_is_a_violation():
-    table = read(pa.table({"x": ["ab", "abc", None]}), Card("t", (Column("x", Kind.TEXT, longest=2),)))
+    table = read(pa.table({"x": ["ab", "abc", None]}), Card("t", (Column("x", Kind.TEXT, max_length=2),)))
     assert [str(found) for found in violations(table)] == ["x: 1 row is longer than 2 characters (such as 'abc')"]
 
 

@@ -404,9 +404,10 @@ def test_plans_are_kept_while_they_are_small(tmp_path, monkeypatch):
         for number in range(30):
             curator.price(f"{COUNT} WHERE income > {number}", epsilon=1)
         assert len(curator._plans._kept) == 20
-        assert curator._plan(f"{COUNT} WHERE income > 29", ["visits"]) is curator._plan(
-            f"{COUNT} WHERE income > 29", ["visits"]
-        )
+        asked = f"{COUNT} WHERE income > 29", ["visits"], curator._identities()
+        assert curator._plan(*asked) is curator._plan(*asked)
+        other = curator._plans.find((asked[0], ("visits of another card",)))
+        assert other is None, "a plan is of one version of a table"
         monkeypatch.setattr("discreet.curator.curator._NODES", 2_000)
         for number in range(5):
             curator.price(f"{large} WHERE income > {number}", epsilon=1)

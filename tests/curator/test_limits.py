@@ -20,7 +20,11 @@ from discreet.errors import Damaged, Refused
 
 CARD = Card(
     "visits",
-    (Column("who", Kind.INTEGER), Column("age", Kind.INTEGER, bounds=(0, 9)), Column("note", Kind.TEXT, longest=900)),
+    (
+        Column("who", Kind.INTEGER),
+        Column("age", Kind.INTEGER, bounds=(0, 9)),
+        Column("note", Kind.TEXT, max_length=900),
+    ),
     unit="who",
     rows_per_unit=60,
 )

@@ -206,8 +206,8 @@ def test_texts_are_cut_to_what_the_card_says_and_units_never(engine, fresh):
     card = Card(
         "t",
         (
-            Column("who", Kind.TEXT, longest=3),
-            Column("short", Kind.TEXT, longest=2, required=True),
+            Column("who", Kind.TEXT, max_length=3),
+            Column("short", Kind.TEXT, max_length=2, required=True),
             Column("usual", Kind.TEXT),
             Column("city", Kind.TEXT, categories=("Rome", "Milan")),
         ),

@@ -13,8 +13,8 @@ from discreet.errors import BadInput, DataError, NotFound
 
 
 def rows(path, kinds=None):
-    engine, relation = open_file(path, kinds, None)
-    return engine.fetch(relation)
+    opened = open_file(path, kinds, None)
+    return opened.engine.fetch(opened.relation)
 
 
 def write(folder, name, content):
@@ -97,9 +97,9 @@ def test_parquet_and_json_and_folders_of_parquet_are_read(tmp_path):
         ("p.csv", "", "is empty"),
         ("p.csv", "\na,b\n1,2\n", "first line of p.csv is empty"),
         ("p.csv", '"a,b\n' + "1,2\n" * 100_000, "no header"),
-        ("p.csv", "a,b\n1,\xe9\n".encode("latin-1"), "not UTF-8"),
-        ("p.csv", b"a,b\n" + b"1,2\n" * 400_000 + "1,\xe9\n".encode("latin-1"), "not UTF-8"),
-        ("p.csv", "a,b\n1,2\n".encode("utf-16"), "iconv -f UTF-16"),
+        ("p.csv", "a,b\n1,\xe9\n".encode("latin-1"), "no UTF-8"),
+        ("p.csv", b"a,b\n" + b"1,2\n" * 400_000 + "1,\xe9\n".encode("latin-1"), "no UTF-8"),
+        ("p.csv", "a,b\n1,2\n".encode("utf-16"), 'encoding = "utf-16"'),
         ("p.csv", 'a,b\n1,"x\n2,y\n', "does not end"),
         ("p.csv", b"PAR1xxxxxxxxxxxx", "those of Parquet"),
         ("p.csv", b"PK\x03\x04 and so on", "Excel"),
@@ -121,8 +121,8 @@ def test_values_that_are_not_what_the_card_says_are_counted_and_the_first_is_sho
     path = write(tmp_path, "p.csv", "age,born\n28,1990-01-01\nold,1991-01-01\nyoung,soon\n")
     with pytest.raises(DataError) as caught:
         rows(path, {"age": Kind.INTEGER, "born": Kind.DATE})
-    assert "age: 2 values are not integer, such as 'old' (row 2)" in str(caught.value)
-    assert "born: 1 value is not date, such as 'soon' (row 3)" in str(caught.value)
+    assert "age: 2 values are not integer (such as 'old' (line 3), 'young' (line 4))" in str(caught.value)
+    assert "born: 1 value is not date (such as 'soon' (line 4))" in str(caught.value)
 
 
 STRICT = [
@@ -191,7 +191,7 @@ def test_missing_and_nameless_files_say_what_to_do(tmp_path):
     with pytest.raises(BadInput, match="does not say what it is"):
         rows(write(tmp_path, "notes", "x"))
     with pytest.raises(BadInput, match="it is a zip archive or an Excel workbook"):
-        rows(write(tmp_path, "book.xlsx", b"PK\x03\x04 and so on"))
+        rows(write(tmp_path, "book.docx", b"PK\x03\x04 and so on"))
     (tmp_path / "folder").mkdir()
     with pytest.raises(DataError, match="no Parquet"):
         rows(tmp_path / "folder")

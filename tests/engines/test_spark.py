@@ -27,6 +27,7 @@ from discreet.core.kind import Kind
 from discreet.core.sql import recast_table
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
+from discreet.engines.files import open_file
 from discreet.engines.read import read
 from discreet.engines.spark import Spark
 from discreet.errors import BadInput, DataError, EngineError, LoginFailed, MissingPart, NotFound, Unreachable
@@ -226,7 +227,7 @@ def test_parquet_is_read_where_it_lies(spark: Spark, tmp_path: Path) -> None:
     for path in (tmp_path / "odd [1] {name}*.parquet", tmp_path / "folder" / "part-0.parquet"):
         path.parent.mkdir(exist_ok=True)
         pq.write_table(PEOPLE, path)
-        opened = spark.open_file(path if path.parent == tmp_path else path.parent, None)
+        opened = open_file(path if path.parent == tmp_path else path.parent, None, spark).relation
         assert_same(spark.fetch(opened).sort_by("size"), recast_table(PEOPLE).sort_by("size"))
 
 
@@ -240,14 +241,14 @@ def test_a_csv_file_is_read_as_its_card_says(spark: Spark, tmp_path: Path) -> No
         '"say ""hi""\nyou";4;-3;9999-12-31;0001-01-01 00:00;true;1e300',
     ]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    assert_same(spark.fetch(spark.open_file(path, KINDS)), recast_table(PEOPLE))
+    assert_same(spark.fetch(open_file(path, KINDS, spark).relation), recast_table(PEOPLE))
 
 
 def test_a_csv_file_needs_its_card(spark: Spark, tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("zip\n00123\n")
     with pytest.raises(BadInput, match="by its card only"):
-        spark.open_file(path, None)
+        open_file(path, None, spark)
 
 
 @pytest.mark.parametrize("line", ["1", "1,2,3", "x,2"])
@@ -255,7 +256,7 @@ def test_a_csv_line_that_does_not_fit_is_an_error(spark: Spark, tmp_path: Path, 
     path = tmp_path / "people.csv"
     path.write_text(f"age,zip\n1,2\n{line}\n")
     with pytest.raises(DataError):
-        spark.open_file(path, {"age": Kind.INTEGER, "zip": Kind.TEXT})
+        open_file(path, {"age": Kind.INTEGER, "zip": Kind.TEXT}, spark)
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "json.gz"])
@@ -265,7 +266,7 @@ def test_json_is_read_as_its_card_says(spark: Spark, tmp_path: Path, ending: str
     text = "\n".join(lines) if ending == "jsonl" else f"[{', '.join(lines)}]"
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
     kinds = {name: kind for name, kind in KINDS.items() if name != "paid"}
-    found = spark.fetch(spark.open_file(path, kinds)).select(list(kinds))
+    found = spark.fetch(open_file(path, kinds, spark).relation).select(list(kinds))
     assert_same(found, recast_table(PEOPLE.select(list(kinds))))
 
 
@@ -274,7 +275,7 @@ def test_a_value_is_of_its_kind_or_an_error_on_spark_too(spark: Spark, tmp_path:
         path = tmp_path / f"{kind.value}.csv"
         path.write_text(f"a,b\n{text},x\n")
         with pytest.raises(DataError, match=f"a: 1 value is not {kind.value}"):
-            spark.open_file(path, {"a": kind, "b": Kind.TEXT})
+            open_file(path, {"a": kind, "b": Kind.TEXT}, spark)
 
 
 def test_a_json_file_without_a_declared_column_says_so(spark: Spark, tmp_path: Path) -> None:
@@ -287,14 +288,14 @@ def test_a_json_file_without_a_declared_column_says_so(spark: Spark, tmp_path: P
 def test_json_without_a_card_is_read_as_it_looks(spark: Spark, tmp_path: Path) -> None:
     path = tmp_path / "people.json"
     path.write_text('{"n": 1, "t": "00123"}\n{"n": 2, "t": null}\n')
-    assert rows(spark, spark.open_file(path, None)) == [{"n": 1, "t": "00123"}, {"n": 2, "t": None}]
+    assert rows(spark, open_file(path, None, spark).relation) == [{"n": 1, "t": "00123"}, {"n": 2, "t": None}]
 
 
 def test_a_damaged_file_is_bad_data(spark: Spark, tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     path.write_bytes(b"PAR1 and nothing else PAR1")
     with pytest.raises(DataError, match=r"people\.parquet could not be read"):
-        spark.open_file(path, None)
+        open_file(path, None, spark)
 
 
 def test_a_table_elsewhere_is_not_found(spark: Spark) -> None:

@@ -2,8 +2,8 @@
 
     python -m tests.formats.fixtures
 
-writes those of the current versions to ``tests/fixtures/formats/v<version>/<format>/``. What is there is never written
-over: it is what earlier commits wrote, and every later commit must open it.
+writes those of the current versions to ``tests/fixtures/formats/v<version>/<format>.zip``. What is there is never
+written over: it is what earlier commits wrote, and every later commit must open it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tests.combine.net.sessions import NAMES, manifest
 
 import discreet as dc
 from discreet.budget.filter import Budget
-from discreet.budget.home import Home
-from discreet.budget.ledger import create_ledger, open_ledger
-from discreet.budget.postgres import PostgresStore, create_postgres
+from discreet.budget.ledger import create_ledger, create_postgres, open_ledger
+from discreet.budget.postgres import PostgresStore
 from discreet.budget.sqlite import create_store, open_store
+from discreet.budget.store import Home
 from discreet.core.document import Format
 from discreet.core.release import manifest_digest
 from discreet.curator.people.audit import Audit
@@ -51,6 +51,7 @@ FOLDER = Path(__file__).parent.parent / "fixtures" / "formats"
 QUESTION = "SELECT sex, COUNT(*) AS people FROM visits GROUP BY sex"
 PASSWORD = "a made-up password 1"  # noqa: S105
 SCHEMA = "fixture"
+DUMP = "postgres.sql"
 CODES = ["one", "two", "three"]
 REPORT = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000"}
 AT = "2026-11-18T12:00:00+00:00"
@@ -357,7 +358,7 @@ def dump_postgres(name, file):
 
 
 def formats():
-    """All formats in the source, by the folder their fixtures are in."""
+    """All formats in the source, by the name of their fixtures."""
     found = {}
     for path in SOURCE.rglob("*.py"):
         if " = Format(" in path.read_text():
@@ -370,13 +371,13 @@ def main():
     """Write the fixtures of the current versions that are missing."""
     for name, format in formats().items():
         target = FOLDER / f"v{format.version}" / name
-        if not target.exists():
+        if not target.with_suffix(".zip").exists():
             with TemporaryDirectory() as scratch:
                 WRITERS[name](Path(scratch))
                 tidy(Path(scratch))
-                shutil.copytree(scratch, target)
-            if name in ("ledger", "service_database", "register"):
-                dump_postgres(name, target / "postgres.sql")
+                if name in ("ledger", "service_database", "register"):
+                    dump_postgres(name, Path(scratch) / DUMP)
+                shutil.make_archive(str(target), "zip", scratch)
             print(target.relative_to(FOLDER))
 
 

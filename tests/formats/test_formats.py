@@ -13,11 +13,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+from zipfile import ZipFile
 
 import psycopg
 import pytest
 from tests.formats.fixtures import (
     CHECKS,
+    DUMP,
     FOLDER,
     SCHEMA,
     WRITERS,
@@ -27,10 +29,10 @@ from tests.formats.fixtures import (
     require_service,
 )
 
-from discreet.budget.home import Home
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.postgres import PostgresStore
 from discreet.budget.sqlite import create_store, open_store
+from discreet.budget.store import Home
 from discreet.core import release as release_module
 from discreet.core.document import Format, Migration, make_private
 from discreet.core.loss import Pure
@@ -43,8 +45,8 @@ from discreet.verbs.combine.net import journal as journals
 from discreet.verbs.combine.net.journal import JOURNAL, Journal
 from discreet.verbs.combine.net.manifest import load
 
-FIXTURES = sorted(path for path in FOLDER.glob("v*/*"))
-DUMPS = sorted(FOLDER.glob("v*/*/postgres.sql"))
+FIXTURES = sorted(FOLDER.glob("v*/*.zip"))
+DUMPS = [path for path in FIXTURES if DUMP in ZipFile(path).namelist()]
 FORMATS = formats()
 
 
@@ -57,7 +59,7 @@ def opened(tmp_path):
     """A copy of a fixture, for its owner alone, as it was written."""
 
     def copied(path):
-        shutil.copytree(path, tmp_path / "copy")
+        shutil.unpack_archive(path, tmp_path / "copy")
         make_private(tmp_path / "copy")
         return tmp_path / "copy"
 
@@ -66,16 +68,16 @@ def opened(tmp_path):
 
 @pytest.mark.parametrize("path", FIXTURES, ids=named)
 def test_what_was_written_is_opened(path, opened):
-    CHECKS[path.name](opened(path))
+    CHECKS[path.stem](opened(path))
 
 
 @pytest.mark.parametrize("path", DUMPS, ids=named)
 def test_what_was_written_to_postgres_is_opened(path, postgres_address, tmp_path):
     schema = restored(path, postgres_address)
-    if path.parent.name == "ledger":
+    if path.stem == "ledger":
         with opened_ledger(postgres_address, schema) as ledger:
             require_ledger(ledger)
-    elif path.parent.name == "register":
+    elif path.stem == "register":
         with Register(str(Home(tmp_path / "register.db", postgres_address, schema))) as register:
             require_register(register)
     else:
@@ -89,7 +91,7 @@ def test_what_was_written_to_postgres_is_opened(path, postgres_address, tmp_path
 def test_every_version_has_a_fixture_and_a_line_in_the_docs(name):
     format = FORMATS[name]
     for version in range(1, format.version + 1):
-        assert (FOLDER / f"v{version}" / name).is_dir(), "python -m tests.formats.fixtures"
+        assert (FOLDER / f"v{version}" / f"{name}.zip").is_file(), "python -m tests.formats.fixtures"
     pages = (FOLDER.parents[2] / "docs" / "formats.md").read_text()
     assert re.search(rf"^\| {format.name} \| {format.version} \|", pages, re.MULTILINE)
 
@@ -148,7 +150,7 @@ NEWER = {
 @pytest.mark.parametrize("name", NEWER)
 def test_a_newer_version_is_refused_and_says_which_discreet_it_needs(name, opened):
     format = FORMATS[name]
-    folder = opened(FOLDER / f"v{format.version}" / name)
+    folder = opened(FOLDER / f"v{format.version}" / f"{name}.zip")
     NEWER[name](folder, format.version + 1)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".db"}
     with pytest.raises((BadInput, LedgerError), match=f"has format {format.version + 1}; discreet .* up to") as refusal:
@@ -158,7 +160,7 @@ def test_a_newer_version_is_refused_and_says_which_discreet_it_needs(name, opene
 
 
 def test_a_session_is_gone_on_with_by_the_discreet_that_began_it(opened, monkeypatch):
-    folder = opened(FOLDER / "v1" / "journal")
+    folder = opened(FOLDER / "v1" / "journal.zip")
     monkeypatch.setattr(journals, "__version__", "0.0.1")
     with pytest.raises(BadInput, match="another version of discreet"):
         Journal(folder, load(folder / "manifest.toml"), "north", "None")
@@ -172,7 +174,7 @@ def test_a_version_that_is_none_is_not_guessed_at(format, opened):
         Format("made-up").read({"format": format}, "here")
     with pytest.raises(Damaged, match="does not say its format"):
         Format("made-up").read({}, "here")
-    folder = opened(FOLDER / "v1" / "release") / "publish"
+    folder = opened(FOLDER / "v1" / "release.zip") / "publish"
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"format": format}))
     with pytest.raises(Damaged, match=r"does not say its format|is not the manifest of a release"):
@@ -230,7 +232,7 @@ def test_a_release_is_migrated_file_by_file_and_not_written_over(opened, monkeyp
         if name == "presentation.json":
             files[name]["title"] = "Another title"
 
-    folder = opened(FOLDER / "v1" / "release") / "publish"
+    folder = opened(FOLDER / "v1" / "release.zip") / "publish"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     later = Format("release", {2: Migration("9.9", retitle)})
     monkeypatch.setattr(release_module, "FORMAT", later)
@@ -243,10 +245,10 @@ _NUMBERS = count()
 
 
 def restored(path, address):
-    """The schema of a dump, under a name of its own."""
+    """The schema of a fixture's dump, under a name of its own."""
     schema = f"formats_{os.getpid()}_{next(_NUMBERS)}"
     with psycopg.connect(address) as connection:
-        connection.execute(re.sub(rf"\b{SCHEMA}\b", schema, path.read_text()))
+        connection.execute(re.sub(rf"\b{SCHEMA}\b", schema, ZipFile(path).read(DUMP).decode()))
     return schema
 
 
@@ -294,11 +296,11 @@ class Database:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request, opened):
-    folder = FOLDER / "v1" / "ledger"
+    fixture = FOLDER / "v1" / "ledger.zip"
     if request.param == "sqlite":
-        return Database(opened(folder) / "ledger.db")
+        return Database(opened(fixture) / "ledger.db")
     address = request.getfixturevalue("postgres_address")
-    return Database(None, address, restored(folder / "postgres.sql", address))
+    return Database(None, address, restored(fixture, address))
 
 
 def with_steps(*steps):

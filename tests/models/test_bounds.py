@@ -16,15 +16,14 @@ from discreet.core.kind import Kind
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
 from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure, _above_log, _reached
-from discreet.models.catalogue import from_claim
-from discreet.models.check import Verdicts, by_size, cells, usual
-from discreet.models.classes import Classes, Spread
+from discreet.models.check import Verdicts, cells, usual
+from discreet.models.classes import Classes, Spread, by_size
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.estimators import zayatz
 from discreet.models.exact_compare import at_most, below, dot, ln, sign, unsure, wide
 from discreet.models.k_anonymity import KAnonymity, KMap
-from discreet.models.model import Verdict, checked_alone, shown
+from discreet.models.model import Verdict, checked_alone, from_claim, shown
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness

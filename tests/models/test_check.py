@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
-from discreet.models.check import by_size, cells, check
+from discreet.models.check import cells, check
+from discreet.models.classes import by_size
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity
 from discreet.samples import got, inpatient

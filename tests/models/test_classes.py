@@ -204,11 +204,11 @@ def test_numbers_are_grouped_in_order_and_equal_ones_as_they_come(numbers):
 def test_keys_are_found_among_labels():
     labels = pa.table({"a": [1, 2, None], "b": ["x", "y", "z"]})
     keys = pa.table({"a": [None, 2, 1, 9, 2], "b": ["z", "y", "x", "z", "x"]})
-    assert module._places(keys, labels).tolist() == [2, 1, 0, -1, -1]
-    assert module._places(keys.slice(0, 0), labels).tolist() == []
-    assert (module._places(keys, labels.slice(0, 0)) < 0).all()
+    assert module.places_in(keys, labels).tolist() == [2, 1, 0, -1, -1]
+    assert module.places_in(keys.slice(0, 0), labels).tolist() == []
+    assert (module.places_in(keys, labels.slice(0, 0)) < 0).all()
     encoded = labels.set_column(1, "b", labels.column("b").dictionary_encode())
-    assert module._places(keys, encoded).tolist() == [2, 1, 0, -1, -1]
+    assert module.places_in(keys, encoded).tolist() == [2, 1, 0, -1, -1]
 
 
 @pytest.mark.parametrize("most", [1, 3, 10, 2**62])

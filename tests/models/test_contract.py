@@ -14,12 +14,11 @@ from discreet.core.kind import Kind
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
 from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
-from discreet.models.catalogue import from_claim
 from discreet.models.classes import Classes, Spread
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.k_anonymity import KAnonymity, KMap
-from discreet.models.model import All, Model, settled
+from discreet.models.model import All, Model, from_claim, settled
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness

@@ -7,11 +7,10 @@ from discreet.core.families import MODELS
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, NotFound
 from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
-from discreet.models.catalogue import parse, parse_all
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.k_anonymity import KAnonymity, KMap
-from discreet.models.model import population_of
+from discreet.models.model import parse, parse_all, population_of
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness

@@ -9,8 +9,8 @@ import pytest
 from discreet.core.card import Role
 from discreet.core.kind import Kind
 from discreet.errors import DataError, NotFound
-from discreet.models.catalogue import parse
 from discreet.models.closeness import TCloseness
+from discreet.models.model import parse
 from discreet.verbs.publish.arx import from_arx
 
 DEFINITION = """<definition>

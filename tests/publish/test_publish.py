@@ -18,6 +18,7 @@ from discreet.core.release import Rows
 from discreet.core.statement import Evidence
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
+from discreet.models.classes import Sizes
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity
 from discreet.verbs.publish.dummies import AddDummies
@@ -25,7 +26,7 @@ from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.local import LocalRecode, SuppressCells
 from discreet.verbs.publish.mondrian import Mondrian
 from discreet.verbs.publish.publish import publish
-from discreet.verbs.publish.report import Sizes, pictures
+from discreet.verbs.publish.recode import pictures
 
 TOP = {"age": 3, "born": 3, "sex": 1}
 

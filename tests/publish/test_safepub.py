@@ -13,7 +13,7 @@ import pytest
 from tests.noise.bits import Repeatable, check_law
 
 from discreet.core.card import Card, Column, Role
-from discreet.core.directed_rounding import exp_upper
+from discreet.core.exact import exp_upper
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind

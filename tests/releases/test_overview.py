@@ -11,7 +11,7 @@ import pytest
 from tests.releases.test_exposure_cases import opened, where
 
 import discreet as dc
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.releases import exposure, overview, overview_report
 from discreet.releases.atoms import People, Space
@@ -208,7 +208,7 @@ def placed(picture, what):
 
 def test_a_time_line_has_a_dot_a_release_placed_by_date():
     picture = time_line(population([*departures(3), replace(departures(5)[4], state="overridden", answer=True)]))
-    dots = placed(picture, "circle")[4:]
+    dots = placed(picture, "circle")[5:]
     assert [(float(one.get("cx")), float(one.get("cy"))) for one in dots] == [
         (24, 48),
         (56.5, 70),
@@ -218,20 +218,20 @@ def test_a_time_line_has_a_dot_a_release_placed_by_date():
     assert [one.get("class") for one in dots] == ["state0", "state0", "state0", "state1"]
     texts = [one.text for one in placed(picture, "text")]
     assert texts[:4] == ["checked", "overridden", "not checked", "privacy loss"]
-    assert texts[4:] == [
+    assert texts[5:] == [
         *("1. release 1", "2026-01-01", "2. release 2", "2026-01-02", "3. release 3", "2026-01-03"),
         *("answer release 5", "2026-01-05"),
     ]
     assert "not drawn" not in picture.caption
     alone = time_line(population([replace(departures(1)[0], at="")]))
-    assert [float(one.get("cx")) for one in placed(alone, "circle")[4:]] == [24]
+    assert [float(one.get("cx")) for one in placed(alone, "circle")[5:]] == [24]
 
 
 @pytest.mark.parametrize(("many", "left_out"), [(3, ""), (4, " 1 earlier one is"), (5, " 2 earlier ones are")])
 def test_a_time_line_has_the_last_releases(monkeypatch, many, left_out):
     monkeypatch.setattr(overview_report, "_MOST_ROWS", 3)
     picture = time_line(population(departures(many)))
-    assert len(placed(picture, "circle")) == 4 + 3
+    assert len(placed(picture, "circle")) == 5 + 3
     assert picture.caption.partition(" by date.")[2].partition(" not")[0] == left_out
 
 
@@ -285,8 +285,10 @@ def test_lists_of_releases_and_of_groups(register):
     assert group_rows(standing(register, 4))[1:3] == [("2", "1, 2", "ill"), ("3", "1, 2", "–")]
     assert advice(population([one])) == ""
     unchecked = [replace(each, state="not checked") for each in (one, two)]
-    assert advice(population(unchecked[:1])).startswith("1 release was not checked")
-    assert advice(population([*unchecked, one])).startswith("2 releases were not checked")
+    assert advice(population(unchecked[:1])) == "", "there is no other to attack the first one with"
+    assert advice(population(unchecked)).startswith("1 release was neither checked")
+    assert advice(population([one, *unchecked])).startswith("2 releases were neither checked")
+    assert advice(population([one, replace(two, state="not checked", attack="found nothing")])) == ""
     names = [state_name(replace(standing(register), state=state)) for state in ("1", "2", "stable")]
     assert names == ["", ", state 2 of the table", ", columns that never change"]
 
@@ -300,8 +302,9 @@ def test_the_page_has_a_section_for_what_left_what_it_tells_and_what_was_spent(r
     assert "Nothing has left yet" not in page and "not checked:" not in page
     empty = str(report(Overview(()), "Exposure"))
     assert "Nothing has left yet" in empty and "Privacy loss" not in empty
-    unchecked = population([replace(departures(1)[0], state="not checked")], found)
+    first, second = departures(2)
+    unchecked = population([first, replace(second, state="not checked")])
     page = str(report(Overview((unchecked,)), "Exposure"))
-    assert "attack each together" in page and "Overlap" not in page
+    assert "neither checked nor attacked" in page and "Overlap" not in page
     assert Overview((unchecked,), recipient="ann").to_dict()["recipient"] == "ann"
     assert Overview(()).to_dict()["recipient"] is None

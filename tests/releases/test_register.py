@@ -17,7 +17,7 @@ import pytest
 from tests.releases.registers import listed
 
 import discreet as dc
-from discreet.budget.home import Home
+from discreet.budget.store import Home
 from discreet.cli.publish import publish
 from discreet.engines.read import written_source
 from discreet.errors import BadInput, LedgerError, NotFound, Taken, Unsound
@@ -63,7 +63,8 @@ class Place:
     def fill(self, lines: int = 3) -> None:
         with self.open() as register:
             for number in range(1, lines + 1):
-                register.add(made(f"/r{number}"), b"facts %d" % number, b"people %d" % number)
+                entry = made(f"/r{number}", at="2026-01-02T03:04:05+00:00")  # so that all digests are known
+                register.add(entry, b"facts %d" % number, b"people %d" % number)
 
     @contextmanager
     def tampering(self) -> Iterator[Callable[..., object]]:
@@ -492,6 +493,43 @@ def test_a_register_that_is_not_sound_stops_the_release(six):
     assert not Path("second").exists()
 
 
+def lose_register():
+    for file in Path().glob("six.register.db*"):
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda table, to: dc.tabulate(table, "age", rules="min=2", to=to),
+        lambda table, to: dc.publish(table, "k=2", to=to),
+        lambda table, to: dc.publish(table, "noise alpha=1 on age", to=to),
+        lambda table, to: dc.hide(table, itemsets=["age=30"], support=1, columns=["age", "weight"], to=to),
+    ],
+    ids=["tabulate", "publish", "mask", "hide"],
+)
+def test_a_lost_register_whose_releases_lie_there_is_no_first_one(six, make):
+    table = dc.read("six.parquet", "six.toml")
+    make(table, "first")
+    lose_register()
+    with pytest.raises(Unsound, match=r"first left with a line in the register of age6, .* it was lost") as error:
+        dc.tabulate(table, "weight", rules="min=2", to="second")
+    assert "give the reason" in error.value.hint
+    assert not Path("second").exists()
+    assert not Path("six.register.db").exists(), "nor is a new one begun"
+    meant = dc.tabulate(table.despite("The disk is gone."), "weight", rules="min=2", to="second")
+    assert "The disk is gone." in str(meant.statement)
+    assert "first" in str(meant.statement)
+    third = dc.tabulate(table, "weight", rules="min=2", to="third")
+    assert any("first (" in said for said in third.notices), "a register that was begun anew knows the second alone"
+
+
+def test_what_no_register_ever_knew_is_no_lost_register(six):
+    dc.publish(replace(dc.read("six.parquet", "six.toml"), registers=()), "k=2", to="elsewhere")
+    second = dc.publish(dc.read("six.parquet", "six.toml"), "k=2", to="second")
+    assert any("elsewhere (published" in said for said in second.notices)
+
+
 def test_what_is_no_release_is_no_bother(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "recipe.json").write_text("{}")
@@ -509,8 +547,9 @@ def test_python_says_the_same_as_the_command(six, capsys):
     first = dc.publish(table, "k=2", to="here")
     assert first.notices == ()
     second = dc.publish(table, "noise alpha=1")
-    (said,) = second.notices
+    said, attacked = second.notices
     assert "here (published on" in said
+    assert attacked.startswith("Attacked together with here")
     assert said in str(second)
     publish(**six, output=Path("third"))
     assert said.partition(" Whoever")[0].rstrip(".") in warned(capsys)
@@ -521,7 +560,7 @@ def test_python_says_the_same_as_the_command(six, capsys):
         ("third", "published"),
     ]
     assert {(one.table, one.source, one.rows) for one in found} == {("age6", str(Path("six.parquet").absolute()), 6)}
-    (fourth,) = dc.publish(table, "k=2").notices
+    fourth, *_ = dc.publish(table, "k=2").notices
     assert "in memory (masked on" in fourth
 
 

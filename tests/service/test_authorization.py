@@ -30,6 +30,7 @@ QUESTION = {"questions": ["SELECT count(*) FROM patients"], "epsilon": "0.001"}
 LIMIT = {"budget": BUDGET, "why": "so"}
 TABULATE = {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}
 HIDE = {"table": "nothing", "support": "2%", "itemsets": ["sex=F"]}
+CARD = '[tables.t.columns.a]\nkind = "text"\n'
 METHOD = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.001"}}
 
 
@@ -115,6 +116,18 @@ TABLE = (
     Tried("GET", "/v1/jobs/{job}/result", (403, 403, 400)),
     Tried("GET", "/v1/jobs/{job}/papers/{name}", (403, 403, 400), path={"name": "report.html"}),
     Tried("DELETE", "/v1/jobs/{job}", (403, 403, 400), scope="manage"),
+    Tried("POST", "/v1/data/uploads", (403, 403, 422), scope="manage"),
+    Tried("GET", "/v1/data/uploads", STEWARDS),
+    Tried("POST", "/v1/data/draft", (403, 403, 404), {"source": "nothing.csv"}, scope="manage"),
+    Tried("POST", "/v1/data/check", (403, 403, 404), {"source": "nothing.csv", "card": CARD}, scope="manage"),
+    Tried(
+        "POST",
+        "/v1/tables",
+        (403, 403, 404),
+        {"name": "new", "source": "nothing.csv", "card": CARD, "budget": BUDGET},
+        scope="manage",
+    ),
+    Tried("PUT", "/v1/tables/{name}/card", (403, 403, 404), {"card": CARD}, {"name": "nothing"}, scope="manage"),
     Tried("GET", "/v1/people", READERS),
     Tried("POST", "/v1/people", (403, 403, 400), {"name": "ann", "role": "analyst"}, scope=NO_TOKEN),
     Tried("PUT", "/v1/people/{name}", STEWARDS, {"disabled": False}, {"name": "bob"}, scope="manage"),

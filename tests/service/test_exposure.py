@@ -73,6 +73,29 @@ def test_a_draft_is_checked_and_goes_no_further(released):
         desk.exposure.what_if(steward, WHOLE, "patient_id <> (SELECT 1)")
 
 
+def test_a_draft_of_rows_is_checked_and_one_that_no_figures_describe_is_not(released):
+    desk, steward = released.desk, released.steward
+    draft = Publish("patients", ("k=5",), "generalize suppress=5%")
+    found = desk.exposure.what_if(steward, draft, "patient_id <> 1")
+    assert (found.passes, found.checked) == (True, (1,))
+    masked = desk.exposure.what_if(steward, Publish("patients", (), "pram keep=0.9 on sex"))
+    assert masked.passes
+    assert masked.checked == ()
+    assert "Not checked together with 1 earlier release" in masked.message
+    assert masked.attack.startswith("Not attacked together with others: none of them has rows")
+    assert len(desk.exposure.overview(steward).populations[0].departures) == 1
+
+
+def test_what_an_attack_found_is_for_stewards(released):
+    desk = released.desk
+    for title in ("one", "two"):
+        job = done(desk, released.steward, Publish("patients", (), "pram keep=0.9 on sex", title=title))
+        assert job.state == "done", job.error
+    line = desk.exposure.overview(released.steward).populations[0].departures[-1]
+    assert line.attack.startswith("Attacked together with ")
+    assert desk.exposure.overview(released.auditor).populations[0].departures[-1].attack == ""
+
+
 def test_the_api_gives_the_same(released):
     with serving(released.desk) as service:
         client = service.client(released.tokens["steward"])
@@ -84,6 +107,9 @@ def test_the_api_gives_the_same(released):
         tried = client.post("/v1/exposure/what-if", json=body | {"where": "patient_id <> 1"}).json()
         assert (tried["passes"], tried["checked"]) == (True, [1])
         assert client.post("/v1/exposure/what-if", json=body | {"where": "1 = pg_sleep(9)"}).status_code == 400
+        rows = {"table": "patients", "models": ["k=5"], "method": "generalize suppress=5%", "where": "patient_id <> 1"}
+        assert client.post("/v1/exposure/what-if", json=rows).json()["checked"] == [1]
+        assert client.post("/v1/exposure/what-if", json={"table": "patients"}).status_code == 400, "no model"
         hers = client.get("/v1/exposure", params={"recipient": "ann"}).json()
         assert {one["analyst"] for one in hers["spent"]} == {"ann"}
         assert hers["populations"] == [], "nothing was shared with her"

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.core.directed_rounding import exp_upper, ln_lower, ln_upper, round_down, round_up
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, exp_upper, ln_lower, ln_upper, round_down, round_up
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 

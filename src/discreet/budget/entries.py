@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
 from discreet.budget.filter import Budget, Spent
+from discreet.budget.store import digest
 from discreet.core import loss as losses
 from discreet.core.document import fields
 from discreet.core.exact import equation
@@ -103,11 +103,6 @@ def path(account: str) -> tuple[str, ...]:
     """An account and all above it, from the top: "visits/ann" is charged to "visits" too."""
     steps = account.split("/")
     return tuple("/".join(steps[: n + 1]) for n in range(len(steps)))
-
-
-def digest(before: str, content: str) -> str:
-    """The digest of a line with this content after one with that digest."""
-    return hashlib.sha256(f"{before}\n{content}".encode()).hexdigest()
 
 
 def write(number: int, at: dt.datetime, entry: Entry) -> str:

@@ -23,9 +23,8 @@ from operator import is_
 from typing import Any, TypeAlias
 
 from discreet.budget.convert import largest_concentrated, to_approximate
-from discreet.core.directed_rounding import sqrt_lower
 from discreet.core.document import fields
-from discreet.core.exact import Number, equation, exact
+from discreet.core.exact import Number, equation, exact, sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi, from_dict, parallel, sequential
 from discreet.errors import BadInput, NoPromise
 

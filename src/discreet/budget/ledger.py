@@ -15,14 +15,20 @@ again; the receipts handed out with releases are what shows that, so ``verify`` 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from discreet.budget.entries import Account, Began, Book, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
-from discreet.budget.store import POSTGRES, Contents, Group, Session, Store
+from discreet.budget.sqlite import create_store, open_store
+from discreet.budget.store import POSTGRES, Contents, Session, Store
 from discreet.budget.tables import (
     SCHEMA,
     account_of,
@@ -43,20 +49,25 @@ from discreet.errors import DiscreetError, LedgerError, NotFound
 FORMAT: Format[Session] = Format("ledger", error=LedgerError)
 _FEW, _MANY = 1000, 10_000
 """Lines after which sums are kept for the next opening: when a ledger is opened or closed, and while it is charged."""
+_LARGEST_GROUP = 500
+"""Requests written in one transaction, at most."""
+_SHARE_OF_WRITING = 0.25
+"""Longest wait for more requests, as a share of the time the last write took."""
 _NEVER = 2**31
+_SCHEMA = "discreet_ledger"
 _PAUSE_SECONDS = 0.01
 """Least time between two records of how far the ledger has come, so that many charges in a row cost nothing more."""
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
 
 
 def create_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     """A new ledger, where there must be none yet; ``witness`` is as for ``open_ledger``."""
     if str(where).startswith(POSTGRES):
-        from discreet.budget.postgres import create_postgres
-
         return create_postgres(str(where), witness=witness)
-    from discreet.budget.sqlite import create_sqlite
-
-    return create_sqlite(where)
+    create_store(Path(where), LEDGER)
+    return open_ledger(where)
 
 
 def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
@@ -65,12 +76,37 @@ def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     How far a ledger had come is kept in files beside the path ``witness``; those of an SQLite file lie beside it.
     """
     if str(where).startswith(POSTGRES):
-        from discreet.budget.postgres import open_postgres
-
         return open_postgres(str(where), witness=witness)
-    from discreet.budget.sqlite import open_sqlite
+    return SqlLedger(open_store(Path(where), LEDGER))
 
-    return open_sqlite(where)
+
+def create_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+    """A new ledger in a new schema of the database at ``address``; there as a whole or not at all."""
+    from discreet.budget.postgres import PostgresStore
+
+    store = PostgresStore(address, schema, LEDGER, witness)
+    try:
+        store.create()
+    except BaseException:
+        store.close()
+        raise
+    return SqlLedger(store)
+
+
+def open_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+    """The ledger in the database at ``address``. A missing one is an error, not made.
+
+    The files beside the path ``witness`` say how far it had come; without one, an old copy goes unnoticed.
+    """
+    from discreet.budget.postgres import PostgresStore
+
+    store = PostgresStore(address, schema, LEDGER, witness)
+    try:
+        store.open()
+    except BaseException:
+        store.close()
+        raise
+    return SqlLedger(store)
 
 
 class SqlLedger:
@@ -237,3 +273,86 @@ LEDGER = Contents(
 
 def _budget(given: Budget | Loss) -> Budget:
     return given if isinstance(given, Budget) else Budget(given)
+
+
+class Group(Generic[Request, Answer]):
+    """Group commit: callers that wait at the same time share one transaction, and so one write to the disk.
+
+    Callers that were answered together come back together. So the thread waits for as many as it answered
+    last, up to a quarter of the time that writing took; a lone caller is never kept waiting.
+    """
+
+    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Answer | Exception]], what: str = "ledger") -> None:
+        self._work = work
+        self._what = what
+        self._waiting: queue.SimpleQueue[tuple[Request, Future[Answer]] | None] = queue.SimpleQueue()
+        self._process = os.getpid()
+        self._closed = False
+        self._gate = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=what, daemon=True)
+        self._thread.start()
+
+    def submit(self, request: Request) -> Answer:
+        """Wait until ``request`` has been written, or refused."""
+        future: Future[Answer] = Future()
+        if self._process != os.getpid():
+            raise LedgerError(
+                f"This {self._what} was opened in another process.",
+                hint="Open it in every process that uses it, after forking.",
+            )
+        with self._gate:
+            if self._closed:
+                raise LedgerError(f"This {self._what} has been closed.", hint="Open it again.")
+            self._waiting.put((request, future))
+        return future.result()
+
+    def close(self) -> bool:
+        """Finish what is waiting, and stop. Whether there was something to stop, in this process."""
+        if self._process != os.getpid():
+            return False
+        with self._gate:
+            if self._closed:
+                return False
+            self._closed = True
+        self._waiting.put(None)
+        self._thread.join()
+        return True
+
+    def _run(self) -> None:
+        answered, took = 0, 0.0
+        while batch := self._gathered(answered, time.monotonic() + took * _SHARE_OF_WRITING):
+            began = time.monotonic()
+            self._answer(batch)
+            answered, took = len(batch), time.monotonic() - began
+
+    def _gathered(self, expected: int, deadline: float) -> list[tuple[Request, Future[Answer]]]:
+        batch: list[tuple[Request, Future[Answer]]] = []
+        while len(batch) < _LARGEST_GROUP:
+            try:
+                if not batch:
+                    found = self._waiting.get()
+                elif len(batch) < expected and (left := deadline - time.monotonic()) > 0:
+                    found = self._waiting.get(timeout=left)
+                else:
+                    found = self._waiting.get_nowait()
+            except queue.Empty:
+                break
+            if found is None:
+                if batch:
+                    self._waiting.put(None)
+                break
+            batch.append(found)
+        return batch
+
+    def _answer(self, batch: Sequence[tuple[Request, Future[Answer]]]) -> None:
+        try:
+            answers = self._work([request for request, _ in batch])
+        except BaseException as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
+            for _, future in batch:
+                future.set_exception(error)
+            return
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)

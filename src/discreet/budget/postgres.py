@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.store import VERSION, Contents, Readers, Session, Witness, migrate, outdated, record_version
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
@@ -22,35 +21,9 @@ from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, N
 if TYPE_CHECKING:
     import psycopg
 
-_SCHEMA = "discreet_ledger"
 _RECORD, _RECORDED = "SELECT to_regclass('formats')::text", "SELECT MAX(number) FROM formats"
 """Whether the version is recorded (that of version 1 is not), and the recorded one."""
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-
-
-def create_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
-    """A new ledger in a new schema of the database at ``address``; there as a whole or not at all."""
-    store = PostgresStore(address, schema, LEDGER, witness)
-    try:
-        store.create()
-    except BaseException:
-        store.close()
-        raise
-    return SqlLedger(store)
-
-
-def open_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
-    """The ledger in the database at ``address``. A missing one is an error, not made.
-
-    The files beside the path ``witness`` say how far it had come; without one, an old copy goes unnoticed.
-    """
-    store = PostgresStore(address, schema, LEDGER, witness)
-    try:
-        store.open()
-    except BaseException:
-        store.close()
-        raise
-    return SqlLedger(store)
 
 
 class PostgresStore:

@@ -21,18 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from discreet.budget.ledger import LEDGER, SqlLedger
-from discreet.budget.store import (
-    VERSION,
-    Contents,
-    Readers,
-    Session,
-    Witness,
-    gone,
-    migrate,
-    outdated,
-    record_version,
-)
+from discreet.budget.store import VERSION, Contents, Readers, Session, Witness, gone, migrate, outdated, record_version
 from discreet.core.document import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
 
@@ -40,17 +29,6 @@ _NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "n
 _PATIENCE = 30.0
 _HELD: Counter[tuple[int, Path]] = Counter()
 """How often which process has which ledger open: what a forked child finds here of its parent warns it."""
-
-
-def create_sqlite(path: str | Path) -> SqlLedger:
-    """A new ledger at ``path``, where there must be nothing yet."""
-    create_store(Path(path), LEDGER)
-    return open_sqlite(path)
-
-
-def open_sqlite(path: str | Path) -> SqlLedger:
-    """The ledger at ``path``. A missing one is an error: an empty one in its place would forget everything."""
-    return SqlLedger(open_store(Path(path), LEDGER))
 
 
 def create_store(path: Path, contents: Contents) -> None:

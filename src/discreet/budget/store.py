@@ -1,18 +1,17 @@
 """Databases that hold a ledger, or anything kept with the same care.
 
-What SQLite and PostgreSQL stores have in common: transactions, versions, connections kept for reading, group commit,
-and the witness outside the database that says how far its lines had come.
+What SQLite and PostgreSQL stores have in common: transactions, versions, connections kept for reading,
+the chain of digests, the witness outside the database that says how far its lines had come, and where it has its place.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
@@ -21,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
 
 from discreet.core.document import Format
-from discreet.errors import LedgerError, Unsound
+from discreet.errors import LedgerError, NotFound, Unsound
 
 REMEDY = (
     "Nothing may be answered until it is put right, or a budget could be spent twice: put the newest copy back, or "
@@ -38,16 +37,10 @@ _READERS = 8
 """Connections for reading, at most."""
 _READER_SECONDS = 30.0
 """Longest wait for one of them."""
-_LARGEST_GROUP = 500
-"""Requests written in one transaction, at most."""
-_SHARE_OF_WRITING = 0.25
-"""Longest wait for more requests, as a share of the time the last write took."""
 _READINGS = 100
 """Attempts to read a record that another process may be writing, before it counts as missing."""
 
 T = TypeVar("T")
-Request = TypeVar("Request")
-Answer = TypeVar("Answer")
 
 
 class Queried(Protocol):
@@ -238,89 +231,6 @@ class Readers(Generic[C]):
             return self._idle.pop() if self._idle else None
 
 
-class Group(Generic[Request, Answer]):
-    """Group commit: callers that wait at the same time share one transaction, and so one write to the disk.
-
-    Callers that were answered together come back together. So the thread waits for as many as it answered
-    last, up to a quarter of the time that writing took; a lone caller is never kept waiting.
-    """
-
-    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Answer | Exception]], what: str = "ledger") -> None:
-        self._work = work
-        self._what = what
-        self._waiting: queue.SimpleQueue[tuple[Request, Future[Answer]] | None] = queue.SimpleQueue()
-        self._process = os.getpid()
-        self._closed = False
-        self._gate = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name=what, daemon=True)
-        self._thread.start()
-
-    def submit(self, request: Request) -> Answer:
-        """Wait until ``request`` has been written, or refused."""
-        future: Future[Answer] = Future()
-        if self._process != os.getpid():
-            raise LedgerError(
-                f"This {self._what} was opened in another process.",
-                hint="Open it in every process that uses it, after forking.",
-            )
-        with self._gate:
-            if self._closed:
-                raise LedgerError(f"This {self._what} has been closed.", hint="Open it again.")
-            self._waiting.put((request, future))
-        return future.result()
-
-    def close(self) -> bool:
-        """Finish what is waiting, and stop. Whether there was something to stop, in this process."""
-        if self._process != os.getpid():
-            return False
-        with self._gate:
-            if self._closed:
-                return False
-            self._closed = True
-        self._waiting.put(None)
-        self._thread.join()
-        return True
-
-    def _run(self) -> None:
-        answered, took = 0, 0.0
-        while batch := self._gathered(answered, time.monotonic() + took * _SHARE_OF_WRITING):
-            began = time.monotonic()
-            self._answer(batch)
-            answered, took = len(batch), time.monotonic() - began
-
-    def _gathered(self, expected: int, deadline: float) -> list[tuple[Request, Future[Answer]]]:
-        batch: list[tuple[Request, Future[Answer]]] = []
-        while len(batch) < _LARGEST_GROUP:
-            try:
-                if not batch:
-                    found = self._waiting.get()
-                elif len(batch) < expected and (left := deadline - time.monotonic()) > 0:
-                    found = self._waiting.get(timeout=left)
-                else:
-                    found = self._waiting.get_nowait()
-            except queue.Empty:
-                break
-            if found is None:
-                if batch:
-                    self._waiting.put(None)
-                break
-            batch.append(found)
-        return batch
-
-    def _answer(self, batch: Sequence[tuple[Request, Future[Answer]]]) -> None:
-        try:
-            answers = self._work([request for request, _ in batch])
-        except BaseException as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
-            for _, future in batch:
-                future.set_exception(error)
-            return
-        for (_, future), answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
-            else:
-                future.set_result(answer)
-
-
 class Witness:
     """Files beside ``path`` that say how far its lines had come. Processes and threads may share them.
 
@@ -411,3 +321,115 @@ def _record(number: int, digest: str) -> bytes:
 def _read(data: bytes) -> tuple[int, str] | None:
     number, digest = (*data.decode(errors="replace").split(" "), "", "")[:2]
     return (int(number), digest) if number.isdecimal() and data == _record(int(number), digest) else None
+
+
+def digest(before: str, content: str) -> str:
+    """The digest of a line with this content after one with that digest."""
+    return hashlib.sha256(f"{before}\n{content}".encode()).hexdigest()
+
+
+def require_head(session: Session, table: str, head: tuple[int, str] | None, what: str, hint: str = REMEDY) -> None:
+    """An error if a line that had been written is no longer there."""
+    at_head = f"SELECT digest FROM {table} WHERE number = ?"  # noqa: S608  # one of our own tables
+    if head is None or session.rows(at_head, head[:1]) == [head[1:]]:
+        return
+    [(last,)] = session.rows(f"SELECT MAX(number) FROM {table}")  # noqa: S608  # one of our own tables
+    found = f"it ends at line {last or 0:,}" if (last or 0) < head[0] else "another line is in its place"
+    raise Unsound(
+        f"{what} is an older copy, or was cut short: line {head[0]:,} had been written to it, and {found}.", hint=hint
+    )
+
+
+def lines_after(
+    session: Session, contents: Contents, known: tuple[int, str], what: str, *, also: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """Number, content and digest of the lines after a known one, and what is ``also`` in their rows; each is checked.
+
+    An error if one of them was edited, or does not go on from the line before it.
+    """
+    number, before = known
+    columns = f"number, content, digest{also}"
+    page_sql = f"SELECT {columns} FROM {contents.lines} WHERE number > ? ORDER BY number LIMIT 5000"  # noqa: S608
+    while page := session.rows(page_sql, (number,)):
+        for line in page:
+            if line[0] != number + 1 or line[2] != digest(before, line[1]):
+                raise Unsound(f"{what} was edited or damaged, at line {number + 1:,}.", hint=contents.remedy)
+            number, before = line[0], line[2]
+            yield line
+
+
+@dataclass(frozen=True)
+class Home:
+    """A place for a database: an SQLite file, or a schema in PostgreSQL. As text a path, or ``postgresql://…#schema=path``.
+
+    A ledger is made once, on purpose. Other databases (that of a service, a register of releases) are made when
+    something is first written to them: by one of several processes that may all come first.
+    """
+
+    path: Path
+    """The SQLite file; of a schema in PostgreSQL, the path that its witness lies beside."""
+    address: str = ""
+    """Of the PostgreSQL database; empty for a file."""
+    schema: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Home:
+        """The place that a text names."""
+        if not text.startswith(POSTGRES):
+            return cls(Path(text))
+        address, _, rest = text.partition("#")
+        schema, _, path = rest.partition("=")
+        return cls(Path(path), address, schema)
+
+    def __str__(self) -> str:
+        return f"{self.address}#{self.schema}={self.path}" if self.address else str(self.path)
+
+    def find(self, contents: Contents) -> Store | None:
+        """The database, if it was ever made; ``Unsound`` if it was, and is gone."""
+        if not self.address:
+            from discreet.budget.sqlite import open_store, require_not_gone
+
+            require_not_gone(self.path, contents)
+            return open_store(self.path, contents) if self.path.exists() else None
+        head = Witness(self.path).head()  # first: others may be making it
+        try:
+            return self._schema(contents, create=False)
+        except NotFound:
+            if head:
+                raise gone(contents, f"{self.schema} in PostgreSQL", head[0]) from None
+            return None
+
+    def find_or_create(self, contents: Contents) -> Store:
+        """The database, which is made if it was not there before."""
+        if (found := self.find(contents)) is not None:
+            return found
+        if self.address:
+            return self._schema(contents, create=True)
+        from discreet.budget.sqlite import create_store, open_store
+
+        try:
+            create_store(self.path, contents)
+        except LedgerError:
+            if not self.path.is_file():  # else another process was faster
+                raise
+        return open_store(self.path, contents)
+
+    def _schema(self, contents: Contents, *, create: bool) -> Store:
+        from discreet.budget.postgres import PostgresStore
+
+        store = PostgresStore(self.address, self.schema, contents, self.path)
+        try:
+            try:
+                if create:
+                    store.create()
+            except LedgerError as problem:
+                try:
+                    store.open()  # another process was faster
+                except NotFound:
+                    raise problem from None
+            else:
+                store.open()
+        except BaseException:
+            store.close()
+            raise
+        return store

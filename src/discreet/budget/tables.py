@@ -8,9 +8,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from discreet.budget.entries import Account, Began, Book, Charged, Entry, Line, digest, path, read
+from discreet.budget.entries import Account, Began, Book, Charged, Entry, Line, path, read
 from discreet.budget.filter import Budget, Spent
-from discreet.budget.store import REMEDY, Queried, Session
+from discreet.budget.store import REMEDY, Queried, Session, digest
 from discreet.core.document import fields
 from discreet.errors import BadInput, DiscreetError, Unsound
 
@@ -90,6 +90,8 @@ def sums_of(book: Book) -> dict[str, Any]:
 
 def book_of(sums: object) -> Book | None:
     """What ``sums_of`` gave; ``None`` if it is anything else."""
+    if sums is None:
+        return None
     try:
         said = fields(sums, "it", line=int, digest=str, accounts=list, parts=list)
         accounts = {row[0]: account_of(tuple(row)) for row in said["accounts"]}

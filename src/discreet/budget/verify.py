@@ -8,12 +8,12 @@ again, since a change to an old line shows nowhere else. What the lines add up t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from discreet.budget.entries import Began, Book, Charged, digest, is_filed_under, write
-from discreet.budget.store import REMEDY, Contents, Session, Store
+from discreet.budget.entries import Began, Book, Charged, is_filed_under, write
+from discreet.budget.store import REMEDY, Session, Store, digest, require_head
 from discreet.budget.tables import account_of, book_of, line_of, page_after, spent_of
 from discreet.core.release import Receipt
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError, Unsound
@@ -64,36 +64,6 @@ def require_sound(store: Store) -> tuple[Book, int]:
     if witness:
         witness.write(book.number, book.digest)
     return book, added_up
-
-
-def require_head(session: Session, table: str, head: tuple[int, str] | None, what: str, hint: str = REMEDY) -> None:
-    """An error if a line that had been written is no longer there."""
-    at_head = f"SELECT digest FROM {table} WHERE number = ?"  # noqa: S608  # one of our own tables
-    if head is None or session.rows(at_head, head[:1]) == [head[1:]]:
-        return
-    [(last,)] = session.rows(f"SELECT MAX(number) FROM {table}")  # noqa: S608  # one of our own tables
-    found = f"it ends at line {last or 0:,}" if (last or 0) < head[0] else "another line is in its place"
-    raise Unsound(
-        f"{what} is an older copy, or was cut short: line {head[0]:,} had been written to it, and {found}.", hint=hint
-    )
-
-
-def lines_after(
-    session: Session, contents: Contents, known: tuple[int, str], what: str, *, also: str = ""
-) -> Iterator[tuple[Any, ...]]:
-    """Number, content and digest of the lines after a known one, and what is ``also`` in their rows; each is checked.
-
-    An error if one of them was edited, or does not go on from the line before it.
-    """
-    number, before = known
-    columns = f"number, content, digest{also}"
-    page_sql = f"SELECT {columns} FROM {contents.lines} WHERE number > ? ORDER BY number LIMIT 5000"  # noqa: S608
-    while page := session.rows(page_sql, (number,)):
-        for line in page:
-            if line[0] != number + 1 or line[2] != digest(before, line[1]):
-                raise Unsound(f"{what} was edited or damaged, at line {number + 1:,}.", hint=contents.remedy)
-            number, before = line[0], line[2]
-            yield line
 
 
 def verified(

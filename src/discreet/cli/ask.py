@@ -95,7 +95,9 @@ def ask(
         raise BadInput("--error is for one question.", hint="Say what to spend with --epsilon.")
     method = _method(beyond, bins=bins, ways=ways, epsilon=epsilon, rho=rho)
     asked = _in_file(batch) if batch is not None else [question or ""]
-    with Curator(folder) as curator:
+    with working("Opening"):
+        opened = Curator(folder)
+    with opened as curator:
         if method is not None:
             answer_method(curator, *method, analyst=analyst, dry_run=dry_run, as_json=as_json)
             return

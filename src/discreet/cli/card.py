@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import CardTable, Json, Source, require_new
+from discreet.cli.options import CardTable, Json, Sources, require_new
 from discreet.cli.output import console, grid, print_json, working
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.table import Violation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +32,8 @@ app = typer.Typer(
 
 @app.command("draft")
 def draft(
-    source: Source,
+    sources: Sources,
+    *,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
     ] = None,
@@ -38,28 +44,46 @@ def draft(
             "--bounds-from-data", help="Fill in bounds and categories from the data. Not private: the card says so."
         ),
     ] = False,
+    picture: Annotated[
+        Path | None, Option(help="Draw several tables and their keys into this new file (.svg).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Look at a table and draft its card.
+    """Look at a table, or at several and how they are linked, and draft their card.
 
     \b
     Examples:
       discreet card draft patients.csv
       discreet card draft patients.csv -o patients.toml
+      discreet card draft patients.csv visits.csv -o clinic.toml --picture keys.svg
 
-    Kinds, counts and suggested roles come with their reasons, as comments. Bounds and categories are left
-    for you to declare.
+    Kinds, how values are written, counts and suggested roles come with their reasons, as comments. Bounds and
+    categories are left for you to declare.
     """
     from discreet.core.cardfile import card_fields
+    from discreet.core.draft import Draft
+    from discreet.core.draft_tables import Drafts
     from discreet.engines.read import draft as make
     from discreet.engines.read import shown
 
     require_new(output)
-    with working(f"Looking at {shown(source)}"):
-        drafted = make(source, name=name, bounds_from_data=bounds_from_data)
+    require_new(picture)
+    several = len(sources) > 1
+    if picture is not None and not several:
+        raise BadInput("A picture shows how several tables are linked.", hint="Name more than one table.")
+    with working(f"Looking at {', '.join(map(shown, sources))}"):
+        drafted = make(sources if several else sources[0], name=name, bounds_from_data=bounds_from_data)
     if output is not None:
         output.write_text(drafted.to_toml(), encoding="utf-8")
-    if as_json:
+    if isinstance(drafted, Drafts):
+        if picture is not None:
+            picture.write_text(drafted.picture().svg, encoding="utf-8")
+        console(stderr=True).print(*drafted.links, sep="\n")
+    if as_json and isinstance(drafted, Drafts):
+        cards = card_fields([one.card for one in drafted.tables])
+        reasons = {one.card.name: dict(one.reasons) for one in drafted.tables}
+        print_json({**cards, "reasons": reasons, "links": [asdict(link) for link in drafted.links]})
+    elif as_json and isinstance(drafted, Draft):
         print_json({**card_fields([drafted.card]), "rows": drafted.rows, "reasons": dict(drafted.reasons)})
     elif output is None:
         sys.stdout.buffer.write(drafted.to_toml().encode())  # TOML is UTF-8, whatever the terminal is
@@ -86,13 +110,14 @@ def check(
     if table is not None:
         load_card(card, table)
     unseen: tuple[str, ...] = ()
+    misfits: tuple[Violation, ...] = ()
     if data is not None:
         from discreet.core.table import require_valid
         from discreet.engines.read import read, shown
 
         with working(f"Checking {shown(data)}"):
             opened = read(data, card, table=table)
-            unseen = opened.unseen
+            unseen, misfits = opened.unseen, opened.misfits
             require_valid(opened)
     if as_json:
         about = {
@@ -104,7 +129,9 @@ def check(
             }
             for name, c in cards.items()
         }
-        print_json({"tables": about, "data_checked": data is not None, "not_on_the_card": unseen})
+        missing = {one.column: {"values": one.count, "examples": one.examples} for one in misfits}
+        checked = {"data_checked": data is not None, "not_on_the_card": unseen, "taken_for_missing": missing}
+        print_json({"tables": about, **checked})
         return
     out = console()
     listing = grid("table", "#columns", "#quasi", "#sensitive", "unit", "read off the data")
@@ -116,6 +143,8 @@ def check(
     out.print("The card is sound." + (" The data keeps to it." if data is not None else ""))
     if unseen:
         out.print(f"In the data and not on the card, so nobody will see them: {', '.join(unseen)}.")
+    if misfits:
+        out.print("Taken for missing, as the card says:", *map(str, misfits), sep="\n  ", markup=False)
     for name, c in cards.items():
         if questions := c.open_questions():
             out.print(f"Still open in {name}, for what may need it:", *questions, sep="\n  ")

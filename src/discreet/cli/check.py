@@ -51,8 +51,8 @@ def check(
     from discreet.core.cardfile import load_card
     from discreet.core.release import is_release
     from discreet.engines.read import read
-    from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models
+    from discreet.models.model import parse_all
     from discreet.verbs.publish.earlier_releases import read_release
 
     with working(f"Checking {shown(source)}"):
@@ -81,7 +81,7 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
         out.print("There are no rows, so nobody is exposed.")
         return
     rows = (cells(verdict) for verdict in verdicts)
-    out.print(grid("model", "holds", "#figure", "what it is", "worst class", "#rows exposed", rows=rows))
+    out.print(grid("model", "holds", "#figure", "what it is", "worst class", f"#{verdicts.counted} exposed", rows=rows))
     for note in verdicts.notes:
         out.print(note)
     broken = sum(not verdict.holds for verdict in verdicts)

@@ -1,4 +1,4 @@
-"""`discreet demo`: a made-up hospital, how recognisable its patients are, and what coarser values change."""
+"""`discreet demo`: sample data: a made-up hospital and how recognisable its patients are; a messy file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
 from typer import Argument, Option
 
 from discreet.cli.options import Json
@@ -24,8 +25,21 @@ _KNOWN = ("zip", "sex", "birth_date")  # what a voter list and a hospital both h
 _MARK = "MADE-BY-DEMO.txt"
 _COARSER = {"zip": 2, "birth_date": 3}  # 130**, the year alone
 
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Sample data to try discreet on.
 
-def demo(
+    \b
+    Examples:
+      discreet demo hospital
+      discreet demo messy
+    """,
+)
+
+
+@app.command("hospital")
+def hospital(
     folder: Annotated[Path, Argument(help="Where to put the sample data and the release.")] = Path("demo"),
     rows: Annotated[int, Option(min=100, help="How many patients.")] = 20_000,
     seed: Annotated[int, Option(help="The same seed makes the same hospital.")] = 1,
@@ -35,7 +49,7 @@ def demo(
 
     \b
     Example:
-      discreet demo --rows 100000
+      discreet demo hospital --rows 100000
 
     A made-up hospital, what the public voter list of its town does to it, and what coarser values change.
     """
@@ -79,12 +93,45 @@ def demo(
         out.print(f"  {command}", style="bold", soft_wrap=True)
 
 
+@app.command("messy")
+def messy(
+    folder: Annotated[Path, Argument(help="Where to put the file.")] = Path("messy"),
+    rows: Annotated[int, Option(min=1, help="How many hospital stays.")] = 20_000,
+    seed: Annotated[int, Option(help="The same seed makes the same file.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Make a file of hospital stays with every trouble that real files have.
+
+    \b
+    Example:
+      discreet demo messy
+
+    The card that describes it rightly lies beside it, as truth.toml, to compare with.
+    """
+    from discreet.samples import messy as make
+
+    _require_ours(folder)
+    with working("Writing hospital stays"):
+        made = make(rows, seed)
+        file = made.write(folder)
+    if as_json:
+        print_json({"file": str(file), "card": str(folder / "truth.toml"), "rows": made.truth.num_rows})
+        return
+    out = console()
+    out.print(
+        f"{file} has {made.truth.num_rows:,} hospital stays: several a patient, dates in two formats, decimal commas, "
+        "codes, marks for missing values, and some values that do not fit."
+    )
+    out.print("Go on from here:")
+    out.print(f"  discreet card draft {file}", style="bold", soft_wrap=True)
+
+
 def _require_ours(folder: Path) -> None:
     """An empty folder, marked as a demo's: nothing of anybody else's is overwritten."""
     try:
         if folder.is_dir() and any(folder.iterdir()):
             if not (folder / _MARK).is_file():
-                raise BadInput(f"{folder} is not empty.", hint="Name a new folder: discreet demo FOLDER")
+                raise BadInput(f"{folder} is not empty.", hint="Name a new folder behind the command.")
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _MARK).write_text("This folder was made by `discreet demo`, which will replace it when run again.\n")
@@ -95,10 +142,10 @@ def _require_ours(folder: Path) -> None:
 def _make(folder: Path, rows: int, seed: int) -> tuple[Table, Table]:
     from discreet.engines.duckdb import DuckDB
     from discreet.engines.read import read
-    from discreet.samples import hospital
+    from discreet.samples import hospital as make
 
     with tracking("Making a hospital") as advance:
-        paths = hospital(rows, seed).write(folder, progress=lambda what, share: advance(share, what))
+        paths = make(rows, seed).write(folder, progress=lambda what, share: advance(share, what))
     engine = DuckDB()
     card = folder / "hospital.toml"
     patients, voters = (read(paths[name], card, table=name, engine=engine) for name in ("patients", "voters"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,9 +34,20 @@ def exposure(
     rule: Annotated[
         list[str] | None, Option("--rule", "-r", help="What if: which cells are sensitive, as for tabulate.")
     ] = None,
-    method: Annotated[str, Option(help="What if: what is done about it, as for tabulate.")] = "suppress",
+    model: Annotated[
+        list[str] | None, Option("--model", "-m", help='What if, without sides: rows for which this holds, "k=5".')
+    ] = None,
+    method: Annotated[
+        str | None, Option(help='What if: how it is made, as for tabulate or publish, or "synthesize cart".')
+    ] = None,
     recipient: Annotated[
         str | None, Option(help="Only what this person has: answers, and releases shared with them.", metavar="NAME")
+    ] = None,
+    holds: Annotated[
+        Path | None,
+        Option(
+            help="Declare that the recipient holds this table with values of the people of --table.", metavar="FILE"
+        ),
     ] = None,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Write a report that opens offline.", metavar="FILE.html")
@@ -48,23 +60,36 @@ def exposure(
     Examples:
       discreet exposure clinic
       discreet exposure clinic --recipient ann -o ann.html
+      discreet exposure clinic --recipient ann --table patients --holds ann.csv
       discreet exposure --card patients.toml
       discreet exposure --card patients.toml --table patients.parquet --by "town × ill" --where "age < 79" --rule min=3
+      discreet exposure --card patients.toml --table patients.parquet --model k=5
 
     A draft is checked together with all earlier releases, as it would be before it left; nothing is released or
     registered. The exit status is 1 if it would be refused. Group sizes and counts are for the holder alone.
     """
     if (folder is None) == (card is None):
         raise BadInput("Name a workspace, or a card: add --card CARD.", hint="See discreet exposure --help.")
+    if holds is not None:
+        refuse_options("a table that somebody holds", by=by, model=model, method=method, where=where, output=output)
+        if table is None or recipient is None:
+            raise BadInput("Say who holds it, and of whom it is: add --recipient NAME and --table DATA.")
+        _declare(_rows(folder, card, table), recipient, holds, as_json)
+        return
     if by or table:
         refuse_options("a draft", recipient=recipient, output=output)
-        if table is None or not by:
-            raise BadInput("A draft has rows and sides: add --table DATA and --by SIDES.")
+        if table is None or not (by or model or method):
+            raise BadInput("A draft has rows and sides, or models: add --table DATA and --by SIDES or --model MODEL.")
         rows = _rows(folder, card, table)
         rows = rows if where is None else rows.where(where)
-        _try(rows, as_json, by=by, value=value, rules="; ".join(rule or ()), method=method)
+        if by:
+            refuse_options("a draft of a table", model=model)
+            _try(rows, as_json, by=by, value=value, rules="; ".join(rule or ()), method=method or "suppress")
+        else:
+            refuse_options("a draft of rows", value=value, rule=rule)
+            _try(rows, as_json, method=method or "generalize", require=model or ())
         return
-    refuse_options("an overview", where=where, value=value, rule=rule)
+    refuse_options("an overview", where=where, value=value, rule=rule, model=model, method=method)
     require_new(output)
     with working("Computing"):
         found = _overview(folder, card, recipient)
@@ -109,12 +134,29 @@ def _overview(folder: Path | None, card: str | None, recipient: str | None) -> O
             state.close()
 
 
+def _declare(table: Table, recipient: str, file: Path, as_json: bool) -> None:
+    from discreet.releases.holdings import declare_holding
+
+    found = declare_holding(table, file, recipient)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        console().print(str(found))
+
+
 def _try(rows: Table, as_json: bool, **draft: Any) -> None:
     from discreet.releases.overview import what_if
+    from discreet.verbs.publish.publish import publish
+    from discreet.verbs.synthesize.synthesize import synthesize
     from discreet.verbs.tabulate.tabulate import tabulate
 
+    verb, _, how = draft["method"].partition(" ")
+    make: Any = tabulate if "by" in draft else publish
+    if "by" not in draft and verb == "synthesize":
+        refuse_options("synthetic rows", model=draft.pop("require") or None)
+        make, draft["method"] = synthesize, how
     with working("Checking"):
-        found = what_if(lambda: tabulate(rows, **draft))
+        found = what_if(lambda: make(rows, **draft))
     if as_json:
         print_json(found.to_dict())
     else:
@@ -144,6 +186,8 @@ def _print_draft(found: WhatIf) -> None:
     out.print(f"{found.message} {found.hint}".strip())
     for one in found.unchecked:
         out.print(f"Not checked with {one.number}. {one.title} ({one.state}).")
+    if found.attack:
+        out.print(found.attack)
     out.print("Nothing was released or registered.")
 
 

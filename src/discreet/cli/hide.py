@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from discreet.cli.methods import ListingCommand
-from discreet.cli.options import CardFile, DefaultCommand, Holder, Json, Output, refuse_options, require_output
+from discreet.cli.options import CardFile, DefaultCommand, Despite, Holder, Json, Output, refuse_options, require_output
 from discreet.cli.output import bold, console, grid, percent, print_json, stoppable, tracking
 from discreet.core.text import number
 from discreet.errors import BadInput
@@ -73,6 +74,7 @@ def hide(
     layout: LayoutName = None,
     column: Columns = None,
     card: CardFile = None,
+    despite: Despite = None,
     tell: Annotated[
         str | None,
         Option(help="What the release says of what is hidden: nothing (the default), thresholds or secrets."),
@@ -97,9 +99,13 @@ def hide(
     other itemsets and rules are lost is kept beside the folder, for you alone.
     """
     source, how = _opened(file, card, support, layout, column)
+    if despite is not None:
+        refuse_options("transactions without a card", despite=despite if card is None else None)
+        source = source.despite(despite)
     how |= {"support": support, "confidence": confidence, "margin": margin or "0"}
     how |= {"itemsets": itemset or (), "rules": rule or (), "keep": keep or ()}
     from discreet.core.holder_copy import holder_file
+    from discreet.releases.registration import rehearsal
     from discreet.verbs.hide import hiding
 
     if compare:
@@ -112,7 +118,8 @@ def hide(
     if not dry_run:
         require_output(output, "Or look first, with --dry-run.")
     places: dict[str, Any] = {} if dry_run else {"to": output, "baskets": baskets, "holder": place}
-    with stoppable(lambda: f"Nothing was written to {output}."), tracking("Hiding") as at:
+    tried = rehearsal() if dry_run else nullcontext()
+    with stoppable(lambda: f"Nothing was written to {output}."), tried, tracking("Hiding") as at:
         release = hiding.hide(
             source,
             **how,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from discreet.cli.options import CardFile, CardTable, Holder, Json, Output, RegisterIn, Source, require_output
+from discreet.cli.options import CardFile, CardTable, Despite, Holder, Json, Output, RegisterIn, Source, require_output
 from discreet.cli.output import bold, console, grid, plain_release, print_json, print_making, stoppable, tracking
 from discreet.errors import NoPromise
 
@@ -25,6 +25,7 @@ def learn(
     output: Output = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
+    despite: Despite = None,
     seed: Annotated[
         int | None, Option(min=0, help="Make it repeatable, by anybody. For research, not release.")
     ] = None,
@@ -46,6 +47,7 @@ def learn(
     from discreet.verbs.learn.learn import learn as make
 
     opened = open_registered(source, card, table, workspace)
+    opened = opened if despite is None else opened.despite(despite)
     output = require_output(output)
     place = holder or holder_file(output)
     journal = output.with_name(f"{output.name}.journal.jsonl")

@@ -18,14 +18,12 @@ CardTable = Annotated[
     str | None, Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME")
 ]
 CardFile = Annotated[str | None, Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
-Source = Annotated[
-    str,
-    Argument(
-        help="A CSV, Parquet or JSON file, a folder of Parquet files, or a database table: "
-        "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table.",
-        metavar="DATA",
-    ),
-]
+_DATA = (
+    "A CSV, Parquet or JSON file, a folder of Parquet files, or a database table: "
+    "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table."
+)
+Source = Annotated[str, Argument(help=_DATA, metavar="DATA")]
+Sources = Annotated[list[str], Argument(help=f"{_DATA} Several are drafted together.", metavar="DATA…")]
 Holder = Annotated[
     Path | None,
     Option("--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."),

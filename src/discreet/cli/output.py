@@ -68,6 +68,9 @@ def print_making(release: Release[Any], folder: Path, holder: Path | None = None
     """Print how a release was made, and where the report and the holder's copy are."""
     out = console()
     out.print(*release.recipe.steps, sep="\n")
+    for one in release.notices:
+        if one.startswith(("Attacked together", "Not attacked together")):
+            out.print(one)
     out.print(f"The report: {folder / 'report.html'}")
     if holder is not None and holder.exists():
         out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")

@@ -34,9 +34,10 @@ from discreet.cli.output import (
     print_release,
     stoppable,
     tracking,
+    working,
 )
 from discreet.core.exact import share_of
-from discreet.core.families import MASKING
+from discreet.core.families import MASKING, PEOPLE
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from discreet.verbs.publish.advice import Advice
     from discreet.verbs.publish.earlier_releases import Earlier
     from discreet.verbs.publish.mask.masker import Masker
+    from discreet.verbs.publish.people import People
     from discreet.verbs.publish.recoding import Recoder
 
 _HOW = "How to get there: a recoding method, or a masking method such as 'noise alpha=0.1'; all are listed below."
@@ -69,6 +71,10 @@ def publish(
     level: Annotated[list[str] | None, Option(help="Levels a column may have: age=2 or age=1..3.")] = None,
     weight: Annotated[list[str] | None, Option(help="With suppress-cells: how much a column counts, age=2.")] = None,
     time_limit: Annotated[float | None, Option(min=0.0, help="Seconds to search; the best so far is taken.")] = None,
+    people: Annotated[
+        str | None,
+        Option(help="What leaves of people with several rows: one-row, unlinked, linked, or linked with FILE."),
+    ] = None,
     earlier: Annotated[
         list[str] | None,
         Option(
@@ -95,6 +101,7 @@ def publish(
       discreet publish patients.parquet --card patients.toml --model k=5 --suppress 5% -o release
       discreet publish patients.parquet --card patients.toml --model k=5 --model "t=0.2 on disease" -o release
       discreet publish patients.parquet --card patients.toml --method "rank-swap p=5 on age, income" -o release
+      discreet publish visits.parquet --card hospital.toml --table visits --people one-row --model k=5 -o release
       discreet publish patients.parquet --card patients.toml --advise
 
     The folder holds the rows, what is promised, how they were made, and a report that opens offline. Every model is
@@ -104,15 +111,17 @@ def publish(
     already, you are told.
     """
     from discreet.core.holder_copy import holder_file
-    from discreet.models.catalogue import parse_all
+    from discreet.models.model import parse_all
     from discreet.releases.pipeline import require_places
     from discreet.verbs.publish.advice import advise as look
+    from discreet.verbs.publish.people import joint_card
     from discreet.verbs.publish.publish import publish as make
     from discreet.verbs.publish.publish import require_usable
 
-    opened = open_registered(source, card, table, workspace)
-    opened = opened if despite is None else opened.despite(despite)
-    models = parse_all(model or (), opened.card)
+    opened = open_registered(source, card, table, workspace).despite(despite)
+    treatment = None if people is None else _people(people, opened, card)
+    joint = replace(opened, card=joint_card(opened.card, treatment))
+    models = parse_all(model or (), joint.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
         with tracking("Looking") as at:
@@ -121,20 +130,31 @@ def publish(
         return
     masks = MASKING.has(method)
     if not models and not masks:
-        _refuse_without_models(method, opened)
+        _refuse_without_models(method, joint)
     output = require_output(output)
     options: dict[str, Any] = {"quality": quality, "levels": _levels(level or ()), "weights": _weights(weight or ())}
     options = {name: said for name, said in {**options, "suppress": share}.items() if said}
-    chosen = _method(method, opened, options if time_limit is None else {**options, "time_limit": time_limit})
-    place = holder or (holder_file(output) if masks else None)
+    chosen = _method(method, joint, options if time_limit is None else {**options, "time_limit": time_limit})
+    place = holder or (holder_file(output) if masks or treatment is not None else None)
     before = [_earlier(one) for one in earlier or ()]
     require_places(output, csv=csv, holder=place)
-    require_usable(chosen, earlier=before, seed=seed, holder=place)
-    warn_of_others(opened, output, earlier or (), "masked" if masks else "published")
+    require_usable(chosen, earlier=before, seed=seed, holder=place, people=treatment)
+    warn_of_others(opened, output, earlier or (), "masked" if masks else "several-row" if treatment else "published")
     if masks:
         warn_of_seed(seed)
     with stoppable(lambda: _left(output)), tracking("Publishing") as at:
-        release = make(opened, chosen, models, earlier=before, seed=seed, to=output, csv=csv, holder=place, progress=at)
+        release = make(
+            opened,
+            chosen,
+            models,
+            people=treatment,
+            earlier=before,
+            seed=seed,
+            to=output,
+            csv=csv,
+            holder=place,
+            progress=at,
+        )
     if masks and not as_json:
         print_release(release, output, place)
     else:
@@ -145,7 +165,9 @@ def open_registered(source: str, card: str | None, name: str | None, workspace: 
     """The table that is published, with the workspace's register beside its card's."""
     from discreet.engines.read import read
 
-    return registered_in(read(source, require_card(card), table=name), workspace)
+    card = require_card(card)
+    with working("Reading"):
+        return registered_in(read(source, card, table=name), workspace)
 
 
 def registered_in(table: Table, workspace: Path | None) -> Table:
@@ -197,6 +219,18 @@ def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Ma
     return parse_method(text, table.card, options, dashes="--")
 
 
+def _people(text: str, table: Table, card: str | None) -> People:
+    """A treatment of people with several rows; another table's card is in the same file, by the name of its file."""
+    from discreet.core.table import Table
+    from discreet.engines.read import read
+
+    def other(place: str) -> Table:
+        return read(place, require_card(card), table=Path(place).stem)
+
+    found: People = PEOPLE.parse(text, table.card, {Table: other})
+    return found
+
+
 def _earlier(text: str) -> Earlier:
     """A folder, or a folder and the file in which something was kept."""
     from discreet.core.release import Release
@@ -235,9 +269,11 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     out = console()
     out.print(bold(release.title), f"in {folder}")
     out.print(str(release.statement))
+    noun, gone = "people" if "units" in made else "rows", percent(made["suppressed"], made["rows"])
+    left = f"{made['released_units']:,} of {made['units']:,} people, " if noun == "people" else ""
     out.print(
-        f"\n{made['released']:,} of {made['rows']:,} rows, {percent(made['suppressed'], made['rows'])} suppressed; "
-        f"{made['classes']:,} classes, the smallest has {made['smallest_class']:,} rows."
+        f"\n{left}{made['released']:,} of {made['rows']:,} rows, {gone} suppressed; "
+        f"{made['classes']:,} classes, the smallest has {made['smallest_class']:,} {noun}."
     )
     listing = grid("column", *(["#level"] if "levels" in made else []), "#lost", "")
     for name, lost in made["lost"].items():

@@ -13,11 +13,13 @@ from typer import Option
 from discreet.cli.options import (
     CardFile,
     CardTable,
+    Despite,
     Holder,
     Json,
     Output,
     RegisterIn,
     Source,
+    refuse_options,
     require_card,
     require_output,
 )
@@ -59,6 +61,7 @@ def synthesize(
     output: Output = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
+    despite: Despite = None,
     seed: Annotated[
         int | None, Option(min=0, help="Without a promise: make it repeatable, by anybody. For research alone.")
     ] = None,
@@ -82,9 +85,11 @@ def synthesize(
     output = require_output(output)
     text = method if method.split(" ", maxsplit=1)[0] == "synthesize" else f"synthesize {method}"
     if (Path(source) / "workspace.toml").is_file():
+        refuse_options("a table of a workspace", despite=despite)
         _from_workspace(source, table, text, output, seed=seed, holder=holder, csv=csv, as_json=as_json)
         return
     opened = read(source, require_card(card), table=table)
+    opened = opened if despite is None else opened.despite(despite)
     _from_file(opened, text, output, workspace=workspace, seed=seed, holder=holder, csv=csv, as_json=as_json)
 
 

@@ -137,8 +137,7 @@ def tabulate(
     given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
     if source is not None:
         refuse_options("rows", totals=totals, total=total if total != "Total" else None)
-        data: Any = _rows(source, card, table)
-        data = data if despite is None else data.despite(despite)
+        data: Any = _rows(source, card, table).despite(despite)
         given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
     else:
         refuse_options("a table of figures", weight=weight, decimals=decimals, despite=despite)

@@ -106,6 +106,62 @@ def show(folder: Folder, as_json: Json = False) -> None:
         _show(curator, as_json)
 
 
+@app.command("add-table")
+def add_table(
+    folder: Folder,
+    table: Annotated[str, Argument(help="The table: its name, = and where it is.", metavar="NAME=DATA")],
+    card: Annotated[Path, Option("--card", "-c", help="The data card.", metavar="CARD")],
+    budget: BudgetText,
+    as_json: Json = False,
+) -> None:
+    """Register a further table, with a budget of its own.
+
+    \b
+    Example:
+      discreet workspace add-table clinic tests=tests.csv --card tests.toml --budget "epsilon=2"
+
+    Nobody may ask it until `add-analyst` says who may.
+    """
+    from discreet.curator.curator import Curator
+
+    [(name, source)] = _pairs([table])
+    with working("Registering"), Curator(folder) as curator:
+        curator.add_table(name, source, card, loss_of(budget))
+        _show(curator, as_json)
+
+
+@app.command("revise")
+def revise(
+    folder: Folder,
+    table: TableName,
+    card: Annotated[Path, Option("--card", "-c", help="The revised data card.", metavar="CARD")],
+    data: Annotated[
+        str | None, Option("--data", "-d", help="Where the rows are now, if they are elsewhere.", metavar="DATA")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Register a table again under a revised card.
+
+    \b
+    Example:
+      discreet workspace revise clinic visits --card visits.toml
+
+    Budget, analysts and what was released stay; old answers stay as they were. The unit cannot change.
+    """
+    from discreet.curator.curator import Curator
+
+    with working("Registering"), Curator(folder) as curator:
+        changes = curator.revise_card(table, card, data)
+        version = curator.workspace.tables[table].version
+    if as_json:
+        print_json({"table": table, "version": version, "changes": changes})
+        return
+    out = console()
+    out.print(f"{table} has version {version} of its card:" if changes else f"{table} was read again.")
+    for change in changes:
+        out.print(f"  {change}", soft_wrap=True)
+
+
 @app.command("add-analyst")
 def add_analyst(
     folder: Folder,
@@ -360,7 +416,7 @@ def _tell_open(curator: Curator) -> None:
         if unbounded:
             out.print(
                 f"Sums and averages of {', '.join(unbounded)} will be refused: the card of {name} has no bounds for "
-                "them. A card cannot be changed later, so declare them now and make the workspace anew."
+                "them. Declare them, and register the table again: discreet workspace revise"
             )
 
 

@@ -10,21 +10,26 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
 from discreet.core import edit_rules as conditions
+from discreet.core.exact import Number, exact
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.kind import ORDERED, TYPES, Kind, Scalar
 from discreet.core.text import bound, meant
+from discreet.core.text_format import FileLayout, TextFormat
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
 _POPULATION = re.compile(r"\w([\w -]{0,38}\w)?")
-LONGEST = 1_000
+_CHOICES = ("refuse", "warn")
+_ROLES = ("steward", "analyst", "auditor")
+MAX_LENGTH = 1_000
 """Characters of a text that count, where the card does not say how many."""
 
 
@@ -39,6 +44,8 @@ class Role(Enum):
     """What an intruder wants to learn."""
     OTHER = "other"
     """None of these."""
+    UNDECIDED = "undecided"
+    """Nobody has decided yet: nothing leaves that is not protected by a privacy loss."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,10 @@ class Column:
     """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
     may_leave: bool = False
     """Whether long text with many values may be in a release: without this, it stays behind."""
-    longest: int | None = None
+    max_length: int | None = None
     """Characters of a text that count: the rest is cut off. ``None``: 1,000 of them."""
+    text: TextFormat = field(default_factory=TextFormat)
+    """How its values are written in a text file, or in a text column of a database."""
 
     def __post_init__(self) -> None:
         """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
@@ -75,8 +84,8 @@ class Column:
         for field_ in ("required", "may_leave"):
             if not isinstance(getattr(self, field_), bool):
                 raise BadInput(f"Column {self.name!r}: {field_} is true or false, not {getattr(self, field_)!r}.")
-        if self.longest is not None and (isinstance(self.longest, bool) or not isinstance(self.longest, int)):
-            raise BadInput(f"Column {self.name!r}: longest is a number of characters, not {self.longest!r}.")
+        if self.max_length is not None and (isinstance(self.max_length, bool) or not isinstance(self.max_length, int)):
+            raise BadInput(f"Column {self.name!r}: max_length is a number of characters, not {self.max_length!r}.")
         for field_ in ("bounds", "categories", "from_data"):
             said = getattr(self, field_)
             if said is not None and not isinstance(said, list | tuple):
@@ -92,8 +101,9 @@ class Column:
             found += [("bounds", what) for what in self._wrong_bounds(self.bounds)]
         if self.categories is not None:
             found += [("categories", what) for what in self._wrong_categories(self.categories)]
-        if self.longest is not None:
-            found += [("longest", what) for what in self._wrong_longest(self.longest)]
+        if self.max_length is not None:
+            found += [("max_length", what) for what in self._wrong_max_length(self.max_length)]
+        found += self.text.problems(self.kind)
         if self.hierarchy is not None:
             if self.kind not in self.hierarchy.kinds:
                 allowed = " or ".join(kind.value for kind in Kind if kind in self.hierarchy.kinds)
@@ -119,8 +129,8 @@ class Column:
             said.append(f"{bound(low, dt.time.min)} to {bound(high, dt.time.max)}")
         if self.categories is not None:
             said.append(f"{len(self.categories)} categories")
-        if self.longest is not None:
-            said.append(f"up to {self.longest:,} characters")
+        if self.max_length is not None:
+            said.append(f"up to {self.max_length:,} characters")
         if self.required:
             said.append("required")
         if self.hierarchy is not None:
@@ -136,15 +146,15 @@ class Column:
             return 0
         if self.categories is not None:
             return max((len(str(one)) for one in self.categories), default=0)
-        return LONGEST if self.longest is None else self.longest
+        return MAX_LENGTH if self.max_length is None else self.max_length
 
-    def _wrong_longest(self, longest: int) -> Iterable[str]:
+    def _wrong_max_length(self, length: int) -> Iterable[str]:
         if self.kind is not Kind.TEXT:
             yield f"a {self.kind.value} column has no length"
         elif self.categories is not None:
             yield "the categories say how long a text can be"
-        elif longest < 1:
-            yield f"must be at least 1, got {longest}"
+        elif length < 1:
+            yield f"must be at least 1, got {length}"
 
     def _wrong_bounds(self, bounds: tuple[Scalar, ...]) -> Iterable[str]:
         if len(bounds) != 2:
@@ -200,6 +210,10 @@ class Card:
     stable: tuple[str, ...] = ()
     """Columns whose value never changes for a unit, so that releases of different versions of the table can be linked.
     One that is not here says nothing."""
+    text: TextFormat = field(default_factory=TextFormat)
+    """How the values of all columns are written, where a column does not say otherwise."""
+    file: FileLayout = field(default_factory=FileLayout)
+    """Where rows and columns are in the file."""
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -259,6 +273,8 @@ class Card:
         if self.population is not None and not _POPULATION.fullmatch(str(self.population)):
             what = f"is a short name of letters, digits, spaces, - and _, not {self.population!r}"
             found.append(Problem(("population",), what))
+        found += [Problem((part,), what) for part, what in self.text.problems(None)]
+        found += [Problem(("file", part), what) for part, what in self.file.problems()]
         for text in self.impossible:
             try:
                 conditions.condition(text)
@@ -300,7 +316,7 @@ class Card:
 
     def open_questions(self) -> tuple[str, ...]:
         """What a guarantee may need and this card does not declare, for the person to decide."""
-        said = []
+        said = [f"role of {one.name}: undecided, so nothing leaves" for one in self.having(Role.UNDECIDED)]
         if self.unit is not None and self.rows_per_unit is None:
             said.append("rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it")
         for column in self.columns:
@@ -314,9 +330,77 @@ class Card:
             said.append("a quasi-identifier: none is declared")
         return tuple(said)
 
+    def text_format(self, name: str) -> TextFormat:
+        """How the values of a column are written: as it declares, else as the table does."""
+        return self[name].text.over(self.text)
+
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that play ``role``."""
         return tuple(column for column in self.columns if column.role is role)
+
+
+@dataclass(frozen=True)
+class ExposurePolicy:
+    """What a release may give away together with earlier ones of the same people (``releases/exposure.py``)."""
+
+    smallest_group: int = 3
+    """Fewest people of whom it may become known how many of them have a value. Of two, each would know the other's."""
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
+    """Sensitive values that count, by column; of a column that is not named, all do."""
+    share: Number = Fraction(1, 10)
+    """How near one contributor may come to another's amount: p of the p% rule, as a share."""
+    undecided: str = "refuse"
+    """What happens if it cannot be decided: ``refuse`` or ``warn``."""
+    seconds: float = 60.0
+    """Longest time to decide, in CPU seconds of the thread that decides, so that a busy machine decides alike."""
+    override: Sequence[str] = ("steward",)
+    """Roles of the service whose jobs may give a reason to release something all the same."""
+    despite: str = ""
+    """Why something is released although it is exposed or undecided; the statement and the register quote it."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.smallest_group, bool) or not isinstance(self.smallest_group, int) or self.smallest_group < 1:
+            raise BadInput(f"smallest_group is a number of people, at least 1, not {self.smallest_group!r}.")
+        if self.undecided not in _CHOICES:
+            raise BadInput(f"undecided is {' or '.join(_CHOICES)}, not {self.undecided!r}.")
+        object.__setattr__(self, "share", exact(self.share, "share"))
+        if not 0 < exact(self.share, "share") <= 1:
+            raise BadInput(f"share is above 0 and at most 1, not {self.share}.")
+        listed = list(self.values.values()) if isinstance(self.values, Mapping) else [None]
+        if not all(isinstance(one, list | tuple) for one in listed):
+            raise BadInput("values lists the sensitive values that count, by column.")
+        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float | Decimal) or self.seconds <= 0:
+            raise BadInput(f"seconds is a time above 0, not {self.seconds!r}.")
+        object.__setattr__(self, "seconds", float(self.seconds))
+        if not isinstance(self.override, list | tuple) or any(one not in _ROLES for one in self.override):
+            raise BadInput(f"override lists roles: {', '.join(_ROLES)}.")
+        object.__setattr__(self, "override", tuple(self.override))
+        if not isinstance(self.despite, str) or (self.despite and not self.despite.strip()):
+            raise BadInput("despite is a reason in words.")
+
+    @classmethod
+    def from_dict(cls, data: object) -> ExposurePolicy:
+        """The policy that the table ``[exposure]`` of a workspace or card file declares; the rest is as by default."""
+        known = [one.name for one in fields(cls) if one.name != "despite"]
+        if not isinstance(data, Mapping):
+            raise BadInput("exposure is a table.", hint=f"It may have {', '.join(known)}.")
+        for name in data:
+            if name not in known:
+                raise BadInput(
+                    f"[exposure] knows no {name!r}{meant(str(name), known)}.", hint=f"It may have {', '.join(known)}."
+                )
+        return cls(**data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "smallest_group": self.smallest_group,
+            "values": {name: list(values) for name, values in self.values.items()},
+            "share": str(self.share),
+            "undecided": self.undecided,
+            "seconds": self.seconds,
+            "override": list(self.override),
+        }
 
 
 def _of_python(value: Any) -> Any:

@@ -29,15 +29,15 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from discreet.core import toml
-from discreet.core.card import Card, Column, Role, fits
+from discreet.core.card import Card, Column, ExposurePolicy, Role, fits
 from discreet.core.catalogue import Entry, parameters_of
 from discreet.core.edit_rules import named
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.families import HIERARCHIES
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind, Scalar
 from discreet.core.text import meant
+from discreet.core.text_format import FileLayout, TextFormat, chosen, declared, json_schema, toml_types
 from discreet.errors import BadInput, CardError, DataError, HierarchyError, NotFound, Problem
 
 FORMAT = 1
@@ -53,6 +53,8 @@ TABLE_FIELDS: _Fields = {
     "population": (str,),
     "stable": (list,),
     "note": (str,),
+    "file": (dict,),
+    **toml_types(TextFormat),
     "columns": (dict,),
 }
 COLUMN_FIELDS: _Fields = {
@@ -62,7 +64,8 @@ COLUMN_FIELDS: _Fields = {
     "categories": (list,),
     "required": (bool,),
     "may_leave": (bool,),
-    "longest": (int,),
+    "max_length": (int,),
+    **toml_types(TextFormat),
     "hierarchy": (str, dict),
     "from_data": (list,),
     "note": (str,),
@@ -133,6 +136,8 @@ def _table_fields(card: Card) -> dict[str, Any]:
         "population": card.population,
         "stable": card.stable or None,
         "note": card.note or None,
+        **declared(card.text),
+        "file": declared(card.file) or None,
         "columns": {column.name: _column_fields(column) for column in card.columns},
     }
 
@@ -145,7 +150,8 @@ def _column_fields(column: Column) -> dict[str, Any]:
         "categories": column.categories,
         "required": column.required or None,
         "may_leave": column.may_leave or None,
-        "longest": column.longest,
+        "max_length": column.max_length,
+        **declared(column.text),
         "from_data": column.from_data or None,
         "note": column.note or None,
         "hierarchy": to_fields(column.hierarchy) if column.hierarchy else None,
@@ -197,6 +203,8 @@ class _Reader:
                 population=fields.get("population"),
                 stable=tuple(map(str, fields.get("stable", ()))),
                 note=fields.get("note", ""),
+                text=chosen(TextFormat, fields),
+                file=chosen(FileLayout, self._fields(fields.get("file", {}), toml_types(FileLayout), (*path, "file"))),
             )
             if len(good) == len(columns) and (problems := card.stable_problems()):
                 raise CardError(name, problems)
@@ -238,7 +246,8 @@ class _Reader:
             note=fields.get("note", ""),
             required=fields.get("required", False),
             may_leave=fields.get("may_leave", False),
-            longest=fields.get("longest"),
+            max_length=fields.get("max_length"),
+            text=chosen(TextFormat, fields),
         )
         if kind is not None and role is not None:
             return column
@@ -408,6 +417,8 @@ def card_schema() -> dict[str, Any]:
             "population": _said(_TEXT, "Which people these are: tables with one population are checked together."),
             "stable": _said(_list(_TEXT), "Columns whose value never changes for a unit."),
             "note": _said(_TEXT, "For people."),
+            **{name: one for name, one in json_schema(TextFormat).items() if name != "labels"},
+            "file": _said(_object(json_schema(FileLayout), []), "Where rows and columns are in the file."),
             "columns": {"type": "object", "minProperties": 1, "additionalProperties": _column_schema()},
         },
         required=["columns"],
@@ -442,7 +453,8 @@ def _column_schema() -> dict[str, Any]:
             ),
             "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
             "may_leave": _said({"type": "boolean"}, "Long text with many values may be in a release."),
-            "longest": _said(_WHOLE, "The most characters of a text that count."),
+            "max_length": _said(_WHOLE, "The most characters of a text that count."),
+            **json_schema(TextFormat),
             "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
             "from_data": _said(
                 {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."

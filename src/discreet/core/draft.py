@@ -2,12 +2,19 @@
 
 A draft is for the holder to read and correct. Bounds and categories are left open, because a guarantee must
 not lean on what the data happens to hold; asked to fill them all the same, it marks them ``from_data``.
+
+Roles are guessed to the safe side, from the words of a column's name (``core/vocabulary.py``) and from its values. A
+column is "other" only if something says that it can neither identify nor harm anybody; what is unclear is "undecided".
+
+Distinct values are counted exactly where a role depends on it, and otherwise approximately, as "about".
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -20,43 +27,42 @@ from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
-from discreet.core.identifiers import long_texts, looks_like_identifiers
+from discreet.core.identifiers import LONG, long_texts, looks_like_identifiers, rows_of_values
 from discreet.core.kind import MOMENTS, NUMBERS, ORDERED, Kind, Scalar
 from discreet.core.sql import kind_of
 from discreet.core.text import CODES, number, words
+from discreet.core.text_format import FileLayout, TextFormat
+from discreet.core.vocabulary import FREE_TEXT, PERSON, SHARED, hints
 
 _MANY = 50  # more values than this are not categories a person would list
-_HINTS = {  # English, and what German, French and Spanish stewards call their columns
-    Role.IDENTIFIER: """
-        id identifier uuid guid ssn nhs nin passport name surname forename firstname lastname fullname email mail phone
-        telephone mobile fax address street iban account licence license username login ip mrn vorname nachname
-        familienname strasse anschrift adresse telefon nummer nr nom prenom rue nombre apellido apellidos calle dni
-        """,
-    Role.QUASI: """
-        age birth birthdate birthday dob born zip zipcode postcode postal plz sex gender race ethnicity nationality
-        citizenship country state county city town region district municipality marital education school occupation
-        profession job employer workclass household children religion language height lives studies smoker alter
-        geburt geburtsdatum geburtstag geschlecht ort wohnort stadt land kreis staat nationalitat beruf familienstand
-        kinder bildung groesse grosse naissance sexe ville pays metier edad nacimiento sexo genero ciudad pais municipio
-        provincia profesion estudios aufnahme entlassung admission discharge
-        """,
-    Role.SENSITIVE: """
-        disease diagnosis diagnoses condition illness symptom treatment drug medication therapy outcome salary income
-        wage wages pay debt credit balance cost charge turnover revenue conviction party vote orientation hiv test
-        result sick score icd diagnose krankheit befund medikament gehalt einkommen lohn kosten maladie diagnostic
-        salaire revenu enfermedad diagnostico salario sueldo renta ingresos
-        """,
+_CODES = 10
+"""Fewer whole numbers than this may be codes."""
+_EXACTLY = 1_000
+"""Fewer distinct values than this, by the approximate count, are counted exactly."""
+_NEARLY_UNIQUE = 0.5
+"""Share of approximately distinct values from which on it is counted whether all are: that count may be 30 % off."""
+_FEW = 100
+_CROWD = 50
+"""Values of an identifier's name that are fewer than the first, each of more rows than the second, name nobody."""
+SAMPLE = 2_000
+"""Rows whose texts are looked at."""
+_HIGH = (99, 999, 9_999, 99_999, 999_999)
+_LOW = (-1, -9, -99, -999, -9_999)
+"""Numbers that often stand for a missing value."""
+_LOOKS: Mapping[str, tuple[Role, str]] = {
+    "e-mail addresses": (Role.IDENTIFIER, r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
+    "account numbers (IBAN)": (Role.IDENTIFIER, r"[A-Z]{2}[0-9]{2}( ?[0-9A-Z]{4}){2,7} ?[0-9A-Z]{1,4}"),
+    "telephone numbers": (Role.IDENTIFIER, r"(\+|00?)[1-9][0-9]{0,3}[ /()-]+[0-9][0-9 /()-]{4,}|\+[0-9]{8,}"),
+    "network addresses": (Role.IDENTIFIER, r"([0-9]{1,3}\.){3}[0-9]{1,3}|https?://.*"),
+    "numbers of persons": (
+        Role.IDENTIFIER,
+        r"[0-9]{3}-[0-9]{2}-[0-9]{4}|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    ),
+    "dates": (Role.QUASI, r"[0-9]{1,4}([./-])[0-9]{1,2}\1[0-9]{1,4}([ T,].*)?"),
+    "postal codes": (Role.QUASI, r"[0-9]{5}|[0-9]{5}-[0-9]{4}|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}"),
 }
-_SHARED = """
-    name surname forename firstname lastname fullname vorname nachname familienname nom prenom nombre apellido
-    apellidos address street anschrift adresse strasse rue calle ip
-    """
-"""Words for what names people and is shared by several, by chance or as a household."""
-_NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?$"
-_CODE = r"^[0-9]+$"
-_OTHER_DATE = r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})$"
-_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
-_PATTERNS = (_NUMBER, _CODE, _OTHER_DATE, _COMMA)
+_NAMES = re.compile(r"[^\W\d_a-z][\w'.-]+(,? [^\W\d_a-z][\w'.-]*)+")
+_MOSTLY = 0.7
 
 
 @dataclass(frozen=True)
@@ -65,27 +71,59 @@ class Draft:
 
     card: Card
     rows: int
-    reasons: Mapping[str, tuple[str, ...]]
+    findings: Mapping[str, tuple[str, ...]]
+    """What was found in each column, why it has its role, and what is asked."""
+    whose: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is asked about whose row it is, by column."""
     left_out: tuple[str, ...] = ()
     """Columns of kinds no card can describe: lists, records, blobs."""
+    about: tuple[str, ...] = ()
+    """Sentences about the table as a whole: how it is linked with others."""
+
+    @property
+    def reasons(self) -> Mapping[str, tuple[str, ...]]:
+        """For each column all that there is to say, in a line each."""
+        return {name: (*found, *self.whose.get(name, ())) for name, found in self.findings.items()}
 
     def __str__(self) -> str:
         return self.to_toml()
 
     def to_toml(self) -> str:
         """The card as TOML, with the reasons as comments and the open questions where their answers belong."""
-        head = [
-            f"Drafted from {number(self.rows, 'row')}. Read every line: it is a guess, and guarantees will rest on it.",
-            "Roles: identifier (never leaves), quasi (outsiders may know it), sensitive (intruders want it), other.",
-        ]
-        if self.left_out:
-            head.append(f"Left out, because no card can describe what they hold: {', '.join(self.left_out)}.")
-        if not self.card.private:
-            head.append("NOT PRIVATE: bounds or categories below were read off the data (from_data).")
-        path = ("tables", self.card.name)
-        comments: dict[tuple[str, ...], Sequence[str]] = {("discreet",): head}
-        comments |= {(*path, "columns", name): why for name, why in self.reasons.items()}
-        return dump_cards([self.card], comments)
+        return dump_drafts([self])
+
+
+def dump_drafts(drafts: Sequence[Draft]) -> str:
+    """The cards of drafts as TOML, with the reasons as comments and the open questions where their answers belong."""
+    rows = " and ".join(f"{number(one.rows, 'row')}" for one in drafts)
+    head = [
+        f"Drafted from {rows}. Read every line: it is a guess, and guarantees will rest on it.",
+        "Roles: identifier (never leaves), quasi (outsiders may know it), sensitive (intruders want it), other,",
+        "undecided (nothing leaves without a privacy loss until you decide).",
+    ]
+    for one in drafts:
+        if one.left_out:
+            head.append(f"Left out, because no card can describe what they hold: {', '.join(one.left_out)}.")
+    if not all(one.card.private for one in drafts):
+        head.append("NOT PRIVATE: bounds or categories below were read off the data (from_data).")
+    comments: dict[tuple[str, ...], Sequence[str]] = {("discreet",): head}
+    for one in drafts:
+        path = ("tables", one.card.name)
+        comments |= {path: one.about} if one.about else {}
+        comments |= {(*path, "columns", name): why for name, why in one.reasons.items()}
+    return dump_cards([one.card for one in drafts], comments)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the texts of a column are to be read as values."""
+
+    kind: Kind
+    text: TextFormat = field(default_factory=TextFormat)
+    said: tuple[str, ...] = ()
+    """What was found, in a line each."""
+    figures: Mapping[str, Any] | None = None
+    """What was counted of the values, if they are no texts: ``filled``, ``distinct`` and those of ``figures_of``."""
 
 
 @dataclass(frozen=True)
@@ -96,100 +134,236 @@ class _Seen:
     kind: Kind
     filled: int
     distinct: int
-    shortest: int | None
-    longest: int | None
-    numbers: int
-    digits: int
-    other_dates: int
-    commas: int
-    low: Scalar | None
-    high: Scalar | None
+    exact: bool
+    """Whether that is the exact number of distinct values."""
+    shortest: int | None = None
+    longest: int | None = None
+    codes: int = 0
+    low: Scalar | None = None
+    high: Scalar | None = None
+    above: Scalar | None = None
+    """The smallest and (below) the largest value that is none of those that often stand for a missing one."""
+    below: Scalar | None = None
+    broken: int = 0
+    """Numbers that are not whole."""
+
+    @property
+    def names_nobody(self) -> bool:
+        """Whether its values are too few for identifiers: a street that is gravel or paved."""
+        few = self.distinct < _FEW and self.filled > _CROWD * self.distinct
+        return few or self.kind is Kind.BOOLEAN
+
+    @property
+    def counted(self) -> str:
+        if self.exact:
+            return number(self.distinct, "distinct value")
+        unit = 10 ** max(len(str(self.distinct)) - 2, 0)
+        return f"about {round(self.distinct / unit) * unit:,} distinct values"
 
 
 def draft_card(
-    engine: Engine, relation: exp.Query, name: str, *, left_out: tuple[str, ...] = (), bounds_from_data: bool = False
+    engine: Engine,
+    relation: exp.Query,
+    name: str,
+    *,
+    left_out: tuple[str, ...] = (),
+    bounds_from_data: bool = False,
+    readings: Mapping[str, Reading] | None = None,
+    listed: Mapping[str, tuple[Scalar, ...]] | None = None,
+    file: FileLayout | None = None,
 ) -> Draft:
-    """Look at a relation and draft its card."""
-    rows, seen = _look(engine, relation, bounds_from_data)
-    roles = {column.name: _role(column, rows) for column in seen}
-    for column in seen:
-        if roles[column.name][0] is Role.OTHER and looks_like_identifiers(engine, relation, column.name, column.kind):
-            roles[column.name] = Role.IDENTIFIER, "its values look like identifiers"
-    unit, unit_reason = _unit(seen, roles)
-    texts = [c.name for c in seen if c.kind is Kind.TEXT and roles[c.name][0] is not Role.IDENTIFIER]
-    long = long_texts(engine, relation, texts)
-    columns, reasons = [], {}
-    for column in seen:
-        role, why = roles[column.name]
-        hierarchy, how = _hierarchy(column, role)
-        bounds, categories, left = _limits(engine, relation, column, role, bounds_from_data)
+    """Look at a relation and draft its card.
+
+    ``readings`` say how columns that are text in the source are read as what the relation holds; ``listed`` are the
+    categories that the source itself lists, as data frames do.
+    """
+    readings, listed = readings or {}, listed or {}
+    rows, seen = _look(engine, relation, readings)
+    texts = _texts(engine, relation, [one.name for one in seen if one.kind is Kind.TEXT])
+    roles = {one.name: _role(one, rows, texts.get(one.name, ())) for one in seen}
+    for one in seen:
+        unclear = roles[one.name][0] is Role.UNDECIDED and _may_identify(one)
+        if unclear and looks_like_identifiers(engine, relation, one.name, one.kind):
+            roles[one.name] = Role.IDENTIFIER, "its values look like identifiers"
+    unit, whose = _unit(engine, relation, seen, roles)
+    free = [one.name for one in seen if one.kind is Kind.TEXT and roles[one.name][0] is not Role.IDENTIFIER]
+    long = long_texts(engine, relation, free)
+    columns, findings = [], {}
+    for one in seen:
+        role, why = roles[one.name]
+        reading = readings.get(one.name, Reading(one.kind))
+        hierarchy, how = _hierarchy(one, role)
+        bounds, categories, left = _limits(engine, relation, one, role, bounds_from_data)
+        if one.name in listed and role is not Role.IDENTIFIER and one.kind not in ORDERED:
+            categories = listed[one.name]
+            left = ("The data frame lists these categories; delete from_data if they were not read off its rows.",)
         read_off = tuple(n for n, v in (("bounds", bounds), ("categories", categories)) if v is not None)
-        columns.append(Column(column.name, column.kind, role, bounds, categories, hierarchy, read_off))
-        counts = number(column.distinct, "distinct value")
-        counts += f", {rows - column.filled:,} missing" if column.filled < rows else ""
-        asked = (*left, *_full(column, role, rows))
-        extra = (*how, *asked, *_oddities(column), *unit_reason.get(column.name, ()))
-        if column.name in long:
+        columns.append(Column(one.name, one.kind, role, bounds, categories, hierarchy, read_off, text=reading.text))
+        counts = one.counted + (f", {rows - one.filled:,} missing" if one.filled < rows else "")
+        asked = (*left, *_full(one, role, rows), *_sentinels(one, reading.figures is not None))
+        extra = (*reading.said, *how, *asked)
+        if one.name in long:
             extra = (*extra, "Long text with many values: it leaves no release, unless you declare: may_leave = true")
-        reasons[column.name] = (f"{counts}. {role.value}: {why}.", *extra)
-    return Draft(Card(name, tuple(columns), unit), rows, reasons, left_out)
+        findings[one.name] = (f"{counts}. {role.value}: {why}.", *extra)
+    card = Card(name, tuple(columns), unit, file=file or FileLayout())
+    return Draft(card, rows, findings, whose, left_out)
 
 
-def _look(engine: Engine, relation: exp.Query, extremes: bool) -> tuple[int, list[_Seen]]:
-    """One pass over the data, one aggregate query."""
+def _look(engine: Engine, relation: exp.Query, readings: Mapping[str, Reading]) -> tuple[int, list[_Seen]]:
+    """One pass over the data, one aggregate query; and an exact count of distinct values where it matters."""
+    every = {field_.name: kind for field_ in engine.schema(relation) if (kind := kind_of(field_.type))}
+    known = {name: one.figures for name, one in readings.items() if one.figures is not None}
+    wanted = {name: kind for name, kind in every.items() if name not in known}
     figures: list[exp.Expr] = [sql.count_rows()]
-    wanted = {field.name: kind for field in engine.schema(relation) if (kind := kind_of(field.type))}
     for name, kind in wanted.items():
         value = sql.column(name)
-        figures += [exp.Count(this=value), exp.Count(this=exp.Distinct(expressions=[value]))]
-        if kind is Kind.TEXT:
-            figures += [exp.Min(this=exp.Length(this=value)), exp.Max(this=exp.Length(this=value))]
-            figures += [sql.count_if(exp.RegexpLike(this=value, expression=sql.literal(p))) for p in _PATTERNS]
-        elif extremes and kind in ORDERED:
-            figures += [exp.Min(this=value), exp.Max(this=value)]
+        figures += [exp.Count(this=value), sql.about_distinct(value, engine.dialect), *figures_of(value, kind)]
     answers = iter(sql.aggregates(engine, relation, figures))
     rows = next(answers)
-    return rows, [_seen(name, kind, answers, extremes) for name, kind in wanted.items()]
+    first = {name: (next(answers), next(answers), answers_of(kind, answers)) for name, kind in wanted.items()}
+    exactly = [
+        name
+        for name, (filled, about, _) in first.items()
+        if about <= _EXACTLY or (about > _NEARLY_UNIQUE * filled and wanted[name] in (Kind.INTEGER, Kind.TEXT))
+    ]
+    counts = [exp.Count(this=exp.Distinct(expressions=[sql.column(name)])) for name in exactly]
+    exact = dict(zip(exactly, sql.aggregates(engine, relation, counts), strict=True))
+    seen = {
+        name: _Seen(name, wanted[name], filled, exact.get(name, about), name in exact, **more)
+        for name, (filled, about, more) in first.items()
+    }
+    seen |= {name: _Seen(name, every[name], exact=True, **found) for name, found in known.items()}
+    return rows, [seen[name] for name in every]
 
 
-def _seen(name: str, kind: Kind, answers: Iterator[Any], extremes: bool) -> _Seen:
-    filled, distinct = next(answers), next(answers)
-    shortest = longest = low = high = None
-    numbers = digits = other_dates = commas = 0
+_CODE = r"^[0-9]+$"
+
+
+def figures_of(value: exp.Expr, kind: Kind) -> Iterator[exp.Expr]:
+    """Aggregates of a column's values, as far as its kind has them."""
     if kind is Kind.TEXT:
-        shortest, longest, numbers, digits, other_dates, commas = (next(answers) for _ in range(6))
-    elif extremes and kind in ORDERED:
-        low, high = next(answers), next(answers)
-    return _Seen(name, kind, filled, distinct, shortest, longest, numbers, digits, other_dates, commas, low, high)
+        yield exp.Min(this=exp.Length(this=value.copy()))
+        yield exp.Max(this=exp.Length(this=value.copy()))
+        yield sql.count_if(exp.RegexpLike(this=value.copy(), expression=sql.literal(_CODE)))
+    elif kind in ORDERED:
+        yield exp.Min(this=value.copy())
+        yield exp.Max(this=value.copy())
+    if kind in NUMBERS:
+        usual = value.copy().isin(*_HIGH, *_LOW).not_()
+        yield exp.Min(this=exp.case().when(usual, value.copy()))
+        yield exp.Max(this=exp.case().when(usual.copy(), value.copy()))
+        broken: exp.Expr = value.copy().neq(sql.floor(value))
+        broken = exp.and_(sql.finite(value), broken) if kind is Kind.REAL else broken
+        yield exp.Literal.number(0) if kind is Kind.INTEGER else sql.count_if(broken)
 
 
-def _role(column: _Seen, rows: int) -> tuple[Role, str]:
-    said = words(column.name)
-    for role, hints in _HINTS.items():
-        if hit := sorted(said & set(hints.split())):
-            return role, f"its name says {hit[0]!r}"
+def answers_of(kind: Kind, answers: Iterator[Any]) -> dict[str, Any]:
+    """What ``figures_of`` was answered, by name."""
+    names = ["shortest", "longest", "codes"] if kind is Kind.TEXT else ["low", "high"] if kind in ORDERED else []
+    return {name: next(answers) for name in [*names, *(["above", "below", "broken"] if kind in NUMBERS else [])]}
+
+
+def _texts(engine: Engine, relation: exp.Query, names: Sequence[str]) -> dict[str, list[str]]:
+    """Some values of each of these columns."""
+    if not names:
+        return {}
+    found = engine.fetch(exp.select(*map(sql.column, names)).from_(relation.subquery("t")).limit(SAMPLE))
+    return {name: [text for text in found.column(name).to_pylist() if text] for name in names}
+
+
+# -- roles
+
+
+def _role(column: _Seen, rows: int, texts: Sequence[str]) -> tuple[Role, str]:
+    doubted = ""
+    for role, theme, word in hints(column.name):
+        if theme == FREE_TEXT and (column.longest or 0) > LONG:
+            return Role.IDENTIFIER, f"its name says {word!r}, {theme}, which may name people: it stays behind"
+        if role is Role.IDENTIFIER and column.names_nobody:
+            doubted = doubted or word
+        elif role is not Role.OTHER or column.distinct <= _MANY:
+            return role, f"its name says {word!r}, {theme}"
+    if doubted:
+        few = number(column.distinct, "value")
+        return Role.QUASI, f"its name says {doubted!r}, though {few} in {number(column.filled, 'row')} name nobody"
     if column.kind in (Kind.INTEGER, Kind.TEXT) and rows > 1 and column.distinct == rows:
         return Role.IDENTIFIER, "every row has a value of its own"
-    if column.kind in MOMENTS or column.filled == column.other_dates > 0:
+    if found := _look_of(column, texts):
+        return found
+    if column.kind in MOMENTS:
         return Role.QUASI, "outsiders often know dates"
-    return Role.OTHER, "nothing in its name says otherwise; make it quasi if an outsider could know it"
+    if 1 < rows == column.filled and column.distinct == 1:
+        return Role.OTHER, "it is the same in every row"
+    return Role.UNDECIDED, "neither its name nor its values say what it can do to people; decide"
 
 
-def _unit(seen: list[_Seen], roles: Mapping[str, tuple[Role, str]]) -> tuple[str | None, dict[str, tuple[str, ...]]]:
+def _look_of(column: _Seen, texts: Sequence[str]) -> tuple[Role, str] | None:
+    for what, (role, pattern) in _LOOKS.items():
+        if texts and sum(re.fullmatch(pattern, text) is not None for text in texts) >= _MOSTLY * len(texts):
+            return role, f"its values look like {what}"
+    named = sum(_NAMES.fullmatch(text) is not None for text in texts)
+    if texts and named >= _MOSTLY * len(texts) and column.distinct > max(column.filled / 2, _MANY):
+        return Role.IDENTIFIER, "its values look like names of people"
+    return None
+
+
+def _may_identify(column: _Seen) -> bool:
+    """Whether it is worth grouping by: not a few values that have all the rows, nor numbers with fractions."""
+    most = 2 * max(_CROWD, min(column.distinct, 250))
+    return not column.broken and column.distinct >= 10 and column.filled <= column.distinct * most
+
+
+def _unit(
+    engine: Engine, relation: exp.Query, seen: list[_Seen], roles: Mapping[str, tuple[Role, str]]
+) -> tuple[str | None, dict[str, tuple[str, ...]]]:
     """A column of identifiers that repeat is probably whose row it is, whatever it is called; and why, by column.
 
-    Those that say it (an id) come first. What people share by chance, such as a name, is left for the person to say.
+    Those that say it (a patient, an id) come first. What people share by chance, such as a name, is left for the person
+    to say.
     """
     repeating = [c for c in seen if roles[c.name][0] is Role.IDENTIFIER and 1 < c.distinct < c.filled]
-    keys = [c for c in repeating if not words(c.name) & set(_SHARED.split())]
-    keys.sort(key=lambda column: not words(column.name) & {"id", "identifier"})
+    keys = [c for c in repeating if not any(theme in SHARED for _, theme, _ in hints(c.name))]
+    keys.sort(key=lambda column: (not says_person(column.name), not words(column.name) & {"id", "identifier"}))
     unit = keys[0].name if keys else None
-    people = "if every row is about somebody else all the same, declare: rows_are_people = true"
-    why: dict[str, tuple[str, ...]] = {c.name: (f"It repeats: {people}.",) for c in repeating if unit is None}
     if unit is not None:
-        said = f"{unit} repeats, so it is taken for whose row it is (unit)"
-        why[unit] = (f"{said}; declare rows_per_unit, how many rows a person may have; or, {people}.",)
-    return unit, why
+        return unit, {unit: unit_question(engine, relation, unit)}
+    return None, {c.name: (f"It repeats: {_PEOPLE}.",) for c in repeating}
+
+
+_PEOPLE = "if every row is about somebody else all the same, declare: rows_are_people = true"
+
+
+def unit_question(engine: Engine, relation: exp.Query, unit: str) -> tuple[str, ...]:
+    """What is asked about a column that is taken for whose row it is."""
+    said = f"{unit} repeats, so it is taken for whose row it is (unit): {rows_each(engine, relation, unit)}"
+    return (f"{said}. Declare rows_per_unit, how many rows a person may have; or, {_PEOPLE}.",)
+
+
+def says_person(name: str) -> bool:
+    """Whether a name of a column or table speaks of people: patient_id, customers."""
+    return bool({one.removesuffix("s") for one in words(name)} & PERSON)
+
+
+def rows_each(engine: Engine, relation: exp.Query, unit: str) -> str:
+    """How many rows units have, in words."""
+    _, spread = rows_of_values(engine, relation, unit, Kind.TEXT)
+    spread.sort()
+    units = sum(count for _, count in spread)
+    if not units:
+        return "it has no value"
+    usual = so_far = 0
+    for rows, count in spread:
+        usual, so_far = rows, so_far + count
+        if so_far >= 0.95 * units:
+            break
+    if so_far == units:
+        return f"each of {units:,} has at most {number(usual, 'row')}"
+    share = math.floor(1_000 * so_far / units) / 10
+    most, ends = spread[-1]
+    return f"{share:g} % of {units:,} have at most {number(usual, 'row')}, {number(ends, 'has', 'have')} {most:,}"
+
+
+# -- what is suggested and asked
 
 
 def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, ...]]:
@@ -199,13 +373,15 @@ def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, 
         return Dates(), ()
     if column.kind is Kind.TIMESTAMP:
         return Dates(("day", "month", "quarter", "year", "decade")), ()
-    if column.kind is Kind.TEXT and (column.longest == column.shortest == 1 or column.other_dates):
+    if column.kind is Kind.TEXT and column.longest == column.shortest == 1:
         return None, ()
-    if column.kind is Kind.TEXT and column.filled and column.digits == column.filled:
+    if column.kind is Kind.TEXT and column.filled and column.codes == column.filled:
         if column.longest is not None and column.longest == column.shortest:
             return Mask(column.longest), ("All values are codes of one length: masked from the right; check.",)
     elif column.kind is Kind.INTEGER and words(column.name) & CODES:
         return None, ("A code kept as a number; convert the column to text to mask it digit by digit.",)
+    elif column.kind is Kind.INTEGER and column.distinct < _CODES:
+        return None, ('If its numbers are codes, declare: kind = "text", labels = { 1 = "…", 2 = "…" }',)
     elif column.kind is Kind.INTEGER:
         return Intervals((5, 10, 20)), ("Suggested widths; choose the ones that make sense.",)
     if column.kind is Kind.TEXT and column.distinct > 2:
@@ -242,13 +418,12 @@ def _full(column: _Seen, role: Role, rows: int) -> tuple[str, ...]:
     return ("No value is missing; if a row without one would not count, declare: required = true",)
 
 
-def _oddities(column: _Seen) -> tuple[str, ...]:
-    if column.filled == column.other_dates > 0:
-        return ("These look like dates; write them as 2001-12-31 to read them as dates.",)
-    if column.filled == column.commas > 0:
-        return ("These look like numbers with a decimal comma; write a point to read them as numbers.",)
-    if column.kind is Kind.TEXT and column.filled / 2 < column.numbers < column.filled:
-        odd = number(column.filled - column.numbers, "is not", "are not")
-        are = number(column.numbers, "value is a number", "values are numbers")
-        return (f"Mixed: {are} and {odd}; mend those to read it as numbers.",)
-    return ()
+def _sentinels(column: _Seen, from_text: bool) -> tuple[str, ...]:
+    """A question about numbers far from all others that often stand for a missing value."""
+    if column.kind not in NUMBERS or column.above is None or column.below is None:
+        return ()
+    odd = [column.high] if column.high in _HIGH and float(column.below) < float(column.high) / 3 else []  # type: ignore[arg-type]
+    odd += [column.low] if column.low in _LOW and float(column.above) >= 0 else []  # type: ignore[arg-type]
+    marks = ", ".join(f'"{int(one)}"' for one in odd)  # type: ignore[arg-type]
+    what = f"declare: missing = [{marks}]" if from_text else "make it missing in the source"
+    return (f"{marks} is far from all other values; if it stands for a missing one, {what}",) if odd else ()

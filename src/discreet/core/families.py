@@ -8,6 +8,9 @@ MODELS = Family("models", "privacy model", ("discreet.models",), commands=("chec
 MASKING = Family("masking", "masking method", ("discreet.verbs.publish.mask",), commands=("publish", "compare"))
 RECODERS = Family("recoders", "recoding method", ("discreet.verbs.publish",), commands=("publish",))
 QUALITIES = Family("qualities", "quality measure", ("discreet.utility.quality",), commands=("publish",))
+PEOPLE = Family(
+    "people", "treatment of people with several rows", ("discreet.verbs.publish.people",), commands=("publish",)
+)
 SYNTHESIZERS = Family(
     "synthesizers",
     "synthesizer",
@@ -62,6 +65,7 @@ FAMILIES = (
     MODELS,
     RECODERS,
     MASKING,
+    PEOPLE,
     QUALITIES,
     SYNTHESIZERS,
     PRIVATE_SYNTHESIS,

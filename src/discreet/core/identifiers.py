@@ -189,6 +189,19 @@ def looks_like_identifiers(engine: Engine, relation: exp.Query, name: str, kind:
     """
     if kind is not Kind.TEXT and kind not in NUMBERS:
         return False
+    counted, spread = rows_of_values(engine, relation, name, kind)
+    filled, distinct = sum(rows * values for rows, values in spread), sum(values for _, values in spread)
+    if distinct < _FEWEST or not _shared_out(spread, filled, distinct):
+        return False
+    test = _are_codes if kind is Kind.TEXT else _are_keys
+    return test(engine, counted, sql.column("discreet_v"), filled, distinct)
+
+
+def rows_of_values(
+    engine: Engine, relation: exp.Query, name: str, kind: Kind
+) -> tuple[exp.Select, list[tuple[int, int]]]:
+    """The query that counts the rows of each value (``discreet_v``, ``discreet_n``), and how many values have how many:
+    pairs of a number of rows and the number of values that have so many."""
     value, n = sql.column(name), sql.column("discreet_n")
     there: exp.Expr = value.copy().is_(exp.null()).not_()
     if kind is Kind.REAL:
@@ -200,12 +213,7 @@ def looks_like_identifiers(engine: Engine, relation: exp.Query, name: str, kind:
         .group_by(value.copy())
     )
     sizes = exp.select(n, sql.named(sql.count_rows(), "discreet_m")).from_(counted.subquery("c")).group_by(n.copy())
-    spread = [(int(row["discreet_n"]), int(row["discreet_m"])) for row in engine.fetch(sizes).to_pylist()]
-    filled, distinct = sum(rows * values for rows, values in spread), sum(values for _, values in spread)
-    if distinct < _FEWEST or not _shared_out(spread, filled, distinct):
-        return False
-    test = _are_codes if kind is Kind.TEXT else _are_keys
-    return test(engine, counted, sql.column("discreet_v"), filled, distinct)
+    return counted, [(int(row["discreet_n"]), int(row["discreet_m"])) for row in engine.fetch(sizes).to_pylist()]
 
 
 def _shared_out(spread: list[tuple[int, int]], filled: int, distinct: int) -> bool:

@@ -21,7 +21,7 @@ MOST_DECIMALS = 18
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
 _EXPONENT = "([eE][+-]?[0-9]+)?"
-NOT_FINITE = "(?i:nan|[+-]?inf(inity)?)"
+NOT_FINITE = "[nN][aA][nN]|[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
 """Pattern of texts for NaN and infinite numbers."""
 
 
@@ -51,11 +51,10 @@ class KindTypes:
     """Tests of ``pyarrow.types`` for all Arrow types that are read as it."""
     postgres: tuple[str, ...] = ()
     """PostgreSQL's types that are read as it; all others are text."""
-    text: str = ".*"
-    """Pattern of texts that are read as this kind, where a card declares it."""
     guess: str = ""
-    """Pattern by which a column of texts without a card is taken for it: narrower, so that the code 00123 stays text.
-    Empty: it is never guessed. Kinds are tried in their order above."""
+    """Pattern by which a column of texts without a card is taken for it: narrower than what a card that declares it
+    accepts (``engines/text_values.py``), so that the code 00123 stays text. Empty: it is never guessed. Kinds are tried
+    in their order above."""
 
 
 TYPES = {
@@ -65,7 +64,6 @@ TYPES = {
         "int64",
         ("is_integer",),
         ("int2", "int4", "int8"),
-        text="[+-]?[0-9]+",
         guess="[+-]?(0|[1-9][0-9]*)",
     ),
     Kind.REAL: KindTypes(
@@ -74,7 +72,6 @@ TYPES = {
         "float64",
         ("is_floating",),
         ("float4", "float8"),
-        text=f"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+){_EXPONENT}|{NOT_FINITE}",
         guess=f"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+){_EXPONENT}|{NOT_FINITE}",
     ),
     Kind.DECIMAL: KindTypes(
@@ -83,7 +80,6 @@ TYPES = {
         "decimal128(38, scale)",
         ("is_decimal",),
         ("numeric",),
-        text=f"[+-]?([0-9]+([.][0-9]{{0,{MOST_DECIMALS}}})?|[.][0-9]{{1,{MOST_DECIMALS}}})",
     ),
     Kind.TEXT: KindTypes((str,), "TEXT", "string", ("is_string", "is_large_string", "is_string_view")),
     Kind.BOOLEAN: KindTypes(
@@ -92,17 +88,15 @@ TYPES = {
         "bool",
         ("is_boolean",),
         ("bool",),
-        text="(?i:true|false|t|f|yes|no|1|0)",
         guess="(?i:true|false)",
     ),
-    Kind.DATE: KindTypes((dt.date,), "DATE", "date32", ("is_date",), ("date",), text=_DAY, guess=_DAY),
+    Kind.DATE: KindTypes((dt.date,), "DATE", "date32", ("is_date",), ("date",), guess=_DAY),
     Kind.TIMESTAMP: KindTypes(
         (dt.datetime,),
         "TIMESTAMPNTZ",
         "timestamp[us]",
         ("is_timestamp",),
         ("timestamp", "timestamptz"),
-        text=f"{_DAY}([ T]{_TIME})?",
         guess=f"{_DAY}[ T]{_TIME}",
     ),
 }

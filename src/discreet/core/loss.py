@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from discreet.core.directed_rounding import exp_upper, round_up
 from discreet.core.document import fields
-from discreet.core.exact import Number, equation, exact
+from discreet.core.exact import Number, equation, exact, exp_upper, round_up
 from discreet.errors import BadInput, NoPromise
 
 

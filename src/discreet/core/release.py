@@ -1,6 +1,7 @@
 """The release, the only thing that leaves: a payload with its statement, recipe and receipt, saved as a folder.
 
     payload.parquet    the payload, if it is a table (and payload.csv beside it, for people, if asked for)
+    linked.parquet     a second table of the same people, if there is one (and linked.csv)
     payload.json       the payload, if it is anything else
     statement.json     what is promised
     recipe.json        how it was made
@@ -105,6 +106,8 @@ class Release(Generic[T]):
     """What stays with the holder of the data. It is never saved with the release."""
     notices: tuple[str, ...] = field(default=(), compare=False)
     """What the holder should know before handing it over, such as earlier releases of the same people; not saved."""
+    also: pa.Table | Rows | None = None
+    """A second table of the same people, whose rows a pseudonym links to those of the payload."""
 
     def __post_init__(self) -> None:
         secret = self.statement.loss is not None or self.statement.secrecy is not None
@@ -130,6 +133,8 @@ class Release(Generic[T]):
         object.__setattr__(self, "title", self.title or self.recipe.method)
         if isinstance(self.payload, pa.Table):
             object.__setattr__(self, "payload", _bare(self.payload))
+        if isinstance(self.also, pa.Table):
+            object.__setattr__(self, "also", _bare(self.also))
 
     @classmethod
     def unpromised(cls, payload: T) -> Release[T]:
@@ -226,10 +231,13 @@ FORMAT: Format[dict[str, Any]] = Format("release")
 _T = TypeVar("_T")
 MANIFEST = "manifest.json"
 _ALWAYS = frozenset({"statement.json", "recipe.json", "presentation.json", "report.html"})
+LINKED = "linked.parquet"
 _PAYLOADS = (
     frozenset({"payload.parquet"}),
     frozenset({"payload.parquet", "payload.csv"}),
     frozenset({"payload.json"}),
+    frozenset({"payload.parquet", LINKED}),
+    frozenset({"payload.parquet", "payload.csv", LINKED, "linked.csv"}),
 )
 
 
@@ -253,7 +261,8 @@ def is_release(folder: str | Path) -> bool:
 def with_rows(release: Release[Any]) -> Release[Any]:
     """The same release with its rows at hand, if they are in a folder; they are checked against their hash."""
     if isinstance(release.payload, Rows):
-        return replace(release, payload=load(release.payload.path.parent).payload)
+        found = load(release.payload.path.parent)
+        return replace(release, payload=found.payload, also=found.also)
     return release
 
 
@@ -334,6 +343,7 @@ def _loaded(folder: Path, names: frozenset[str], payload: object) -> Release[Any
             _read(folder, "receipt.json", Receipt.from_dict, version) if "receipt.json" in names else None,
             tuple(Picture.from_dict(picture) for picture in presentation["pictures"]),
             presentation["title"],
+            also=_rows_in(folder, LINKED) if LINKED in names else None,
         )
     except BadInput as error:
         raise Damaged(f"{folder} does not hold a release: {error}") from error
@@ -353,13 +363,19 @@ def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
     if isinstance(release.payload, pa.Table):
         contents["payload.parquet"] = _parquet(release.payload)
         if csv:
-            _write_csv(release.payload, folder)
+            _write_csv(release.payload, folder / "payload.csv")
     elif isinstance(release.payload, Rows):
-        release = replace(release, payload=_move_rows(release.payload, folder, csv=csv))
+        release = replace(release, payload=_move_rows(release.payload, folder / "payload.parquet", csv=csv))
     elif csv:
         raise BadInput("Only a table can be saved as CSV.", hint="Leave csv out.")
     else:
         parts["payload.json"] = release.payload
+    if isinstance(release.also, pa.Table):
+        contents[LINKED] = _parquet(release.also)
+        if csv:
+            _write_csv(release.also, folder / "linked.csv")
+    elif release.also is not None:
+        release = replace(release, also=_move_rows(release.also, folder / LINKED, csv=csv))
     files = {path.name: _fingerprint(path, flush=True) for path in folder.iterdir()}
     contents |= {name: document.dumps(part).encode() for name, part in parts.items()}
     contents["report.html"] = report.render(release).encode()
@@ -386,19 +402,18 @@ def _parquet(table: pa.Table) -> memoryview:
     return memoryview(data)
 
 
-def _write_csv(table: pa.Table, folder: Path) -> None:
+def _write_csv(table: pa.Table, place: Path) -> None:
     try:
-        write_csv(table, folder / "payload.csv")
+        write_csv(table, place)
     except pa.ArrowException as error:
         raise DataError(f"The table cannot be saved: {error}.") from error
 
 
-def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
+def _move_rows(rows: Rows, place: Path, *, csv: bool) -> Rows:
     """Rows are neither read again nor held; as CSV they pass through a few at a time."""
-    place = folder / "payload.parquet"
     shutil.move(rows.path, place)
     if csv:
-        with pq.ParquetFile(place) as file, (folder / "payload.csv").open("wb") as sink:
+        with pq.ParquetFile(place) as file, place.with_suffix(".csv").open("wb") as sink:
             write_csv(file.schema_arrow.empty_table(), sink)
             for batch in file.iter_batches():
                 write_csv(pa.Table.from_batches([batch]), sink, header=False)
@@ -409,7 +424,7 @@ def verified(folder: Path) -> frozenset[str]:
     """The names of the files, each of which is there, whole, and expected."""
     listed = _listed(folder)
     names = frozenset(listed)
-    payload = frozenset(name for name in names if name.startswith("payload."))
+    payload = frozenset(name for name in names if name.startswith(("payload.", "linked.")))
     if payload not in _PAYLOADS or names - payload - {"receipt.json"} != _ALWAYS:
         raise Damaged(f"{MANIFEST} in {folder} does not list the files of a release.")
     found = {path.name for path in folder.iterdir()} - {MANIFEST}
@@ -464,11 +479,15 @@ def _read(folder: Path, name: str, build: Callable[[object], _T], version: int) 
 def _payload(folder: Path, names: frozenset[str]) -> object:
     if "payload.json" in names:
         return _read(folder, "payload.json", lambda value: value, _manifest(folder)[0])
+    return _rows_in(folder, "payload.parquet")
+
+
+def _rows_in(folder: Path, name: str) -> pa.Table:
     try:
-        with pq.ParquetFile(folder / "payload.parquet") as file:  # read_table would add columns for a=b in the path
+        with pq.ParquetFile(folder / name) as file:  # read_table would add columns for a=b in the path
             return file.read()
     except (pa.ArrowException, OSError) as error:
-        raise Damaged(f"payload.parquet in {folder} cannot be read: {error}") from error
+        raise Damaged(f"{name} in {folder} cannot be read: {error}") from error
 
 
 def _fingerprint(path: Path, *, flush: bool = False) -> dict[str, object]:

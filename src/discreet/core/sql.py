@@ -149,6 +149,13 @@ def count_if(condition: exp.Expr) -> exp.Expr:
     return exp.Count(this=one_if(condition))
 
 
+def about_distinct(value: exp.Expr, dialect: str) -> exp.Expr:
+    """How many different values there are, approximately where the engine can count so."""
+    if dialect == "postgres":
+        return exp.Count(this=exp.Distinct(expressions=[value.copy()]))
+    return exp.ApproxDistinct(this=value.copy())
+
+
 def as_text(value: exp.Expr) -> exp.Expr:
     """A whole number, fixed decimal, boolean or text as text."""
     return exp.cast(value.copy(), exp.DType.TEXT)

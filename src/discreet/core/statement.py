@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from discreet._version import __version__
 from discreet.core import loss as losses
-from discreet.core.directed_rounding import exp_upper
 from discreet.core.document import dumps, fields, loads, texts
 from discreet.core.engine import Engine
-from discreet.core.exact import rounded
+from discreet.core.exact import exp_upper, rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 

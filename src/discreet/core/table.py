@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.core import markup, sql
-from discreet.core.card import Card, Column, Role
+from discreet.core.card import Card, Column, ExposurePolicy, Role
 from discreet.core.edit_rules import known, named
 from discreet.core.engine import Engine
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.hierarchy.hierarchy import TOP, apply, unknown
 from discreet.core.kind import Kind
 from discreet.core.text import number
@@ -52,6 +51,8 @@ class Table:
     among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
+    misfits: tuple[Violation, ...] = ()
+    """Values that are not as the card says they are written, and were taken for missing as it says."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -136,9 +137,11 @@ class Table:
                 raise NotFound(f"{self.card.name} has no column {one.name}.", hint=f"It has {', '.join(self.columns)}.")
         return condition
 
-    def despite(self, reason: str) -> Table:
+    def despite(self, reason: str | None) -> Table:
         """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
-        that the statement and the register quote."""
+        that the statement and the register quote; ``None``: they are not to be."""
+        if reason is None:
+            return self
         if not reason.strip():
             raise BadInput("Say why it is released all the same: the statement and the register quote the reason.")
         return replace(self, policy=replace(self.policy, despite=reason))
@@ -216,6 +219,7 @@ class Table:
         for column in self.card.columns:
             line = f"  {column.name:<{width}}  {column.kind.value:<9}  {column.role.value:<10}  {column.declared}"
             lines.append(line.rstrip())
+        lines += [f"  taken for missing: {one}" for one in self.misfits]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -291,9 +295,9 @@ def _tests(column: Column) -> Iterable[_Test]:
     value = sql.column(column.name)
     if column.required:
         yield _Test(column.name, "without a value that is required", _missing(column))
-    if column.longest is not None:
-        beyond = exp.GT(this=exp.Length(this=value.copy()), expression=sql.literal(column.longest))
-        yield _Test(column.name, f"longer than {column.longest:,} characters", beyond)
+    if column.max_length is not None:
+        beyond = exp.GT(this=exp.Length(this=value.copy()), expression=sql.literal(column.max_length))
+        yield _Test(column.name, f"longer than {column.max_length:,} characters", beyond)
     if column.categories is not None:
         allowed = [sql.literal(category) for category in column.categories]
         yield _Test(column.name, "outside the declared categories", exp.not_(exp.In(this=value, expressions=allowed)))

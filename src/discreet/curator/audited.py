@@ -26,12 +26,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.budget.dp_statement import kept_rows
 from discreet.budget.entries import Account, Charged, Line
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
+from discreet.core.card import ExposurePolicy
 from discreet.core.document import fields
-from discreet.core.exposure_policy import ExposurePolicy
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
@@ -40,8 +39,8 @@ from discreet.core.text import number
 from discreet.curator.workspace import Workspace, open_books
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.facts import Opaque
-from discreet.releases.method import Answering, Made
-from discreet.releases.pipeline import account_of, answered
+from discreet.releases.method import Answering, Made, kept_rows
+from discreet.releases.pipeline import account_of, answered, require_decided
 from discreet.releases.register import Register
 from discreet.releases.registration import weigh
 from discreet.releases.store import Store
@@ -181,6 +180,7 @@ class Audits:
         """Put a table under query auditing from now on."""
         policy = Policy.of(columns, by, self._workspace.card(table))
         twin = self._workspace.open(table)
+        require_decided(twin.card, promised(policy, twin.card, [*columns]))
         Audit(twin, policy)  # which says what could not be answered, while that can be changed
         self._require_whole(table, twin)
         write_policy(self._ledger, table, self._workspace.tables[table].id, policy)

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from discreet.budget.dp_statement import rows_per_unit
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger, create_ledger
 from discreet.budget.verify import Verdict
+from discreet.core.card import Card
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
 from discreet.core.release import Release
@@ -28,18 +28,12 @@ from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left, is_synthetic
 from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
-from discreet.curator.workspace import (
-    LEDGER,
-    Public,
-    Workspace,
-    new_workspace,
-    open_books,
-    open_workspace,
-)
-from discreet.curator.workspace import Given as Source
+from discreet.curator.tables import Given as Source
+from discreet.curator.tables import Public, add_version, card_changes, card_for, write_record
+from discreet.curator.workspace import LEDGER, Workspace, new_workspace, open_books, open_workspace
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
-from discreet.releases.method import Method
+from discreet.releases.method import Method, rows_per_unit
 from discreet.releases.pipeline import Given, Pipeline, Request, account_of, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
@@ -104,6 +98,50 @@ class Curator:
             self._require_private(table)
         for table in chosen:
             self.ledger.open_account(account_of(table, name), budget)
+
+    def add_table(self, name: str, source: Any, card: Card | str | Path, budget: Budget | Loss) -> None:
+        """Register a further table, with a budget of its own; who may ask it is said by ``add_analyst``.
+
+        On any failure the workspace is as it was; the same again goes on where a crash was.
+        """
+        self.workspace.refresh()
+        if name in self.workspace.tables:
+            raise BadInput(
+                f"There is a table {name} in this workspace already.",
+                hint="Name it otherwise, or revise the card of the one that is there.",
+            )
+        record = add_version(self.workspace.folder, name, (source, card), None)
+        if not record.public:
+            self.ledger.open_account(name, budget)
+        write_record(self.workspace.folder, name, record)
+        self.workspace.refresh()
+
+    def revise_card(self, name: str, card: Card | str | Path, source: Any = None) -> tuple[str, ...]:
+        """Register a table again under a revised card: what changed, one line each.
+
+        A new bounded table is cut from the rows where they came from, or from ``source``. Budget, analysts and register
+        stay, old answers stay as they were, and new questions are about the new bounded table. A synthetic stand-in
+        stays released, and answers no more.
+        """
+        self.workspace.refresh()
+        if name not in self.workspace.tables:
+            raise NotFound(f"There is no table {name!r}; there are {', '.join(self.workspace.tables)}.")
+        known = self.workspace.tables[name]
+        if not known.public and self.audited(name) is not None:
+            raise Refused(
+                f"{name} is audited: its answers were weighed by the card it has.",
+                hint="Register the rows as a table with another name.",
+            )
+        earlier = self.workspace.full_card(name)
+        given = self.workspace.source(name) if source is None else source
+        later = card_for(name, given, card)
+        changes = card_changes(earlier, later)
+        if not changes and source is None:
+            raise BadInput(f"The card of {name} says this already.", hint="Change it, or give other rows.")
+        record = add_version(self.workspace.folder, name, (given, later), (known, earlier))
+        write_record(self.workspace.folder, name, record)
+        self.workspace.refresh()
+        return changes
 
     def audit(self, table: str, columns: Mapping[str, str], *, by: Sequence[str] = ()) -> Policy:
         """From now on answer questions about a table exactly, or deny them (``ask_audited``), and none with noise.
@@ -187,7 +225,7 @@ class Curator:
         """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
         The same question again is free, and gets the same answer, however it is written and whatever it calls its
-        tables and columns (``verbs/ask/identity.py`` says what is the same). A retry after a crash is charged once;
+        tables and columns (``verbs/ask/question.py`` says what is the same). A retry after a crash is charged once;
         ``key`` makes that an error if the retry asks something else. A question about several private tables costs each
         of them as much: a person may be in all of them.
 
@@ -355,7 +393,9 @@ class Curator:
         For averages give the ``rows`` you expect in a group. No row is looked at.
         """
         with limited(self.workspace.limits):
-            return smallest_epsilon(self._plan(sql, self._tables(analyst)).plan, delta, error, expect, rows)
+            return smallest_epsilon(
+                self._plan(sql, self._tables(analyst), self._identities()).plan, delta, error, expect, rows
+            )
 
     def _all_asked(
         self, questions: Sequence[str], analyst: str, epsilon: Number | None, delta: Number, rho: Number | None
@@ -371,19 +411,26 @@ class Curator:
     def _asked(
         self, sql: str, analyst: str, epsilon: Number | None, delta: Number, rho: Number | None
     ) -> Request[SqlMethod]:
-        tables = self._tables(analyst)
-        twins = {name: one.id for name, one in self.workspace.tables.items()}
-        question = pose(self._plan(sql, tables), twins, epsilon=epsilon, delta=delta, rho=rho)
-        method = SqlMethod(question, tuple(tables[name].card for name in question.tables))
-        table = tables[question.tables[0]]
+        while True:
+            tables = self._tables(analyst)
+            twins = self._identities()
+            question = pose(self._plan(sql, tables, twins), twins, epsilon=epsilon, delta=delta, rho=rho)
+            method = SqlMethod(question, tuple(tables[name].card for name in question.tables))
+            table = tables[question.tables[0]]
+            if self._identities() == twins:  # else a card was revised meanwhile
+                break
         promise = method.promise(table.card)
         return Request(method, table, question.tables, question.twins, question.text, promise, question.identity)
 
-    def _plan(self, sql: str, tables: Mapping[str, Table]) -> Planned:
-        asked = sql, tuple(tables)
+    def _identities(self) -> dict[str, str]:
+        """The identity of every bounded table."""
+        return {name: one.id for name, one in self.workspace.tables.items()}
+
+    def _plan(self, sql: str, tables: Mapping[str, Table], twins: Mapping[str, str]) -> Planned:
+        asked = sql, tuple(f"{name} {twins[name]}" for name in tables)
         found = self._plans.find(asked)
         if found is None:
-            found = planned(sql, self.workspace.among(asked[1]))
+            found = planned(sql, tables)
             self._plans.keep(asked, found)
         return found
 
@@ -419,6 +466,7 @@ class Curator:
 
     def _tables(self, analyst: str) -> Mapping[str, Table]:
         """The tables somebody may ask about: those the ledger has an account for, and the public ones."""
+        self.workspace.refresh()
         accounts = {account_of(name, analyst): name for name in self.workspace.private}
         found = self.ledger.find_accounts(*accounts)
         allowed = [name for account, name in accounts.items() if account in found]

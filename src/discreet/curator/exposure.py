@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from discreet.budget.entries import Charged
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Pure
 from discreet.curator.audited import METHOD, register_answers
 from discreet.curator.curator import Curator
@@ -15,7 +15,7 @@ from discreet.curator.release_index import ANSWER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.workspace import Workspace
 from discreet.errors import NotFound
 from discreet.releases.overview import LOSS, Departure, Overview, Population, Spent, populations_in
-from discreet.releases.register import Register
+from discreet.releases.register import RECIPIENT, Register
 from discreet.releases.store import SEAL
 
 _MOST_RELEASES = 10_000
@@ -31,12 +31,16 @@ def workspace_overview(curator: Curator, seconds: float | None = None) -> Overvi
 
 
 def recipient_overview(curator: Curator, shelf: Shelf, recipient: str, seconds: float | None = None) -> Overview:
-    """What somebody has: answers given to them and releases shared with them, and what these tell together."""
+    """What somebody has: answers given to them, releases shared with them and tables they were declared to hold, and
+    what these tell together."""
     workspace = curator.workspace
     register_answers(workspace)
     spent = _spent(curator, recipient)
     tables = [one.table for one in spent]
-    if not tables:
+    with Register(workspace.register) as register:
+        entries = register.entries()
+    held = {one.number for one in entries if one.told.get(RECIPIENT) == recipient}
+    if not tables and not held:
         raise NotFound(f"{recipient} may ask none of the tables here, so nothing is shared with them.")
     theirs = [
         one
@@ -45,8 +49,7 @@ def recipient_overview(curator: Curator, shelf: Shelf, recipient: str, seconds: 
     ]
     folders = {str(workspace.folder / one.place) for one in theirs}
     charged = {line.number for line in curator.ledger.lines() if _account(line.entry).partition("/")[2] == recipient}
-    with Register(workspace.register) as register:
-        lines = {one.number for one in register.entries() if one.release in folders or one.told.get("line") in charged}
+    lines = held | {one.number for one in entries if one.release in folders or one.told.get("line") in charged}
     found = populations_in(workspace.register, _policy(workspace, seconds), lines=lines)
     answers = [_answer(one) for one in theirs if one.kind in (ANSWER, SYNTHETIC) and one.method != METHOD]
     known = {one.name: one for one in found if one.departures}

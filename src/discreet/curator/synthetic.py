@@ -271,7 +271,7 @@ class Synthetics:
         return Given(release, identity, free=True)
 
     def _note(self, table: str) -> Path:
-        return self._workspace.folder / "tables" / table / _FILE
+        return self._workspace.place(table) / _FILE
 
     def _open(self, table: str, identity: str) -> Synthetic | None:
         place = self._store.find_folder(identity, table)

@@ -12,13 +12,14 @@
     .synthetic/                 the last answers that synthetic stand-ins gave, which cost nothing and can be made again
 
 Who may ask what is not in these files but in the ledger: an account ``visits/ann`` lets ann ask visits.
-``workspace.toml`` is written once, and holds no password. Its holder may add what one question may take of the engine::
+``workspace.toml`` is written once, and holds no password; tables that are added or revised later have a record of their
+own (``tables.py``). Its holder may add what one question may take of the engine::
 
     [limits]
     seconds = 60
     memory = 2000    # megabytes
 
-and what a release may give away together with earlier ones (``core/exposure_policy.py``)::
+and what a release may give away together with earlier ones (``ExposurePolicy``)::
 
     [exposure]
     smallest_group = 3
@@ -33,76 +34,53 @@ is not.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import threading
-import time
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
-import pyarrow.parquet as pq
 from sqlglot import exp
 
-from discreet.budget.home import Home
 from discreet.budget.ledger import SqlLedger, open_ledger
-from discreet.budget.store import REMEDY
+from discreet.budget.store import POSTGRES, REMEDY, Home
 from discreet.core import sql, toml
-from discreet.core.card import Card, Role
-from discreet.core.cardfile import dump_cards, load_card, load_cards
+from discreet.core.card import Card, ExposurePolicy
+from discreet.core.cardfile import load_card
 from discreet.core.document import Format, fields, settle
 from discreet.core.engine import Engine
-from discreet.core.exposure_policy import ExposurePolicy
-from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Receipt
 from discreet.core.table import Table
-from discreet.engines.bounded_table import bounded, require_narrow, write_parquet
+from discreet.curator.tables import (
+    IN_MEMORY,
+    Given,
+    Public,
+    Registered,
+    digest_of,
+    file_digest,
+    public_table,
+    record_times,
+    records,
+    register_table,
+    require_names,
+    require_no_secret,
+)
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import SPILLED, Limits
-from discreet.engines.read import Address, database, draft, parse_address, read, shown
-from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound, Unsound
+from discreet.engines.read import Address, database, parse_address, read
+from discreet.errors import BadInput, Damaged, DiscreetError, NotFound, Unsound
 from discreet.releases.store import SEAL, Store
-from discreet.verbs.ask.source import described
 
 FORMAT: Format[dict[str, Any]] = Format("workspace")
 LEDGER, REGISTER = "ledger.db", "register.db"
-Given: TypeAlias = tuple[Any, Card | str | Path]
-"""A source, as ``read`` takes it, and its card."""
-Public: TypeAlias = Any
-"""A source, or a source and its card."""
 _FILE = "workspace.toml"
 _SMALL = 2**24
 """Largest size of all bounded tables' files to be held in memory, bytes; questions then take half the time."""
-IN_MEMORY = " in memory"
-"""How the place of rows ends that came from no file and no database."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Registered:
-    """A table of a workspace, as ``workspace.toml`` has it."""
-
-    source: str
-    """Where the rows came from, for people."""
-    twin: str
-    """Place of the bounded table: a file in the workspace, or the address of a database table."""
-    id: str
-    """Unique identity of the bounded table; answers are stored under it."""
-    card: str
-    """The SHA-256 of the card it was cut by."""
-    rows: str
-    """SHA-256 of the bounded table's file; empty if it is in a database."""
-    public: bool = False
-    """Whether it is about nobody: then asking it costs nothing, and it has no account."""
-    left_out: int = -1
-    """How many rows of a source in memory are not in the bounded table; -1: count the source, which is still there."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +90,23 @@ class Workspace:
     folder: Path
     ledger: str
     """``ledger.db`` in the folder, or an address."""
-    tables: Mapping[str, Registered]
+    tables: dict[str, Registered]
     limits: Limits = field(default_factory=Limits)
     """What one question may take."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with earlier ones."""
+    identity: str = field(init=False, compare=False)
+    """Digest of the bounded tables it began with: no other workspace has the same."""
+    _times: list[tuple[int, ...]] = field(default_factory=list, repr=False, compare=False)
+    """When the records of tables had been written that were read last."""
     _engines: dict[str, Engine] = field(default_factory=dict, repr=False, compare=False)
     """By the place that rows are in: what is in one place is opened on one engine, so that it can be joined."""
     _opened: dict[str, Table] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        began = "\n".join(sorted(one.id for one in self.tables.values()))
+        object.__setattr__(self, "identity", digest_of(began.encode())[:16])
 
     @property
     def private(self) -> tuple[str, ...]:
@@ -135,17 +121,33 @@ class Workspace:
     @property
     def ledger_place(self) -> str:
         """Where the ledger is, to open it."""
-        return self.ledger if parse_address(self.ledger) else str(self.folder / self.ledger)
+        return self.ledger if self.ledger.startswith(POSTGRES) else str(self.folder / self.ledger)
+
+    def place(self, name: str) -> Path:
+        """The folder with the card and the bounded table of a table."""
+        return self.folder / "tables" / name / self.tables[name].folder
+
+    def refresh(self) -> None:
+        """Take note of tables that were added or revised meanwhile, here or by another process."""
+        times = record_times(self.folder)
+        if [times] == self._times:
+            return
+        with self._lock:
+            for name, record in records(self.folder):
+                if self.tables.get(name) != record:
+                    self.tables[name] = record
+                    self._opened.pop(name, None)
+            self._times[:] = [times]
 
     def card(self, name: str) -> Card:
         """The card a table was registered with; an error if it is not the same any more."""
-        path = self.folder / "tables" / name / "card.toml"
+        path = self.place(name) / "card.toml"
         if not path.is_file():
             raise _missing(name, path)
-        if _digest(path.read_bytes()) != self.tables[name].card:
+        if digest_of(path.read_bytes()) != self.tables[name].card:
             raise Damaged(
                 f"The card of {name} in {self.folder} is not the one its twin was cut by.",
-                hint="Put it back as it was. To ask under another card, make a new workspace.",
+                hint="Put it back as it was. To ask under another card: discreet workspace revise.",
             )
         return load_card(path, name)
 
@@ -170,9 +172,9 @@ class Workspace:
 
     def _open(self, name: str) -> Table:
         """It has the card's columns, since it was cut by that card."""
-        card, twin = self.card(name), self.tables[name].twin
+        twin = self.tables[name].twin
         address = parse_address(twin)
-        engine = self._engine(address)
+        engine, card = self._engine(address), self.card(name)
         rows = sql.table(address.place) if address else exp.Table(this=_parquet(self.folder / twin, name))
         table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
         try:
@@ -214,13 +216,12 @@ class Workspace:
     def home(self, name: str) -> Home:
         """The place of a database of this workspace: a file of that name, or a schema in the ledger's PostgreSQL.
 
-        The schema has its name from the identities of the bounded tables: no other workspace has the same.
+        The schema has its name from the bounded tables that the workspace began with: no other has the same.
         """
         file = self.folder / name
         if self.ledger_place == str(self.folder / self.ledger):
             return Home(file)
-        twins = "\n".join(sorted(one.id for one in self.tables.values()))
-        return Home(file, self.ledger_place, f"discreet_{file.stem}_{_digest(twins.encode())[:16]}")
+        return Home(file, self.ledger_place, f"discreet_{file.stem}_{self.identity}")
 
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""
@@ -234,7 +235,7 @@ class Workspace:
 
     def full_card(self, name: str) -> Card:
         """The card a table was registered with, hierarchies and all."""
-        path = self.folder / "tables" / name / "source.toml"
+        path = self.place(name) / "source.toml"
         if not path.is_file():
             raise NotFound(
                 f"{self.folder} does not have the whole card of {name}: an earlier discreet made it.",
@@ -260,15 +261,15 @@ class Workspace:
     def require_files(self) -> None:
         """An error if a card or a bounded table is missing from the folder."""
         for name, one in self.tables.items():
-            for file in (f"tables/{name}/card.toml", *([one.twin] if one.rows else [])):
-                if not (self.folder / file).is_file():
-                    raise _missing(name, self.folder / file)
+            for file in (self.place(name) / "card.toml", *([self.folder / one.twin] if one.rows else [])):
+                if not file.is_file():
+                    raise _missing(name, file)
 
     def require_twins(self) -> None:
         """An error if a bounded table in the folder is missing or was changed."""
         self.require_files()
         for name, one in self.tables.items():
-            if one.rows and _file_digest(self.folder / one.twin) != one.rows:
+            if one.rows and file_digest(self.folder / one.twin) != one.rows:
                 raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.")
 
 
@@ -283,14 +284,14 @@ def new_workspace(
     for name, source in (public or {}).items():
         if name in given:
             raise BadInput(f"{name} cannot be public and about people.")
-        given[name] = _public(name, *source) if isinstance(source, tuple) else _public(name, source)
+        given[name] = public_table(name, *source) if isinstance(source, tuple) else public_table(name, source)
     require_names(given)
     if ledger is not None:
         require_no_secret(ledger)
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         (made / "releases").mkdir(parents=True)
-        found = {name: _register(name, source, card, made) for name, (source, card) in given.items()}
+        found = {name: register_table(name, source, made, folder.parent) for name, source in given.items()}
         workspace = Workspace(made, ledger or LEDGER, found)
         if not workspace.private:
             raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")
@@ -314,18 +315,16 @@ def open_workspace(folder: Path) -> Workspace:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Damaged(f"{file} cannot be read: {error}.") from error
     said = FORMAT.read(said, folder)
+    policy = _policy(file, said.pop("exposure", {}))
     try:
-        limited, exposure = said.pop("limits", {}), said.pop("exposure", {})
+        limited = said.pop("limits", {})
         whole = fields(said, _FILE, ledger=str, tables=dict)
-        kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
-        kinds |= {"public": bool, "left_out": int}
-        tables = {
-            name: Registered(**fields({"left_out": -1} | one, name, **kinds)) for name, one in whole["tables"].items()
-        }
+        tables = {name: Registered.from_dict(name, one) for name, one in whole["tables"].items()}
         limits = Limits(**limited)
     except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
-    workspace = Workspace(folder, whole["ledger"], tables, limits, _policy(file, exposure))
+    workspace = Workspace(folder, whole["ledger"], tables, limits, policy)
+    workspace.refresh()
     if not tables or not workspace.releases.is_dir():
         raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
     return workspace
@@ -336,59 +335,6 @@ def _policy(file: Path, said: object) -> ExposurePolicy:
         return ExposurePolicy.from_dict(said)
     except BadInput as error:
         raise BadInput(f"{file}, [exposure]: {error.message}", hint=error.hint) from None
-
-
-def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> Registered:
-    """Make the bounded table of a table, and store it with its card."""
-    if isinstance(source, str):
-        require_no_secret(source)
-    table = read(source, _card(name, source, card))
-    try:
-        return _cut(name, source, table, folder)
-    finally:
-        table.engine.close()
-
-
-def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
-    if table.card.public:
-        table = described(table)
-    require_rows_of_people(table)
-    twin = bounded(table)
-    where = where_from(source, folder.parent.parent)
-    text = dump_cards([twin.card])
-    identity = _digest(f"{name}\n{where}\n{text}\n{time.time_ns()}".encode())[:16]
-    place = folder / "tables" / name
-    place.mkdir(parents=True)
-    (place / "card.toml").write_text(text, encoding="utf-8", newline="\n")
-    (place / "source.toml").write_text(dump_cards([table.card]), encoding="utf-8", newline="\n")
-    kept, print_, left_out = f"tables/{name}/twin.parquet", "", -1
-    if table.engine.embedded:
-        try:
-            write_parquet(twin, folder / kept)
-        except EngineError:
-            require_narrow(table)  # which can say it better, and without anybody's value
-            raise
-        print_ = _file_digest(folder / kept)
-        if where.endswith(IN_MEMORY):  # nobody can count them tomorrow
-            left_out = table.count() - pq.read_metadata(folder / kept).num_rows
-    else:
-        address = parse_address(source) if isinstance(source, str) else None
-        if address is None:
-            raise BadInput(
-                f"{name} is a Spark data frame, which nobody could open again tomorrow.",
-                hint="Save it as a table and give its address, or as Parquet and give the file.",
-            )
-        stored = f"discreet_{name}_{identity}".lower()
-        table.engine.store(stored, twin.relation)
-        kept = f"{address.database}#{stored}"
-    return Registered(where, kept, identity, _digest(text.encode()), print_, twin.card.public, left_out)
-
-
-def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Given:
-    """A table with a card that says it is public; without one, that is drafted by a look at it."""
-    known = draft(source, name=name).card if card is None else _card(name, source, card)
-    columns = tuple(replace(column, role=Role.OTHER) if card is None else column for column in known.columns)
-    return source, replace(known.without_unit(columns), public=True)
 
 
 def _parquet(path: Path, name: str) -> exp.Expr:
@@ -405,59 +351,12 @@ def _missing(name: str, path: Path) -> Damaged:
     )
 
 
-def _card(name: str, source: Any, given: Card | str | Path) -> Card:
-    """The card for a table: of several in a file the one that has the table's name, or its source's."""
-    if isinstance(given, str | Path):
-        file = "" if not isinstance(source, str | Path) else Path(str(source)).name.partition(".")[0]
-        given = load_card(given, name if name in load_cards(given) else None, default=file)
-    return replace(given, name=name)
-
-
 def require_free(folder: Path) -> None:
     """An error if a workspace cannot be put there."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(f"{folder} exists and is not an empty folder.", hint="Name a new folder for the workspace.")
     if not folder.parent.is_dir():
         raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def where_from(source: Any, beside: Path) -> str:
-    """Where rows came from: an address without its password, or a path as seen from the folder of the workspace."""
-    if not isinstance(source, str | Path):
-        return f"{type(source).__name__}{IN_MEMORY}"
-    return shown(str(source)) if parse_address(str(source)) else os.path.relpath(Path(source).absolute(), beside)
-
-
-def require_names(tables: Collection[str]) -> None:
-    """An error unless SQL can tell these names apart, and there is one."""
-    if not tables:
-        raise BadInput("A workspace needs a table to ask about.")
-    for name in tables:
-        if not _NAME.fullmatch(name):
-            raise BadInput(
-                f"{name!r} cannot be a table's name.",
-                hint="Use up to 40 letters, digits and underscores, no digit first.",
-            )
-    if len({name.lower() for name in tables}) < len(tables):
-        raise BadInput("Two tables have the same name; SQL does not tell case apart.")
-
-
-def require_no_secret(address: str) -> None:
-    """An error if an address says more than where something is."""
-    if parse_address(address) is not None and _SECRET.search(address):
-        raise BadInput(
-            f"The address {shown(address)} holds a password or a token, which would be written to workspace.toml.",
-            hint="Leave it out; for PostgreSQL set PGPASSWORD, or put it into a .pgpass file.",
-        )
 
 
 def open_books(workspace: Workspace) -> SqlLedger:

@@ -171,6 +171,13 @@ class DuckDB(Engine):
             cursor.register("discreet_loading", data)
             cursor.execute(f"CREATE TABLE {table(name).sql(self.dialect)} AS FROM discreet_loading")
 
+    def append(self, name: str, data: pa.Table) -> None:
+        """Add rows to a table that was made here."""
+        cursor = self._cursor()
+        with _Translated():
+            cursor.register("discreet_loading", data)
+            cursor.execute(f"INSERT INTO {table(name).sql(self.dialect)} FROM discreet_loading")
+
     def show(self, name: str, data: pa.Table) -> None:
         """Let queries see ``data`` under ``name`` where it lies, without a copy."""
         self._held.tables[name] = data

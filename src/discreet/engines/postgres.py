@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import csv
-from sqlglot import exp
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
 
 from discreet.core import sql
 from discreet.core.engine import Engine
@@ -31,7 +32,7 @@ from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.core.sql import arrow_type, kind_of, precision, recast_table, sql_type, table
 from discreet.engines.limits import SPILLED, memory_allowed
-from discreet.errors import DataError, DiscreetError, EngineError, LoginFailed, NotFound, Unreachable
+from discreet.errors import BadInput, DataError, DiscreetError, EngineError, LoginFailed, NotFound, Unreachable
 
 if TYPE_CHECKING:
     import psycopg
@@ -52,6 +53,7 @@ _MARK = "\ufeff".encode()
 _ON_A_VALUE = ("22", "54", "XX")  # a value that cannot be, one beyond a limit, and what the server did not foresee
 _STEPS = 8
 _GRANTS = 150_000  # from this version on, who may set what can be asked
+_NOT_READING = (exp.DML, exp.DDL, exp.Into, exp.Lock, exp.Command, exp.Placeholder, exp.Parameter, exp.TableSample)
 _MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
 
 
@@ -118,6 +120,34 @@ class Postgres(Engine):
                     sink = pa.BufferOutputStream()
                     csv.write_csv(batch, sink, options)
                     copy.write(memoryview(sink.getvalue()))
+
+    def query(self, text: str) -> exp.Select:
+        """A holder's own SELECT as a relation.
+
+        It only reads, and reads the same each time: it is one statement that changes and locks nothing, calls no
+        function that PostgreSQL holds for volatile (``random``, ``nextval``, ``pg_sleep``), and is run in read-only
+        transactions as all questions are.
+        """
+        try:
+            trees = parse(text, dialect=self.dialect)
+        except SqlglotError as error:
+            raise BadInput(f"The query of this address cannot be read: {_first_line(str(error))}.") from None
+        tree = trees[0]
+        if len(trees) != 1 or not isinstance(tree, exp.Query) or tree.find(*_NOT_READING):
+            raise BadInput(
+                "The query of this address does more than read.",
+                hint="Write a single SELECT, without INTO, FOR UPDATE, parameters or statements that change rows.",
+            )
+        calls = [one.sql(self.dialect).partition("(")[0].lower() for one in tree.find_all(exp.Func)]
+        with self._transaction(writes=False) as connection:
+            asked = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE proname = ANY(%s) AND provolatile = 'v'"
+            volatile = sorted(row[0] for row in connection.execute(asked, [calls]).fetchall())
+        if volatile:
+            raise BadInput(
+                f"The query of this address calls {', '.join(volatile)}, which may give something else each time.",
+                hint="Leave it out: a table is read more than once, and must stay the same.",
+            )
+        return exp.select("*").from_(tree.subquery("query"))
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -228,6 +258,10 @@ def _sql(tree: exp.Expr) -> str:
                 hint="Give the table or column a shorter name.",
             )
     return tree.sql("postgres")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].rstrip(".")
 
 
 def _identifier(name: str) -> exp.Identifier:

@@ -8,26 +8,31 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Card, Role
+from discreet.core.card import Card, ExposurePolicy, Role
 from discreet.core.cardfile import load_card, load_policy
-from discreet.core.draft import Draft, draft_card
+from discreet.core.draft import Draft, Reading, draft_card
+from discreet.core.draft_tables import DraftedTable, Drafts, link_drafts
 from discreet.core.engine import Engine
-from discreet.core.exposure_policy import ExposurePolicy
-from discreet.core.kind import Kind
-from discreet.core.sql import kind_of
-from discreet.core.table import Table
+from discreet.core.kind import MOMENTS, Kind, Scalar
+from discreet.core.sql import arrow_type, kind_of
+from discreet.core.table import Table, Violation
+from discreet.core.text_format import FileLayout, TextFormat, declared
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.files import open_file, require_plain
+from discreet.engines.files import format_of, open_file
+from discreet.engines.layout import detect_layout
+from discreet.engines.text_files import open_text, parts_of_folder, require_plain
+from discreet.engines.text_values import Written, typed
+from discreet.engines.value_formats import as_read, detect
 from discreet.errors import BadInput, CardError, DataError, NotFound
 
 if TYPE_CHECKING:
@@ -43,26 +48,33 @@ class Source:
     name: str
     engine: Engine
     relation: exp.Query
+    misfits: tuple[Violation, ...] = ()
+    as_written: bool = True
+    """Whether texts are still as they are written."""
+    listed: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    """Categories that the source itself lists, by column."""
 
 
 def read(
-    source: Any, card: Card | str | Path, *, table: str | None = None, engine: DuckDB | Spark | None = None
+    source: Any,
+    card: Card | Draft | Drafts | str | Path,
+    *,
+    table: str | None = None,
+    engine: DuckDB | Spark | None = None,
 ) -> Table:
     """Open ``source`` as the table that ``card`` describes.
 
     ``source`` is a file of rows (docs/engines.md lists the formats) or a folder of them, an Arrow, pandas or polars
     table, a Spark data frame, or the address of a table: ``postgresql://user@host/database#schema.table``,
-    ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``. ``card`` is a card or the file it
-    is in; where that file describes several tables, ``table`` says which (default: the source's own name).
-    ``engine`` is the one to open a file on, if not a new DuckDB.
+    ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``; or of a query, ``postgresql://…#SELECT …``.
+    ``card`` is a card, a draft or the file it is in; where that file describes several tables, ``table`` says which
+    (default: the source's own name). ``engine`` is the one to open a file on, if not a new DuckDB.
 
     The columns are checked against the card here; the values when they are used, or by ``require_valid``.
     """
-    if isinstance(card, Draft):
-        raise BadInput(
-            "A draft is a proposal, not yet a card: somebody has to look at it.",
-            hint="Print it, change what is wrong, and give its card: dc.read(source, draft.card).",
-        )
+    if isinstance(card, Drafts):
+        card = card[table or _name_of(source)]
+    card = card.card if isinstance(card, Draft) else card
     registers: tuple[str, ...] = ()
     policy = ExposurePolicy()
     if isinstance(card, str | Path):
@@ -79,7 +91,7 @@ def read(
         raise NotFound(f"The card given is of {card.name}, not of {table}.")
     if problems := card.stable_problems():
         raise CardError(f"The card of {card.name}", problems)
-    opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
+    opened = open_source(source, card=card, name=card.name, engine=engine)
     found = replace(_declared(card, opened), source=written_source(source), registers=registers, policy=policy)
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
@@ -101,34 +113,106 @@ def written_source(source: object) -> str:
     return shown(str(source)) if parse_address(str(source)) else os.path.normpath(Path(source).absolute())
 
 
-def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft:
-    """Draft a card for ``source``: kinds, suggested roles and hierarchies, each with its reason.
+@overload
+def draft(source: list[Any] | dict[str, Any], *, name: None = None, bounds_from_data: bool = False) -> Drafts: ...
+@overload
+def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft: ...
+def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft | Drafts:
+    """Draft a card for ``source``: kinds, how values are written, roles and hierarchies, each with its reason.
 
     Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are read
     off the data and the card is marked as not private.
+
+    Several sources at once, a list of files or addresses or a dictionary of sources by name, are drafted together:
+    keys and what refers to them are found, and units proposed.
     """
-    opened = open_source(source, name=name)
-    kinds = {field.name: kind_of(field.type) for field in opened.engine.schema(opened.relation)}
-    known = {name: (kind, kind) for name, kind in kinds.items() if kind is not None}
+    if not isinstance(source, list | dict):
+        return _drafted(*_open_to_draft(source, name, None), bounds_from_data).draft
+    named = source if isinstance(source, dict) else {_name_of(one): one for one in source}
+    if name is not None or len(named) < len(source) or not all(named):
+        raise BadInput(
+            "Several tables need a name each, and no two the same.", hint='Give them by name: draft({"visits": …}).'
+        )
+    embedded, databases = DuckDB(), dict[str, Engine]()
+    parts = []
+    for each, one in named.items():
+        opened, file = _open_to_draft(one, each, embedded)
+        address = parse_address(one) if isinstance(one, str) else None
+        if address is not None:  # tables of one database can be seen by one query
+            opened = replace(opened, engine=databases.setdefault(address.database, opened.engine))
+        parts.append(_drafted(replace(opened, name=each), file, bounds_from_data))
+    return link_drafts(parts)
+
+
+def _drafted(opened: Source, file: FileLayout | None, bounds_from_data: bool) -> DraftedTable:
+    engine = opened.engine
+    kinds = {field.name: kind_of(field.type) for field in engine.schema(opened.relation)}
+    known = {name: kind for name, kind in kinds.items() if kind is not None}
     if not known:
         raise DataError("None of the columns is of a kind a card can describe.")
-    left_out = tuple(name for name in kinds if name not in known)
-    relation = plain(opened.relation, known, opened.engine.dialect)
-    return draft_card(opened.engine, relation, opened.name, left_out=left_out, bounds_from_data=bounds_from_data)
+    texts = [name for name, kind in known.items() if kind is Kind.TEXT]
+    readings = detect(engine, opened.relation, texts)
+    if file is None:
+        readings = {name: _of_typed_source(one) for name, one in readings.items()}
+    shown = [as_read(name, readings[name], engine.dialect) if name in readings else sql.column(name) for name in known]
+    relation = exp.select(*shown).from_(opened.relation.subquery("t"))
+    same = {name: (kind, kind) for name, kind in (known | {name: one.kind for name, one in readings.items()}).items()}
+    relation = plain(relation, same, engine.dialect)
+    made = draft_card(
+        engine,
+        relation,
+        opened.name,
+        left_out=tuple(name for name in kinds if name not in known),
+        bounds_from_data=bounds_from_data,
+        readings=readings,
+        listed=opened.listed,
+        file=file,
+    )
+    return DraftedTable(made, engine, relation)
+
+
+def _of_typed_source(one: Reading) -> Reading:
+    """How texts are to be read that their source has as such: as texts, if it could have had numbers or truths."""
+    if one.kind is Kind.TEXT or one.kind in MOMENTS or declared(one.text) or one.said:
+        as_is = one.kind is Kind.TEXT or declared(one.text)
+        return one if as_is else replace(one, text=TextFormat(misfit="error"))  # which says that they are written so
+    return Reading(Kind.TEXT)
+
+
+_AS_TEXT = ("CSV", "fixed width", "a workbook")
+"""Files that have nothing but texts, by their format."""
+
+
+def _open_to_draft(source: Any, name: str | None, engine: DuckDB | None) -> tuple[Source, FileLayout | None]:
+    """Open ``source`` without a card: text files and workbooks with all values as text, and their layout."""
+    path = Path(source) if isinstance(source, str | Path) and not parse_address(str(source)) else None
+    if path is None or format_of(path.expanduser()) not in _AS_TEXT:
+        return open_source(source, name=name, engine=engine), None
+    path = path.expanduser().absolute()
+    layout = detect_layout(parts_of_folder(path)[0] if path.is_dir() else path)
+    on, text, names = open_text(path, layout, engine)
+    return Source(name or _name_of(source), on, exp.select(*map(sql.column, names)).from_(text.subquery("t"))), layout
 
 
 def open_source(
     source: Any,
     *,
     kinds: Mapping[str, Kind] | None = None,
+    card: Card | None = None,
     name: str | None = None,
     engine: DuckDB | Spark | None = None,
 ) -> Source:
-    """Open ``source`` without a card; ``kinds`` are the kinds to read a text file's columns as."""
+    """Open ``source``; ``kinds`` are the kinds to read a text file's columns as, if no ``card`` says more."""
+    formats: dict[str, TextFormat] = {}
+    if card is not None:
+        kinds = {column.name: column.kind for column in card.columns}
+        formats = {column.name: card.text_format(column.name) for column in card.columns}
     if isinstance(source, str | Path):
         address = parse_address(str(source))
         if address is None:
-            return Source(name or _name_of(source), *open_file(Path(source), kinds, engine))
+            layout = None if card is None else card.file
+            found = open_file(Path(source), kinds, engine, formats=formats, layout=layout)
+            return Source(name or _name_of(source), *found)
     if engine is not None and not isinstance(engine, DuckDB):
         raise BadInput("Only files are opened on an engine you give.", hint="Leave engine out.")
     if type(source).__module__.startswith("pyspark.sql."):
@@ -137,7 +221,7 @@ def open_source(
         spark = Spark(source.sparkSession)
         return Source(name or "table", spark, spark.view_of(source))
     if hasattr(source, "__arrow_c_stream__"):
-        return _open_memory(source, name or "table", engine or DuckDB())
+        return _open_memory(source, name or "table", engine or DuckDB(), kinds or {})
     if not isinstance(source, str | Path) or address is None:
         lazy = " Collect it first." if hasattr(source, "collect") else ""
         raise BadInput(
@@ -145,9 +229,20 @@ def open_source(
             hint=f"Give a file, an Arrow, pandas, polars or Spark table, or a database address.{lazy}",
         )
     place = address.place or name or ""
+    if is_query(place):
+        return Source(name or "query", *_queried(address))
     if not place:
         raise BadInput(f"{shown(str(source))} names no table.", hint="Add it after a #: …#schema.table")
     return Source(place.rpartition(".")[2], database(address), _everything(place))
+
+
+def _queried(address: Address) -> tuple[Engine, exp.Query]:
+    from discreet.engines.postgres import Postgres
+
+    if not address.scheme.startswith("postgres"):
+        raise BadInput("Only an address of PostgreSQL takes a query.", hint="Name a table, or make a view there.")
+    engine = Postgres(address.database)
+    return engine, engine.query(address.place)
 
 
 def database(address: Address) -> Engine:
@@ -161,7 +256,7 @@ def database(address: Address) -> Engine:
     return Spark.at(address.database)
 
 
-def _open_memory(source: Any, name: str, engine: DuckDB) -> Source:
+def _open_memory(source: Any, name: str, engine: DuckDB, kinds: Mapping[str, Kind]) -> Source:
     try:
         data = source if isinstance(source, pa.Table) else pa.table(source)
     except (ValueError, TypeError) as error:  # Arrow's own errors are kinds of these
@@ -170,9 +265,19 @@ def _open_memory(source: Any, name: str, engine: DuckDB) -> Source:
             hint="Give every column values of one type.",
         ) from error
     require_plain(data.column_names, f"The {type(source).__name__}")
+    for place, column in enumerate(data.schema):
+        if pa.types.is_null(column.type):  # nothing but NULL, which is of every kind
+            empty = data.column(place).cast(arrow_type(kinds.get(column.name, Kind.TEXT)))
+            data = data.set_column(place, column.name, empty)
     shown_as = engine.new_name(name)
     engine.show(shown_as, data)
-    return Source(name, engine, exp.select("*").from_(sql.table(shown_as)))
+    listed: dict[str, tuple[Any, ...]] = {
+        name: tuple(one.dictionary.to_pylist())
+        for name, values in zip(data.column_names, data.columns, strict=True)
+        for one in values.unify_dictionaries().chunks[:1]
+        if isinstance(one, pa.DictionaryArray)
+    }
+    return Source(name, engine, exp.select("*").from_(sql.table(shown_as)), listed=listed)
 
 
 def _everything(place: str) -> exp.Select:
@@ -184,6 +289,7 @@ def _everything(place: str) -> exp.Select:
 
 def _declared(card: Card, opened: Source) -> Table:
     """The card's columns of an opened source, with their declared kinds; reports all mismatches at once."""
+    opened = _as_declared(card, opened)
     schema = opened.engine.schema(opened.relation)
     there = {field.name: kind_of(field.type) for field in schema}
     missing = [column.name for column in card.columns if column.name not in there]
@@ -203,12 +309,33 @@ def _declared(card: Card, opened: Source) -> Table:
     if wrong:
         raise DataError(
             f"The columns of {card.name} are not of the kinds its card declares:{''.join(wrong)}",
-            hint="\nChange the kind on the card, or convert the column (pandas turns integers with gaps into reals, "
-            "and dates into timestamps).",
+            hint="\nChange the kind on the card, say how its texts are written (format, decimal, …), or convert "
+            "the column (pandas turns integers with gaps into reals, and dates into timestamps).",
         )
     kinds = {column.name: (there[column.name], column.kind) for column in card.columns}
     unseen = tuple(name for name in there if name not in kinds)
-    return Table(card, opened.engine, plain(opened.relation, kinds, opened.engine.dialect), unseen)
+    relation = plain(opened.relation, kinds, opened.engine.dialect)
+    return Table(card, opened.engine, relation, unseen, misfits=opened.misfits)
+
+
+def _as_declared(card: Card, opened: Source) -> Source:
+    """The same source with texts, and numbers that are codes, read as the card says that they are written."""
+    formats = {column.name: card.text_format(column.name) for column in card.columns}
+    if not opened.as_written or not any(map(declared, formats.values())):
+        return opened
+    there = {field.name: kind_of(field.type) for field in opened.engine.schema(opened.relation)}
+    columns = {
+        column.name: Written(column.kind, formats[column.name])
+        for column in card.columns
+        if declared(formats[column.name])
+        and (there.get(column.name) is Kind.TEXT or (formats[column.name].labels and column.name in there))
+    }
+    codes = [name for name in columns if there[name] is not Kind.TEXT]
+    shown = [sql.named(sql.as_text(sql.column(name)), name) if name in codes else sql.column(name) for name in there]
+    text = exp.select(*shown).from_(opened.relation.subquery("s"))
+    rest = [name for name in there if name not in columns]
+    relation, misfits = typed(opened.engine, text, columns, opened.name, rest=rest)
+    return replace(opened, relation=relation, misfits=misfits, as_written=False)
 
 
 def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]], dialect: str) -> exp.Select:
@@ -236,7 +363,9 @@ def _name_of(source: Any) -> str:
     if not isinstance(source, str | Path):
         return ""
     address = parse_address(str(source))
-    return address.place.rpartition(".")[2] if address else Path(source).name.partition(".")[0]
+    if address is None:
+        return Path(source).name.partition(".")[0]
+    return "" if is_query(address.place) else address.place.rpartition(".")[2]
 
 
 _SCHEMES = ("postgresql", "postgres", "sc", "spark")
@@ -244,12 +373,17 @@ _SCHEMES = ("postgresql", "postgres", "sc", "spark")
 
 @dataclass(frozen=True)
 class Address:
-    """Address of a database, with the table named after ``#`` (``""`` if none)."""
+    """Address of a database, with the table or query after ``#`` (``""`` if none)."""
 
     scheme: str
     database: str
     """The address before ``#``; it may contain a password, so it is never shown."""
     place: str
+
+
+def is_query(place: str) -> bool:
+    """Whether a query stands behind the ``#`` of an address, and no table."""
+    return re.match(r"\s*(SELECT|WITH)\s", place, re.IGNORECASE) is not None
 
 
 def parse_address(source: str) -> Address | None:
@@ -263,8 +397,8 @@ def parse_address(source: str) -> Address | None:
         raise BadInput(
             f"No engine is known for {scheme}:// addresses.", hint="Known are postgresql://, sc:// and spark://."
         )
-    database, _, place = source.rpartition("#") if "#" in source else (source, "", "")
-    if re.search(r"[@/:]", place):
+    database, _, place = source.partition("#")
+    if not is_query(place) and re.search(r"[@/:#]", place):
         raise BadInput(
             "The table behind the # of this address is none.",
             hint="Write #table or #schema.table at the end; a # in a password is written %23.",

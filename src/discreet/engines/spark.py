@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,10 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.core.sql import canonical, recast_table
-from discreet.engines.files import layout_of, require_plain, typed, unreadable
 from discreet.engines.limits import stopping
+from discreet.engines.text_files import require_plain
 from discreet.errors import (
     BadInput,
     DiscreetError,
@@ -163,18 +162,26 @@ class Spark(Engine):
             made = frame.mapInArrow(work, frame.schema)
         return self.view_of(made)
 
-    def open_file(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
-        """The query that shows a file, which Spark's workers must be able to reach under the same path."""
-        endings = [suffix.lower() for suffix in path.suffixes]
-        try:
-            with _translated():
-                if path.is_dir() or endings[-1] in (".parquet", ".pq"):
-                    return self._shown(self._given.read.parquet(_place(path)), path)
-                if ".csv" in endings or ".tsv" in endings:
-                    return self._open_csv(path, kinds)
-                return self._open_json(path, kinds)
-        except EngineError as error:
-            raise unreadable(path, error) from error
+    def open_parquet(self, path: Path) -> exp.Select:
+        """The query that shows Parquet files, which Spark's workers must be able to reach under the same path."""
+        with _translated():
+            return self._shown(self._given.read.parquet(_place(path)), path)
+
+    def open_csv(self, path: Path, names: Iterable[str], delimiter: str, quote: str) -> exp.Select:
+        """The query that shows the fields of a CSV file as text."""
+        options = {"header": True, "enforceSchema": False, "multiLine": True, "columnPruning": False}
+        reader = self._given.read.options(**options, mode="FAILFAST", sep=delimiter, quote=quote, escape=quote)
+        with _translated():
+            return self._shown(reader.schema(_texts(names)).csv(_place(path)), path)
+
+    def open_json(self, path: Path, *, texts: bool = False) -> exp.Select:
+        """The query that shows objects, one a line or in a list, as what they look like or all as text."""
+        with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
+            listed = file.read(64).lstrip().startswith(b"[")
+        reader = self._given.read.options(multiLine=listed, mode="FAILFAST")
+        with _translated():
+            found = reader.json(_place(path))
+            return self._shown(reader.schema(_texts(found.columns)).json(_place(path)) if texts else found, path)
 
     def close(self) -> None:
         """Drop the views and the session's copy, and stop the session if it was started here."""
@@ -210,33 +217,6 @@ class Spark(Engine):
         except BaseException:
             session.sql(f"DROP TABLE {sql.table(name).sql(self.dialect)}")
             raise
-
-    def _open_csv(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
-        if kinds is None:
-            raise BadInput(
-                "Spark reads a CSV file by its card only.",
-                hint="Draft the card without Spark: leave engine out.",
-            )
-        layout = layout_of(path)
-        options = {"header": True, "enforceSchema": False, "multiLine": True, "columnPruning": False}
-        reader = self._given.read.options(**options, mode="FAILFAST", sep=layout.delimiter, quote='"', escape='"')
-        return self._typed(reader.schema(_texts(layout.header)).csv(_place(path)), kinds, path)
-
-    def _open_json(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
-        with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
-            listed = file.read(64).lstrip().startswith(b"[")
-        reader = self._given.read.options(multiLine=listed, mode="FAILFAST")
-        found = reader.json(_place(path))
-        return (
-            self._shown(found, path)
-            if kinds is None
-            else self._typed(reader.schema(_texts(found.columns)).json(_place(path)), kinds, path)
-        )
-
-    def _typed(self, text: DataFrame, kinds: Mapping[str, Kind], path: Path) -> exp.Query:
-        """A data frame of text, with the kinds its card declares."""
-        wanted = {name: kinds.get(name, Kind.TEXT) for name in text.columns}
-        return typed(self, self._shown(text, path), wanted, path.name, numbered=False)
 
     def _shown(self, frame: DataFrame, path: Path) -> exp.Select:
         require_plain(frame.columns, path.name)

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from discreet.core.card import Role
+from discreet.core.card import Card, Role
 from discreet.core.markup import tag
-from discreet.core.report import Picture, bars, heading, listing, section, styled
+from discreet.core.report import Picture, heading, listing, section, styled
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.models.classes import Classes, classes_of
+from discreet.models.classes import Classes, by_size, classes_of
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import EntropyLDiversity, LDiversity
 from discreet.models.k_anonymity import KAnonymity
-from discreet.models.model import Model, Verdict, population_of, shown
+from discreet.models.model import Model, Verdict, population_of, require_sound, shown
 from discreet.models.risk import MarketerRisk, ProsecutorRisk
+from discreet.models.row_sets import has_several_rows, row_sets
 
-_BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
-"""Sizes of classes at which the bars of the picture begin."""
 _DECIMALS = 10_000
 _NOBODY = "none (k = 1)"
 """What is said of 1-anonymity, which every table has: somebody is alone."""
@@ -43,11 +41,18 @@ class Verdicts(Sequence[Verdict]):
     """How many classes there are of each size."""
     assumes: tuple[str, ...] = ()
     """What the card says that the verdicts lean on, as full sentences."""
+    known: Mapping[str, int | None] = field(default_factory=dict)
+    """Where people have several rows: the smallest number of people who match any 1, 2 or all rows of anybody."""
 
     @property
     def holds(self) -> bool:
         """Whether all models hold."""
         return all(verdict.holds for verdict in self.verdicts)
+
+    @property
+    def counted(self) -> str:
+        """What is counted: rows, or people where some have several rows."""
+        return "people" if self.known else "rows"
 
     @property
     def classes(self) -> int:
@@ -67,19 +72,20 @@ class Verdicts(Sequence[Verdict]):
     def picture(self) -> Picture:
         """How many rows are in classes of what size."""
         caption = self.summary.removeprefix(f"{self.table}: ")
-        return by_size(f"{self.table}: rows by the size of their class", self.sizes, caption)
+        return by_size(f"{self.table}: {self.counted} by the size of their class", self.sizes, caption)
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
         return {
             "table": self.table,
             "holds": self.holds,
-            "rows": self.rows,
+            self.counted: self.rows,
             "quasi": list(self.quasi),
             "classes": self.classes,
             "unique": self.unique,
             "models": [verdict.to_dict() for verdict in self.verdicts],
             "assumes": list(self.assumes),
+            **({"known_rows": dict(self.known)} if self.known else {}),
         }
 
     def __getitem__(self, place: Any) -> Any:
@@ -94,15 +100,17 @@ class Verdicts(Sequence[Verdict]):
     @property
     def summary(self) -> str:
         """The classes in one sentence."""
+        members = f"{self.rows:,} people with several rows" if self.known else number(self.rows, "row")
         return (
-            f"{self.table}: {number(self.rows, 'row')} in {number(self.classes, 'class', 'classes')} on "
+            f"{self.table}: {members} in {number(self.classes, 'class', 'classes')} on "
             f"{', '.join(self.quasi)}; {self.unique:,} alone."
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is assumed and to be noted, in a line each."""
-        return (*(f"Assumed: {one}" for one in self.assumes), *(f"Note: {one}" for one in self.caveats))
+        several = (f"{known_rows(self.known)} {SET_OF_ROWS}",) if self.known else ()
+        return (*several, *(f"Assumed: {one}" for one in self.assumes), *(f"Note: {one}" for one in self.caveats))
 
     def __str__(self) -> str:
         return "\n  ".join([self.summary, *map(str, self.verdicts), *self.notes])
@@ -111,7 +119,7 @@ class Verdicts(Sequence[Verdict]):
 
     def _repr_html_(self) -> str:
         models = listing(
-            ("model", "holds", "figure", "what it is", "worst class", "rows exposed"),
+            ("model", "holds", "figure", "what it is", "worst class", f"{self.counted} exposed"),
             ("text", "text", "number", "prose", "prose", "number"),
             map(cells, self.verdicts),
         )
@@ -133,10 +141,18 @@ def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None)
     The usual ones are named with the figures that they just hold with: k-anonymity, distinct and entropy diversity and
     closeness of each sensitive column, highest and average risk. ``levels`` says how a table was recoded, for models
     that compare it with a population: that is then recoded in the same way.
+
+    Where people have several rows, people are counted, and classes are those who share all their rows. Then it also
+    says how many people match at least, if an intruder knows 1, 2 or all rows of somebody.
     """
     declared = [column.name for column in table.card.having(Role.SENSITIVE)]
     sensitive = sorted({name for model in models for name in model.sensitive}) if models else declared
-    classes = classes_of(table, sensitive=sensitive, population=population_of(models), levels=levels, ordered=False)
+    sets = row_sets(table, sensitive) if has_several_rows(table) else None
+    if sets is not None:
+        classes = sets.classes
+        require_sound(classes, models)
+    else:
+        classes = classes_of(table, sensitive=sensitive, population=population_of(models), levels=levels, ordered=False)
     asked = models or usual(classes, declared)
     sizes, counts = np.unique(classes.sizes, return_counts=True)
     return Verdicts(
@@ -145,8 +161,15 @@ def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None)
         table.quasi(),
         classes.rows,
         dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
-        (table.card.whose,) if table.card.rows_are_people else (),
+        (*((table.card.whose,) if table.card.rows_are_people else ()), *_unknown(table.card)),
+        {} if sets is None else sets.fewest_people(),
     )
+
+
+def _unknown(card: Card) -> tuple[str, ...]:
+    """What is assumed of columns whose role nobody has decided."""
+    names = ", ".join(column.name for column in card.having(Role.UNDECIDED))
+    return (f"No intruder knows {names}, whose role is undecided; nothing leaves before it is.",) if names else ()
 
 
 def usual(classes: Classes, sensitive: Sequence[str]) -> tuple[Model, ...]:
@@ -157,12 +180,26 @@ def usual(classes: Classes, sensitive: Sequence[str]) -> tuple[Model, ...]:
     found: list[Model] = [KAnonymity(least)]
     for name in sensitive:
         found.append(LDiversity(int(LDiversity(1, name).figures(classes).min()), name))
+        if classes.several:
+            continue
         worth = EntropyLDiversity(1, name).figures(classes).min()
         found.append(_just(partial(EntropyLDiversity, on=name), math.ceil(worth * _DECIMALS), -1, classes))
         distance = TCloseness(1, name).figures(classes).max()
         found.append(_just(partial(TCloseness, on=name), math.floor(distance * _DECIMALS), 1, classes))
     risk = max(math.floor(MarketerRisk(1).figure(classes) * _DECIMALS), 1)
     return (*found, ProsecutorRisk(Fraction(1, least)), _just(MarketerRisk, risk, 1, classes))
+
+
+SET_OF_ROWS = "Two people are alike if they have the same rows, each as often."
+
+
+def known_rows(fewest: Mapping[str, int | None]) -> str:
+    """What an intruder can do who knows some rows of a person, as a sentence."""
+    said = [f"{_KNOWN[rows]}, at least {people:,}" for rows, people in fewest.items() if people is not None]
+    return f"People who match what an intruder knows of a person: by {'; '.join(said)}."
+
+
+_KNOWN = {"1": "one row", "2": "two rows", "all": "all rows, and that there are no others"}
 
 
 def cells(verdict: Verdict) -> tuple[str, str, str, str, str, str]:
@@ -179,23 +216,3 @@ def _just(make: Callable[[Fraction], Model], near: int, step: int, classes: Clas
     while (model := make(Fraction(near, _DECIMALS))).breaking(classes).any():
         near += step
     return model
-
-
-def by_size(title: str, sizes: Mapping[int, int], caption: str) -> Picture:
-    """How many rows are in classes of what size; ``sizes``: how many classes there are of each.
-
-    Sizes below those that occur are shown, too: that nobody is alone is what one looks for.
-    """
-    rows = dict.fromkeys(_BORDERS, 0)
-    for size, count in sizes.items():
-        rows[max(border for border in _BORDERS if border <= size)] += size * count
-    last = max(place for place, border in enumerate(_BORDERS) if rows[border])
-    ends = dict(pairwise(_BORDERS))
-    shown = _BORDERS[: last + 1]
-    return bars(title, [_between(low, ends.get(low)) for low in shown], [rows[low] for low in shown], caption=caption)
-
-
-def _between(low: int, high: int | None) -> str:
-    if high is None:
-        return f"{low:,} or more"
-    return str(low) if high == low + 1 else f"{low:,} to {high - 1:,}"

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.identifiers import require_rows_of_people
+from discreet.core.report import Picture, bars
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, DataError
 
@@ -27,6 +30,8 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _MOST = 2**62
+_BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""Sizes of classes at which the bars of the picture begin."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,9 @@ class Classes:
     """How many people of the population there are in each class, by the same recoding; ``None``: none was given."""
     outside: int = 0
     """How many people of the population are in none of these classes."""
+    several: bool = False
+    """Whether sizes and spreads count people of whom some have several rows, and so perhaps several values of a column
+    (``row_sets.py``); else everybody has one row."""
 
     @property
     def rows(self) -> int:
@@ -105,7 +113,7 @@ class Classes:
             )
         labels = None if self.labels is None else self.labels.filter(pa.array(kept))
         if self.population is None:
-            return Classes(self.sizes[kept], spreads, labels)
+            return Classes(self.sizes[kept], spreads, labels, several=self.several)
         outside = self.outside + int(self.population[~kept].sum())
         return Classes(self.sizes[kept], spreads, labels, self.population[kept], outside)
 
@@ -134,7 +142,7 @@ def classes_of(
     keys = counted.select(list(names))
     counts = _counts(counted)
     if ordered or beside:
-        first, place = _told_apart(keys, ordered)
+        first, place = told_apart(keys, ordered)
         labels = keys.take(first)
         sizes = np.zeros(len(first), dtype=np.int64)
         np.add.at(sizes, place, counts)
@@ -146,10 +154,10 @@ def classes_of(
     for name in dict.fromkeys(sensitive):
         if name in beside[1:]:
             again = _histogram(table, [*names, name])
-            where = _places(again.select(list(names)), labels)
-            spreads[name] = _spread(table.card[name], again.column(name), where, _counts(again))
+            where = places_in(again.select(list(names)), labels)
+            spreads[name] = spread_of(table.card[name], again.column(name), where, _counts(again))
         else:
-            spreads[name] = _spread(table.card[name], counted.column(name), place, counts)
+            spreads[name] = spread_of(table.card[name], counted.column(name), place, counts)
     if population is None:
         return Classes(sizes, spreads, labels)
     people, outside = _people(table, population, levels or {}, labels)
@@ -167,14 +175,22 @@ def require_people(table: Table) -> None:
     if unit is None:
         require_rows_of_people(table)
         return
-    people = sql.named(_distinct(unit), "people")
-    found = table.engine.fetch(table.query(people, sql.named(sql.count_rows(), "n"))).to_pylist()[0]
-    if found["people"] < found["n"]:
+    people, rows = count_people(table)
+    if people < rows:
         raise BadInput(
-            f"{table.card.name} has {found['n']:,} rows of {found['people']:,} {unit}s: a class would count one person "
-            "several times.",
-            hint=f"Make one row of each {unit} first, for example with GROUP BY {unit} or a list of what was seen.",
+            f"{table.card.name} has {rows:,} rows of {people:,} {unit}s: a class would count one person several times.",
+            hint=f'Publish one row of each {unit}, drawn at random: people="one-row" (--people one-row); or generalise '
+            'the rows of whole people: people="unlinked" or people="linked".',
         )
+
+
+def count_people(table: Table) -> tuple[int, int]:
+    """How many people there are, and how many rows; whatever the card says of ``rows_per_unit``."""
+    unit = sql.column(table.card.unit or "")
+    people, rows = sql.aggregates(
+        table.engine, table.relation, [exp.Count(this=exp.Distinct(expressions=[unit])), sql.count_rows()]
+    )
+    return int(people), int(rows)
 
 
 def taken(column: pa.ChunkedArray[Any], places: Integers) -> pa.Array[Any]:
@@ -227,7 +243,7 @@ def _counts(counted: pa.Table) -> Integers:
     return np.asarray(counted.column(counted.num_columns - 1).to_numpy(), dtype=np.int64)
 
 
-def _spread(column: Column, values: pa.ChunkedArray[Any], classes: Integers, counts: Integers) -> Spread:
+def spread_of(column: Column, values: pa.ChunkedArray[Any], classes: Integers, counts: Integers) -> Spread:
     encoded = _encoded(values)
     domain = domain_of(column, encoded.dictionary)
     ranks = pc.index_in(encoded.dictionary, domain).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -254,7 +270,7 @@ def _people(table: Table, population: Table, levels: Mapping[str, int], labels: 
             )
     counted = coarse.histogram(*names)
     keys = counted.select(names).cast(labels.schema)
-    place, counts = _places(keys, labels), _counts(counted)
+    place, counts = places_in(keys, labels), _counts(counted)
     found = np.zeros(labels.num_rows, dtype=np.int64)
     np.add.at(found, place[place >= 0], counts[place >= 0])
     return found, int(counts[place < 0].sum())
@@ -271,7 +287,7 @@ def _require_within(table: Table, population: Table, labels: pa.Table, sizes: In
         )
 
 
-def _told_apart(keys: pa.Table, ordered: bool) -> tuple[Integers, Integers]:
+def told_apart(keys: pa.Table, ordered: bool) -> tuple[Integers, Integers]:
     """The first row of each distinct key, and for each row the place of its key among these."""
     order, starts = _grouped(_numbers(keys, ordered))
     place = np.empty(len(order), dtype=np.int64)
@@ -296,7 +312,7 @@ def _grouped(numbers: Integers) -> tuple[Integers, Integers]:
     return order, np.flatnonzero(begins).astype(np.int64, copy=False)
 
 
-def _places(keys: pa.Table, labels: pa.Table) -> Integers:
+def places_in(keys: pa.Table, labels: pa.Table) -> Integers:
     """For each row of ``keys`` its place in ``labels``, or -1; NULL is equal to NULL."""
     if keys.schema != labels.schema:
         keys, labels = _plain(keys), _plain(labels)
@@ -337,7 +353,68 @@ def _encoded(column: pa.ChunkedArray[Any]) -> pa.DictionaryArray[Any, Any]:
     return encoded
 
 
-def _distinct(unit: str) -> Any:
-    from sqlglot import exp
+@dataclass(frozen=True)
+class Sizes:
+    """Number of equivalence classes of each size."""
 
-    return exp.Count(this=exp.Distinct(expressions=[sql.column(unit)]))
+    classes: Mapping[int, int]
+
+    @classmethod
+    def of(cls, table: Table) -> Sizes:
+        """Counted on the table's engine; what comes back is one line for each size there is."""
+        names = table.quasi()
+        size = count_name(names)
+        counted = exp.select(sql.named(sql.column(size), "size"), sql.named(sql.count_rows(), "classes"))
+        query = counted.from_(table.histogram_query(*names).subquery("h")).group_by(sql.column(size))
+        found = table.engine.fetch(query).to_pylist()
+        return cls({int(row["size"]): int(row["classes"]) for row in sorted(found, key=lambda row: row["size"])})
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(size * count for size, count in self.classes.items())
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return sum(self.classes.values())
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest class; 0 if there is none."""
+        return min(self.classes, default=0)
+
+    @property
+    def unique(self) -> float:
+        """Share of rows that are alone in their class."""
+        return self.classes.get(1, 0) / self.rows if self.rows else 0.0
+
+    @property
+    def highest_risk(self) -> float:
+        """Probability of picking the right row of the smallest class."""
+        return 1 / self.smallest if self.smallest else 0.0
+
+    @property
+    def average_risk(self) -> float:
+        """Mean of that probability over all rows."""
+        return self.count / self.rows if self.rows else 0.0
+
+
+def by_size(title: str, sizes: Mapping[int, int], caption: str) -> Picture:
+    """How many rows are in classes of what size; ``sizes``: how many classes there are of each.
+
+    Sizes below those that occur are shown, too: that nobody is alone is what one looks for.
+    """
+    rows = dict.fromkeys(_BORDERS, 0)
+    for size, count in sizes.items():
+        rows[max(border for border in _BORDERS if border <= size)] += size * count
+    last = max(place for place, border in enumerate(_BORDERS) if rows[border])
+    ends = dict(pairwise(_BORDERS))
+    shown = _BORDERS[: last + 1]
+    return bars(title, [_between(low, ends.get(low)) for low in shown], [rows[low] for low in shown], caption=caption)
+
+
+def _between(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} or more"
+    return str(low) if high == low + 1 else f"{low:,} to {high - 1:,}"

@@ -25,9 +25,12 @@ class LDiversity(Model):
     value is far more frequent than the rest: ask for entropy or recursive diversity, or (α, k)-anonymity. That a value
     is missing counts as one: among two values, a class may tell what all have of whom there is anything known.
 
+    Of people with several rows: no l - 1 values are such that everybody in a class has one of them (``_distinct``).
+
     Monotone: merged classes hold the values of both.
     """
 
+    several_rows = True
     l: int = parameter("Fewest different values in an equivalence class.", least=1)  # noqa: E741
     on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
@@ -160,6 +163,7 @@ class PSensitivity(Model):
     both are.
     """
 
+    several_rows = True
     p: int = parameter("Fewest different values in an equivalence class.", least=1)
     k: int = parameter("Fewest rows in an equivalence class.", least=1)
     on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
@@ -200,6 +204,7 @@ class AlphaK(Model):
     Monotone: a value's share in merged classes lies between its shares in them.
     """
 
+    several_rows = True
     alpha: Fraction = parameter("Largest share of a value in an equivalence class.", above=0, most=1)
     k: int = parameter("Fewest rows in an equivalence class.", least=1)
     on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
@@ -238,4 +243,19 @@ def _even(spread: Spread) -> Flags:
 
 
 def _distinct(classes: Classes, spread: Spread) -> Integers:
-    return np.bincount(spread.classes, minlength=len(classes.sizes)).astype(np.int64)
+    """How many values an intruder has to look at in each class before no one is left who has another.
+
+    Where everybody has one value that is the number of different values. People with several rows may have several: if
+    everybody in a class has flu, flu is certain, whatever else they have. Of l values the l - 1 most frequent must
+    then be those of fewer people than there are, counted for each value. So no l - 1 values are enough for everybody
+    to have one of them, and whoever rules out l - 2 for a person still finds people without the next. Monotone: for any
+    l - 1 values the numbers of people in merged classes add up, and so do the sizes.
+    """
+    values = np.bincount(spread.classes, minlength=len(classes.sizes)).astype(np.int64)
+    if not classes.several or not len(spread.counts):
+        return values
+    falling = spread.counts[np.lexsort((-spread.counts, spread.classes))]
+    running = np.cumsum(falling)
+    before = np.repeat((running - falling)[spread.starts], values)
+    fewer = running - before < np.repeat(classes.sizes, values)
+    return 1 + spread.by_class(np.add, fewer.astype(np.int64))

@@ -19,11 +19,13 @@ class KAnonymity(Model):
     """Every equivalence class has at least k rows (Samarati and Sweeney 1998; Samarati 2001).
 
     Why this is private: who knows no more of a person than the quasi-identifiers cannot tell which of at least k rows
-    is hers. It says nothing of what those rows have in common.
+    is hers. It says nothing of what those rows have in common. Of people with several rows: at least k people share
+    their whole set of rows (``row_sets.py``).
 
     Monotone: merged classes are at least as large as each of their parts.
     """
 
+    several_rows = True
     k: int = parameter("Fewest rows in an equivalence class.", least=1)
 
     meaning = "smallest class"

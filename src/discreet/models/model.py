@@ -1,13 +1,15 @@
-"""What every privacy model can do, the verdict it gives, and several models as one."""
+"""Privacy models: what each can do, the verdict it gives, several as one; from texts (``k=5``) and from claims."""
 
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +17,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.core.card import Card, Role
 from discreet.core.catalogue import Checked
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
+from discreet.engines.read import parse_address, read
 from discreet.errors import BadInput
-from discreet.models.classes import Classes, Flags, classes_of, taken
+from discreet.models.classes import Classes, Flags, taken
 from discreet.models.exact_compare import Floats, plain
+from discreet.models.row_sets import judged_classes
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,15 @@ class Verdict:
     """What the figure is."""
     caveats: tuple[str, ...] = ()
     """What must be said wherever this verdict is, as full sentences."""
+    counted: str = "rows"
+    """What was counted: rows, or people where some have several rows."""
 
     def __str__(self) -> str:
         said = f"{self.claim}: {'holds' if self.holds else 'does not hold'}"
         if not math.isnan(self.figure):
             said += f"; {self.meaning}: {shown(self.figure)}"
         if not self.holds:
-            said += f"; {self.exposed:,} of {self.rows:,} rows are exposed"
+            said += f"; {self.exposed:,} of {self.rows:,} {self.counted} are exposed"
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,7 +66,7 @@ class Verdict:
             "meaning": self.meaning,
             "worst": None if self.worst is None else dict(self.worst),
             "exposed": self.exposed,
-            "rows": self.rows,
+            self.counted: self.rows,
             "caveats": list(self.caveats),
         }
 
@@ -72,6 +80,8 @@ class Model(Checked, ABC):
     """What its figure is, in a few words."""
     lowest: ClassVar[bool] = False
     """Whether a small figure is a bad one."""
+    several_rows: ClassVar[bool] = False
+    """Whether it is sound where classes are of people with several rows each (``row_sets.py``)."""
     on: str = ""
     population: Table | None = None
 
@@ -150,8 +160,8 @@ class Model(Checked, ABC):
 
     def _said(self, classes: Classes, broken: Flags, figure: float, worst: Mapping[str, Any] | None) -> Verdict:
         exposed = int(classes.sizes[broken].sum())
-        holds, meaning = not broken.any(), self.explained(classes)
-        return Verdict(self.claim, holds, figure, worst, exposed, classes.rows, meaning, self.caveats(classes))
+        holds, meaning, counted = not broken.any(), self.explained(classes), "people" if classes.several else "rows"
+        return Verdict(self.claim, holds, figure, worst, exposed, classes.rows, meaning, self.caveats(classes), counted)
 
 
 class Together(Model):
@@ -270,9 +280,19 @@ def check_all(table: Table, models: Iterable[Model], *, levels: Mapping[str, int
     """
     models = tuple(models)
     sensitive = sorted({name for model in models for name in model.sensitive})
-    population = population_of(models)
-    classes = classes_of(table, sensitive=sensitive, population=population, levels=levels, ordered=False)
+    classes = judged_classes(table, sensitive, population_of(models), levels=levels, ordered=False)
+    require_sound(classes, models)
     return [model.verdict(classes) for model in models]
+
+
+def require_sound(classes: Classes, models: Iterable[Model]) -> None:
+    """An error if people have several rows, and a model says nothing of them that is sound."""
+    for model in parts_of(models) if classes.several else ():
+        if not model.several_rows or model.reference is not None:
+            raise BadInput(
+                f"“{model.claim.text}” takes it that everybody has one row, and here people have several.",
+                hint='Publish one row of each person (people="one-row"); or ask for k, l or alpha, or for a risk.',
+            )
 
 
 def population_of(models: Iterable[Model]) -> Table | None:
@@ -334,3 +354,57 @@ def _label(classes: Classes, place: int | None) -> Mapping[str, Any] | None:
         return None
     found: dict[str, Any] = classes.labels.slice(place, 1).to_pylist()[0]
     return found
+
+
+def parse(text: str, card: Card) -> Model:
+    """The model that ``text`` names, on the columns of ``card``.
+
+    ``on COLUMN`` may be left out where the card declares a single sensitive column. ``in FILE`` opens a population: a
+    table with the card's quasi-identifiers and, if it has that column, the card's unit.
+    """
+    return parse_all([text], card)[0]
+
+
+def parse_all(texts: Iterable[str], card: Card) -> list[Model]:
+    """The models that ``texts`` name. A population that several of them name is opened once, so that it is the same."""
+    populations: dict[str, Table] = {}
+
+    def population(place: str) -> Table:
+        key = place if parse_address(place) else str(Path(place).resolve())
+        if key not in populations:
+            populations[key] = _population(place, card)
+        return populations[key]
+
+    return [MODELS.parse(text, card, {Table: population}) for text in texts]
+
+
+def from_claim(claim: Claim, population: Table | None = None) -> Model:
+    """The model that makes ``claim``, such as one in the statement of a release; an error if there is none.
+
+    A claim only has the name of a population: give the table again.
+    """
+    parameters: dict[str, Any] = dict(claim.parameters)
+    if claim.name == All.name and set(parameters) == {"models"}:
+        parts = [Claim(name, text, dict(said)) for name, text, said in parameters["models"]]
+        return All(from_claim(part, population) for part in parts)
+    if parameters.get("population") is not None:
+        if population is None:
+            raise BadInput(f"“{claim}” is about the population {parameters['population']}: give its table.")
+        parameters["population"] = population
+    kind = MODELS.entry(claim.name).kind
+    try:
+        made: Model = kind(**parameters)
+    except TypeError:
+        raise BadInput(f"“{claim}” does not have the parameters of {claim.name}.") from None
+    if made.claim != claim:
+        raise BadInput(f"“{claim}” is not what {claim.name} says with its parameters, which is “{made.claim}”.")
+    return made
+
+
+def _population(place: str, card: Card) -> Table:
+    name = re.split(r"[/\\#]", place)[-1].partition(".")[0] or "population"
+    columns = card.having(Role.QUASI)
+    found = read(place, replace(card.without_unit(columns), name=name))
+    if card.unit is None or card.unit not in found.unseen:
+        return found
+    return read(place, replace(found.card, columns=(card[card.unit], *columns), unit=card.unit))

@@ -35,6 +35,7 @@ class ProsecutorRisk(Model):
     ``MarketerRisk`` without a population.
     """
 
+    several_rows = True
     threshold: Fraction = parameter("Highest risk of a row: 1 over the size of its class.", above=0, most=1)
 
     meaning = "highest risk"
@@ -106,6 +107,7 @@ class MarketerRisk(Together):
     suppression, as few as suffice. Monotone: merged classes have no more risk together than they had apart.
     """
 
+    several_rows = True
     threshold: Fraction = parameter("Highest mean risk over all rows.", above=0, most=1)
     population: Table | None = parameter("File or table of the population; none: the table itself.", default=None)
 

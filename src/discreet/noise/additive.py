@@ -7,11 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core.exact import Number
+from discreet.core.exact import Number, probability
 from discreet.core.loss import Loss
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
-from discreet.noise.parameters import probability
 
 LARGEST_DRAW = 2**62
 """Arrays hold 64-bit integers: in place of a larger draw they hold one of about this size."""

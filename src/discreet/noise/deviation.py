@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.exact import Number
+from discreet.core.exact import Number, probability
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import probability
 
 Noise: TypeAlias = DiscreteLaplace | DiscreteGaussian
 _TRIES = 24

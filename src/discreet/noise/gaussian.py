@@ -11,14 +11,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.directed_rounding import exp_minus_between
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_minus_between, positive, width
 from discreet.core.loss import Concentrated
 from discreet.noise.additive import LARGEST_DRAW, WIDEST, Additive
 from discreet.noise.entropy import SYSTEM, Entropy, Flags, Integers
 from discreet.noise.inversion import Law, table
 from discreet.noise.laplace import two_sided
-from discreet.noise.parameters import positive, width
 
 _WIDEST = 64
 _ERFC_MARGIN = 1 + 2.0**-20

@@ -15,15 +15,13 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TypeAlias
 
-from discreet.core.directed_rounding import ln_upper, round_up
-from discreet.core.exact import Number
+from discreet.core.exact import Number, ln_upper, positive, round_up, signed, whole
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.additive import Additive
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import positive, signed, whole
 
 Figure: TypeAlias = int | Fraction | Decimal | float
 _LN_2 = round_up(ln_upper(Fraction(2)))

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.directed_rounding import exp_minus
+from discreet.core.exact import exp_minus
 from discreet.noise.entropy import Entropy, Integers, Words
 
 _GUARD = 64

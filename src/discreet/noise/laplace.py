@@ -9,13 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.directed_rounding import exp_minus_between
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_minus_between, positive, width
 from discreet.core.loss import Pure
 from discreet.noise.additive import LARGEST_DRAW, WIDEST, Additive, require_array_scale
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.inversion import Law, table
-from discreet.noise.parameters import positive, width
 
 _DIGIT = 8
 """Bits of a geometric draw that one table gives."""

@@ -8,12 +8,10 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from discreet.core.directed_rounding import ln_upper, round_up
-from discreet.core.exact import Number
+from discreet.core.exact import Number, ln_upper, positive, probability, round_up, whole
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.parameters import positive, probability, whole
 
 T = TypeVar("T", bound=Hashable)
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from discreet.core.directed_rounding import ln_upper, round_up
-from discreet.core.exact import Number
+from discreet.core.exact import Number, ln_upper, positive, probability, round_up, whole
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.additive import FEW
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.laplace import geometric, geometrics
-from discreet.noise.parameters import positive, probability, whole
 
 
 @dataclass(frozen=True, init=False)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
 
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, positive, probability, whole
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import positive, probability, whole
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core.directed_rounding import exp_minus_between
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_minus_between, positive, whole
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.additive import LARGEST_DRAW, Additive
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.laplace import geometric, geometrics
-from discreet.noise.parameters import positive, whole
 
 
 @dataclass(frozen=True, init=False)

@@ -4,12 +4,14 @@ A *space* is what the releases of one state of a population tell of the same peo
 and the values that were told of it, and for every release the group of each atom. Whoever knows all quasi-identifiers
 knows everybody's atom and no more, so that people of one atom are alike in everything that was released.
 
-What is kept of people is for the holder alone.
+What is kept of people is for the holder alone: the register has it as bytes, with what each release tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,9 +19,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from discreet.core.programs import Numbers
-from discreet.releases.records import Ambiguous, Records, Told
+from discreet.errors import Damaged
+from discreet.releases.records import Ambiguous, Records, Told, array_of
 
 NOT_TOLD = "\x00"
 """Value of a column that no release has told of a person."""
@@ -90,6 +94,23 @@ class Space:
     told: tuple[Told, ...] = ()
     by: tuple[str, ...] = ()
     """Columns whose content is the key, or the unit alone."""
+
+    def restricted(self, lines: Collection[int]) -> Space:
+        """The space as somebody knows it who has the releases on these lines only: atoms they do not split are one."""
+        told = [one for one in self.told if one.number in lines]
+        if not told:
+            return replace(self, told=())
+        groups = np.stack([one.group for one in told])
+        _, first, atom = np.unique(groups, axis=1, return_index=True, return_inverse=True)
+        people = replace(self.people, atom=atom.reshape(-1)[self.people.atom])
+        return Space(people, tuple(one.at(first) for one in told), self.by)
+
+    def views(self, held: Mapping[int, str]) -> list[Space]:
+        """The space for whoever has all releases, and for each recipient with the tables they hold (lines ``held``)."""
+        holders = sorted({held[one.number] for one in self.told if one.number in held})
+        lines = {one.number for one in self.told}
+        seen = [{line for line in lines if held.get(line, "") in ("", who)} for who in ("", *holders)]
+        return [self.restricted(some) for some in seen] if holders else [self]
 
 
 def link(space: Space, records: Records, told: Told) -> Space:
@@ -179,3 +200,114 @@ def nobody() -> Space:
     """A space without people."""
     none = np.empty(0, np.int64)
     return Space(People(pa.array([], pa.string()), pa.nulls(0), none, none))
+
+
+def dump_people(spaces: Mapping[str, Space]) -> bytes:
+    """The people of all spaces of a population."""
+    parts = {}
+    for name, space in spaces.items():
+        people = space.people
+        columns: dict[str, Any] = {"key": people.key, "unit": people.unit, "copies": people.copies, "atom": people.atom}
+        columns |= {f"value {name}": texts.dictionary_encode() for name, texts in people.values.items()}
+        columns |= {f"amount {name}": figures for name, figures in people.amounts.items()}
+        sink = io.BytesIO()
+        pq.write_table(pa.table(columns), sink, compression="zstd")
+        parts[name] = np.frombuffer(sink.getvalue(), np.uint8)
+    parts["spaces"] = _text({name: list(space.by) for name, space in spaces.items()})
+    return _packed(parts)
+
+
+def load_people(data: bytes) -> dict[str, Space]:
+    """What ``dump_people`` wrote, without what was told."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as parts:
+            spaces = {}
+            for name, by in _read(parts["spaces"]).items():
+                table = pq.read_table(io.BytesIO(parts[name].tobytes()))
+                columns = {column: array_of(table, column) for column in table.column_names}
+                people = People(
+                    columns["key"],
+                    columns["unit"],
+                    columns["copies"].to_numpy(),
+                    columns["atom"].to_numpy(),
+                    {one[6:]: columns[one] for one in columns if one.startswith("value ")},
+                    {
+                        one[7:]: columns[one].to_numpy(zero_copy_only=False)
+                        for one in columns
+                        if one.startswith("amount ")
+                    },
+                )
+                spaces[name] = Space(people, (), tuple(by))
+    except (KeyError, ValueError, OSError, pa.ArrowException) as error:
+        raise _damaged() from error
+    return spaces
+
+
+_ARRAYS = ("group", "leaf", "starts", "places", "low", "high", "possible")
+
+
+def dump_told(told: Mapping[str, Sequence[Told]], parents: Mapping[str, Numbers]) -> bytes:
+    """What a release tells in each space, with the atom that each atom was part of before it."""
+    parts: dict[str, Any] = {}
+    listed: list[dict[str, Any]] = []
+    for space, items in told.items():
+        parts[f"parents {space}"] = parents[space]
+        for one in items:
+            number = len(listed)
+            parts |= {f"{name} {number}": getattr(one, name) for name in _ARRAYS}
+            listed.append(
+                {
+                    "space": space,
+                    "tells": list(one.tells),
+                    "domain": [list(row) for row in one.domain],
+                    "leaves": one.leaves,
+                    "measure": one.measure,
+                    "nonnegative": one.nonnegative,
+                    "share": one.share,
+                }
+            )
+    parts["told"] = _text(listed)
+    return _packed(parts)
+
+
+def load_told(data: bytes, number: int, title: str) -> tuple[dict[str, list[Told]], dict[str, Numbers]]:
+    """What ``dump_told`` wrote."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as parts:
+            told: dict[str, list[Told]] = {}
+            for place, one in enumerate(_read(parts["told"])):
+                arrays = {name: parts[f"{name} {place}"] for name in _ARRAYS}
+                told.setdefault(one["space"], []).append(
+                    Told(
+                        number,
+                        title,
+                        tells=tuple(one["tells"]),
+                        domain=tuple(map(tuple, one["domain"])),
+                        leaves=one["leaves"],
+                        measure=one["measure"],
+                        nonnegative=one["nonnegative"],
+                        share=one["share"],
+                        **arrays,
+                    )
+                )
+            return told, {name[8:]: parts[name] for name in parts.files if name.startswith("parents ")}
+    except (KeyError, ValueError, TypeError, OSError) as error:
+        raise _damaged() from error
+
+
+def _packed(parts: Mapping[str, Any]) -> bytes:
+    sink = io.BytesIO()
+    np.savez_compressed(sink, **parts)
+    return sink.getvalue()
+
+
+def _text(value: object) -> Numbers:
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
+
+
+def _read(part: Numbers) -> Any:
+    return json.loads(part.tobytes())
+
+
+def _damaged() -> Damaged:
+    return Damaged("What the register says of people cannot be read.", hint="Put the newest copy of the register back.")

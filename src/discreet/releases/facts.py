@@ -26,6 +26,7 @@ from discreet.core import sql
 from discreet.core.loss import Loss
 from discreet.core.programs import Numbers
 from discreet.core.table import Table
+from discreet.errors import DataError
 
 _MOST_COMBINATIONS = 300_000
 """Different rows of a published file whose figures are kept, at most."""
@@ -100,8 +101,8 @@ class Figures:
             return self
         if not set(self.tells) & set(columns) or self.measure:
             return None
-        if self.complete:
-            return self._projected_rows(columns)
+        if self.complete:  # what has gaps says nothing exact of a part of its columns
+            return self._projected_rows(columns) if (self.low == self.high).all() else None
         keep = [place for place, side in enumerate(self.sides) if not side.tells or set(side.tells) <= set(columns)]
         whole = np.ones(len(self.codes), bool)
         for place in set(range(len(self.sides))) - set(keep):
@@ -122,7 +123,12 @@ class Figures:
         codes, which = np.unique(np.stack([self.codes[:, 0], leaf], 1), axis=0, return_inverse=True)
         counts = np.bincount(which.ravel(), self.low)
         side = FactSide(
-            ", ".join(names), tuple(names), tuple(map(sql.column, names)), find, fewer.num_rows, _each(fewer.num_rows)
+            ", ".join(names),
+            tuple(names),
+            tuple(map(sql.column, names)),
+            find,
+            fewer.num_rows,
+            each_leaf(fewer.num_rows),
         )
         return replace(self, sides=(known, side), codes=codes, low=counts, high=counts)
 
@@ -158,6 +164,14 @@ class Choice:
         rows = exp.select(exp.Star()).from_(table.unchosen.subquery("t"))
         rows = rows.where(*known) if known else rows
         return cls(replace(table, relation=rows, unchosen=None, chosen=()), exp.and_(*telling), tuple(sorted(names)))
+
+    @staticmethod
+    def hidden(table: Table) -> Opaque | None:
+        """Why released rows of a table are opaque: they were chosen by what not everybody knows. ``None`` if not."""
+        choice = Choice.of(table)
+        if isinstance(choice, Opaque) or choice.condition is None:
+            return choice if isinstance(choice, Opaque) else None
+        return Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
 
     @property
     def side(self) -> FactSide:
@@ -233,14 +247,64 @@ def class_figures(rows: Table, labels: Mapping[str, exp.Expr], written: Table, t
     ]
     counts = np.asarray(counted.column(-1).to_numpy(), np.float64)
     sides = [
-        FactSide(", ".join(known), (), tuple(labels.values()), classes_of, classes.num_rows, _each(classes.num_rows))
+        FactSide(
+            ", ".join(known), (), tuple(labels.values()), classes_of, classes.num_rows, each_leaf(classes.num_rows)
+        )
     ]
     if told:
         columns = tuple(map(sql.column, told))
         sides.append(
-            FactSide(", ".join(told), tuple(told), columns, values_of, values.num_rows, _each(values.num_rows))
+            FactSide(", ".join(told), tuple(told), columns, values_of, values.num_rows, each_leaf(values.num_rows))
         )
     return (Figures(rows, tuple(sides), np.stack(found[: len(sides)], 1), counts, counts, complete=True),)
+
+
+def gap_figures(
+    rows: Table, data: pa.Table, known: Sequence[str], told: Sequence[str], *, column: str, gaps: Numbers
+) -> Facts:
+    """Figures of released rows that show all columns as they are in ``data``, but for a column with ``gaps`` (bool),
+    each of which may have been any value.
+
+    How many rows have a combination of values is at least as many as are seen to, and at most so many more as have a
+    gap and agree in all other columns; how many agree in these is exact. Whoever fills the gaps in any way that keeps
+    to this has rows that may have been the true ones: they tell no more.
+    """
+    counted = rows.histogram(*known, *told)
+    if counted.num_rows > _MOST_COMBINATIONS:
+        return Opaque(f"it has more than {_MOST_COMBINATIONS:,} different rows")
+    sides, codes = [], []
+    for part in filter(None, (tuple(known), tuple(told))):
+        labels = _distinct(counted.select(list(part)))
+        count, find = labels.num_rows, TupleFinder(labels)
+        alike = np.arange(count)
+        if column in part:
+            rest = labels.select([name for name in part if name != column])
+            alike = np.zeros(count, np.int64) if not rest.num_columns else TupleFinder(_distinct(rest))(rest.columns)
+        covers = (*each_leaf(count), *(np.flatnonzero(alike == one) for one in range(int(alike.max(initial=-1)) + 1)))
+        leaf = find([data.column(name) for name in part])
+        if (leaf < 0).any():
+            raise DataError("The table changed while its transactions were read.", hint="Try again.")
+        codes.append(np.stack([leaf, count + alike[leaf]], 1))
+        tells = part if part == tuple(told) else ()
+        sides.append(FactSide(", ".join(part), tells, tuple(map(sql.column, part)), find, count, covers))
+    seen, whole = (np.stack([one[:, n] for one in codes], 1) for n in (0, 1))
+    single, cell, places = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    low = np.bincount(places.ravel(), ~gaps, len(single))
+    totals, group = np.unique(whole, axis=0, return_inverse=True)
+    missing = np.bincount(group.ravel(), gaps, len(totals))
+    exact = np.bincount(group.ravel(), minlength=len(totals)).astype(np.float64)
+    open_ = np.flatnonzero(missing)
+    high = low + missing[group.ravel()[cell]]
+    return (
+        Figures(
+            rows,
+            tuple(sides),
+            np.concatenate([single, totals[open_]]),
+            np.concatenate([low, exact[open_]]),
+            np.concatenate([high, exact[open_]]),
+            complete=True,
+        ),
+    )
 
 
 def _distinct(rows: pa.Table) -> pa.Table:
@@ -249,5 +313,6 @@ def _distinct(rows: pa.Table) -> pa.Table:
     return rows.group_by(rows.column_names, use_threads=False).aggregate([])
 
 
-def _each(leaves: int) -> tuple[Numbers, ...]:
+def each_leaf(leaves: int) -> tuple[Numbers, ...]:
+    """Codes that cover one leaf each."""
     return tuple(np.arange(leaves).reshape(-1, 1))

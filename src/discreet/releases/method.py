@@ -1,25 +1,34 @@
 """Interface of release methods: a method promises, then runs, then checks the written result.
 
+Below it, what methods with a privacy loss promise on bounded tables: the statement, its assumptions, the loss itself.
+
 ``pipeline.py`` is the one order of things for all methods, whatever verb they belong to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from discreet.core.card import Card
+from discreet.core.exact import Number, positive
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.markup import Markup
 from discreet.core.report import Picture
-from discreet.core.statement import Claim, Statement
+from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
-from discreet.errors import NoPromise
+from discreet.core.text import number
+from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.facts import Facts, Opaque
+from discreet.releases.register import Entry
 
+BETA = Fraction(1, 20)
+"""How often an error bar may be too short."""
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
 """Callback with the share of the work that is done, 0 to 1, and the current step in a few words."""
@@ -65,6 +74,10 @@ class Made(Generic[T]):
     title: str = ""
     notices: tuple[str, ...] = ()
     """Notices to the data steward before the release is passed on."""
+    also: Any = None
+    """A second table of the same people, linked to the payload; as that, but never plain data."""
+    others: tuple[Table, ...] = ()
+    """Tables that the result tells of, besides the one that the method was given."""
     context: Any = None
     """Details of how it was made, for ``recheck`` only."""
 
@@ -118,6 +131,14 @@ class Method(Protocol[T]):
         """What the written result tells of people, as figures that can be checked together with other releases."""
         return Opaque(f"{self.name} changes or makes up rows, which no figures describe")
 
+    def alternatives(self, made: Made[T], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[T]]:
+        """Obvious changes to a result that clashes with earlier releases."""
+        yield from ()
+
+    def on(self, table: Table) -> Method[T]:
+        """The same method for other rows, where rows were looked at before it was made."""
+        return self
+
     def makes(self, card: Card) -> tuple[str, ...]:
         """Columns of the rows that stand in for the table's (synthetic data); empty if it makes none."""
         return ()
@@ -133,6 +154,10 @@ class Method(Protocol[T]):
     def steps(self, card: Card) -> tuple[str, ...]:
         """Steps of the method in words, for the recipe."""
         return ()
+
+
+Alternative: TypeAlias = tuple[str, Callable[[], Method[T]], Table]
+"""Another way to make a result: in words, the method, and the rows."""
 
 
 @dataclass(frozen=True)
@@ -163,3 +188,48 @@ class Answering(Method[Any]):
     def holds(self, claim: Claim, payload: Any) -> bool:
         """True: claims were checked where the answer was computed."""
         return True
+
+
+def promised(loss: Loss, *cards: Card) -> Statement:
+    """A loss that was proved, given what these cards declare."""
+    assumes = ["What the card declares (bounds, categories, rows per unit) was declared without looking at the data."]
+    for card in cards:
+        two = ", and nobody has two values of it." if card.unit is not None else "."
+        assumes.append(card.whose.removesuffix(".") + two)
+    assumes = list(dict.fromkeys(assumes))
+    whose = next((card.unit for card in cards if card.unit is not None), "row")
+    return Statement(whose, loss, evidence=Evidence.PROVED, assumes=tuple(assumes))
+
+
+def kept_rows(*cards: Card) -> str:
+    """Contribution bounds of the bounded tables with these cards, as a step of a recipe."""
+    said = [
+        "every row was kept as one unit"
+        if card.unit is None
+        else f"no more than {number(card.rows_per_unit or 0, 'row')} of each {card.unit} counted"
+        for card in cards
+    ]
+    return f"{'; '.join(dict.fromkeys(said))}; values outside their declared bounds were moved to them"
+
+
+def rows_per_unit(card: Card) -> int:
+    """How many rows one unit may have: what a count can change by."""
+    if card.unit is None:
+        return 1
+    if card.rows_per_unit is None:
+        raise NotDeclared(
+            f"The card of {card.name} does not say how many rows one {card.unit} may have.",
+            hint="Declare rows_per_unit.",
+        )
+    return card.rows_per_unit
+
+
+def loss_of(epsilon: Number | None, rho: Number | None) -> Pure | Concentrated:
+    """The loss that is to be spent: exactly one of the two is given."""
+    if (epsilon is None) == (rho is None):
+        both = "" if epsilon is None else ", not both"
+        raise BadInput(f"Say what to spend: an epsilon or a rho{both}.")
+    if epsilon is not None:
+        return Pure(positive(epsilon, "epsilon"))
+    assert rho is not None  # noqa: S101  # one of the two is given
+    return Concentrated(positive(rho, "rho"))

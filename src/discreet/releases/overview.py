@@ -7,24 +7,24 @@ groups and counts of people, never a name or a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import numpy as np
 
 from discreet.core import loss as losses
-from discreet.core.exposure_policy import ExposurePolicy
+from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Loss, sequential
 from discreet.core.programs import Numbers
 from discreet.errors import Exposed, NoPromise
 from discreet.releases.atoms import Space
 from discreet.releases.exposure import known_counts, load_spaces
-from discreet.releases.register import Entry, Register
+from discreet.releases.register import RECIPIENT, Entry, Register
 from discreet.releases.registration import rehearsal
 
-CHECKED, OVERRIDDEN, NOT_CHECKED, LOSS = "checked", "overridden", "not checked", "privacy loss"
+CHECKED, OVERRIDDEN, NOT_CHECKED, LOSS, HELD = "checked", "overridden", "not checked", "privacy loss", "held"
 """What became of the check of a release."""
 _SHOWN_GROUPS = 10
 """Number of the smallest groups that are listed."""
@@ -44,7 +44,7 @@ class Departure:
     method: str
     table: str
     state: str
-    """``checked``, ``overridden``, ``not checked`` or ``privacy loss``."""
+    """``checked``, ``overridden``, ``not checked`` or ``privacy loss``; ``held`` of a table that did not leave here."""
     why: str = ""
     """Why it was not checked."""
     checked: tuple[int, ...] = ()
@@ -56,6 +56,8 @@ class Departure:
     """Its folder."""
     answer: bool = False
     """Whether it is an answer in the ledger, and not a line of the register."""
+    attack: str = ""
+    """What came of attacking it together with releases it was not checked with; for the holder alone."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,8 @@ def populations_in(
 ) -> tuple[Population, ...]:
     """The populations of the register at a place, or one of them.
 
-    ``lines`` leaves some releases only, and shows what somebody can tell who has no others.
+    ``lines`` leaves some releases only, and shows what somebody can tell who has no others. Tables that a recipient
+    holds are listed, and count only if they are among these.
     """
     with Register(place) as register:
         entries = register.entries(only)
@@ -174,10 +177,12 @@ def _population(
     told = [(one.number, one.title, data) for one in figures if (data := register.facts(one.number)) is not None]
     people = register.people(name) if told else None
     sensitive = {column for one in figures for column in one.told.get("sensitive") or one.told.get("tells", ())}
-    deadline = monotonic() + policy.seconds
+    deadline = thread_time() + policy.seconds
+    held = {one.number for one in entries if RECIPIENT in one.told}
+    seen = {one.number for one in entries} - held if held and lines is None else lines
     standings = []
     for state, space in load_spaces(told, people[1] if people is not None else None).items():
-        kept = space if lines is None else _restricted(space, lines)
+        kept = space if seen is None else space.restricted(seen)
         if kept.told:
             standings.append(_standing(state, kept, sensitive, policy, deadline))
     shown = [one for one in entries if lines is None or one.number in lines]
@@ -195,6 +200,8 @@ class WhatIf:
     """Lines of the earlier releases it was checked with."""
     unchecked: tuple[Departure, ...] = ()
     """Earlier releases it was not checked with."""
+    attack: str = ""
+    """What came of attacking it together with these."""
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -208,16 +215,17 @@ def what_if(make: Callable[[], object]) -> WhatIf:
             make()
         except Exposed as error:
             return WhatIf(False, error.message, error.hint)
-    unchecked = tuple(departure(one) for weighed in found for one in weighed.unchecked)
+    unchecked = tuple(departure(one) for weighed in found for one in weighed.left_out)
     checked = {line for weighed in found for *_, check, _ in weighed.checks for line in check.exposure.checked}
     said = [text for weighed in found for text in weighed.caveats]
     nothing = "There is no earlier release of these people to check it with."
-    return WhatIf(True, " ".join(said) or nothing, checked=tuple(sorted(checked)), unchecked=unchecked)
+    attacked = " ".join(weighed.attack for weighed in found if weighed.attack)
+    return WhatIf(True, " ".join(said) or nothing, "", tuple(sorted(checked)), unchecked, attacked)
 
 
 def departure(entry: Entry) -> Departure:
     """A line of the register."""
-    state = {"figures": CHECKED, "loss": LOSS}.get(entry.facts, NOT_CHECKED)
+    state = HELD if RECIPIENT in entry.told else {"figures": CHECKED, "loss": LOSS}.get(entry.facts, NOT_CHECKED)
     why = str(entry.told.get("why", "")) if entry.facts == "opaque" else ""
     loss = _loss(entry)
     return Departure(
@@ -232,6 +240,7 @@ def departure(entry: Entry) -> Departure:
         "" if loss is None else str(loss),
         entry.note,
         entry.release,
+        attack=str(entry.told.get("attack", "")),
     )
 
 
@@ -283,17 +292,6 @@ def _standing(
         undecided=known.undecided,
         overlaps=tuple(_overlaps(space)),
     )
-
-
-def _restricted(space: Space, lines: Collection[int]) -> Space:
-    """The space as somebody knows it who has the releases on these lines only: atoms they do not split are one."""
-    told = [one for one in space.told if one.number in lines]
-    if not told:
-        return replace(space, told=())
-    groups = np.stack([one.group for one in told])
-    _, first, atom = np.unique(groups, axis=1, return_index=True, return_inverse=True)
-    people = replace(space.people, atom=atom.reshape(-1)[space.people.atom])
-    return Space(people, tuple(one.at(first) for one in told), space.by)
 
 
 def _overlaps(space: Space) -> Iterator[Overlap]:

@@ -9,10 +9,20 @@ from collections.abc import Iterator, Sequence
 from discreet.core.markup import Child, Markup, drawing, tag
 from discreet.core.report import Picture, heading, listing, pairs, section, shortened, styled
 from discreet.core.text import number
-from discreet.releases.overview import CHECKED, LOSS, NOT_CHECKED, OVERRIDDEN, Departure, Overview, Population, Standing
+from discreet.releases.overview import (
+    CHECKED,
+    HELD,
+    LOSS,
+    NOT_CHECKED,
+    OVERRIDDEN,
+    Departure,
+    Overview,
+    Population,
+    Standing,
+)
 
 _WIDTH, _LEFT, _RIGHT = 640, 24, 616
-_STATES = (CHECKED, OVERRIDDEN, NOT_CHECKED, LOSS)
+_STATES = (CHECKED, OVERRIDDEN, NOT_CHECKED, LOSS, HELD)
 _ROW = 22
 _MOST_ROWS = 40
 """Releases of a time line, the last ones."""
@@ -21,12 +31,12 @@ _MOST_NODES = 24
 _LONGEST = 46
 _SHEET = (
     "text{font:13px system-ui,sans-serif;fill:#243040}.axis{stroke:#8a97a6}.small{font-size:11px}"
-    ".state0{fill:#2f6f8f}.state1{fill:#9b1c1c}.state2{fill:#b3a48a}.state3{fill:#5d7030}"
+    ".state0{fill:#2f6f8f}.state1{fill:#9b1c1c}.state2{fill:#b3a48a}.state3{fill:#5d7030}.state4{fill:#6b4f8a}"
     ".edge{stroke:#8a97a6}.node{fill:#fff;stroke-width:2.5}"
-    ".node.state0{stroke:#2f6f8f}.node.state1{stroke:#9b1c1c}"
+    ".node.state0{stroke:#2f6f8f}.node.state1{stroke:#9b1c1c}.node.state4{stroke:#6b4f8a}"
     "@media(prefers-color-scheme:dark){text{fill:#dde4ec}.state0{fill:#6fb3d2}.state1{fill:#ffaaa2}"
-    ".state2{fill:#7d725f}.state3{fill:#b4cc78}.node{fill:#171d24}"
-    ".node.state0{stroke:#6fb3d2}.node.state1{stroke:#ffaaa2}}"
+    ".state2{fill:#7d725f}.state3{fill:#b4cc78}.state4{fill:#c3aee0}.node{fill:#171d24}"
+    ".node.state0{stroke:#6fb3d2}.node.state1{stroke:#ffaaa2}.node.state4{stroke:#c3aee0}}"
 )
 
 
@@ -38,8 +48,8 @@ def time_line(population: Population) -> Picture:
     middle = _LEFT + 130
     drawn: list[Child] = []
     for place, name in enumerate(_STATES):
-        drawn.append(tag("circle", class_=f"state{place}", cx=_LEFT + place * 150, cy=14, r=6))
-        drawn.append(tag("text", name, x=_LEFT + 12 + place * 150, y=18))
+        drawn.append(tag("circle", class_=f"state{place}", cx=_LEFT + place * 125, cy=14, r=6))
+        drawn.append(tag("text", name, x=_LEFT + 12 + place * 125, y=18))
     bottom = 40 + _ROW * len(shown)
     drawn.append(tag("line", class_="axis", x1=_LEFT, x2=_LEFT, y1=34, y2=bottom))
     drawn.append(tag("line", class_="axis", x1=middle, x2=middle, y1=34, y2=bottom))
@@ -153,24 +163,30 @@ def label(one: Departure) -> str:
 
 
 def check_said(one: Departure) -> str:
-    """What became of the check of a release, in words."""
+    """What became of the check of a release, in words, and of the attack that was run where there was none."""
+    return f"{_check(one)}. {one.attack}" if one.attack else _check(one)
+
+
+def _check(one: Departure) -> str:
     if one.state == OVERRIDDEN:
         return f"released despite exposure: {one.note}"
     if one.state == NOT_CHECKED:
         return f"not checked: {one.why}" if one.why else NOT_CHECKED
     if one.state == LOSS:
         return one.loss or LOSS
+    if one.state == HELD:
+        return "declared: it did not leave from here"
     others = ", ".join(map(str, one.checked))
     return f"checked with {others}" if others else "checked; there was nothing to check it with"
 
 
 def advice(population: Population) -> str:
     """What to do about releases that are not checked; empty if there are none."""
-    count = sum(one.state == NOT_CHECKED for one in population.departures)
+    count = sum(one.state == NOT_CHECKED and not one.attack for one in population.departures[1:])
     if not count:
         return ""
     what = number(count, "release was", "releases were")
-    return f"{what} not checked: attack each together with the others (discreet attack RELEASE --also OTHER)."
+    return f"{what} neither checked nor attacked: discreet attack RELEASE --also OTHER attacks one with the others."
 
 
 def state_name(standing: Standing) -> str:

@@ -22,6 +22,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
@@ -32,11 +33,11 @@ import pyarrow.parquet as pq
 
 from discreet.budget.entries import Charged, exceeded, tightest
 from discreet.budget.ledger import SqlLedger
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
-from discreet.core.release import Receipt, Release, Rows
+from discreet.core.release import LINKED, Receipt, Release, Rows
 from discreet.core.release import save as save_folder
 from discreet.core.statement import Claim, Evidence, Recipe, Statement, versions
 from discreet.core.table import Table
@@ -48,6 +49,7 @@ from discreet.errors import (
     EngineError,
     LoginFailed,
     NoPromise,
+    NotDeclared,
     NotFound,
     Refused,
     Taken,
@@ -55,8 +57,8 @@ from discreet.errors import (
 )
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
-from discreet.releases.register import earlier_releases, notice
-from discreet.releases.registration import Weighed, facts_of, weigh
+from discreet.releases.register import Entry, earlier_releases, notice
+from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
@@ -322,30 +324,46 @@ def release(
     require_places(to, csv=csv, holder=holder)
     card: Any = None if table is None else table.card  # of no table: a survey's reports, several parties' figures
     statement = method.promise(card)
+    require_decided(card, statement)
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
+    forgotten = require_register(table, before) if table is not None and statement.loss is None else ()
     with _scratch(folder) as scratch:
         bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
         made = method.make(table, bench)  # type: ignore[arg-type]
         if isinstance(made.payload, Table):
             progress(0.8, "writing")
-            made = replace(made, payload=_written(made.payload, scratch))
+            made = replace(made, payload=_written(made.payload, scratch, "payload.parquet"))
+            if isinstance(made.also, Table):
+                made = replace(made, also=_written(made.also, scratch, LINKED))
         progress(0.85, "checking")
         made = method.recheck(made, made.payload, statement)
+        if table is not None:
+            made = replace(made, parameters={"table": table.card.name, **made.parameters})
         if holder is not None and made.holder is None:
             raise BadInput(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
                 hint="Leave holder out.",
             )
-        weighed = None
+        weighed: list[Weighed] = []
         if table is not None:
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
-            weighed = weigh(table, facts, made.title or method.name)
+            title, others = made.title or method.name, made.others
+            remedies = partial(_remedies, method, made, table)
+            weighed = [weigh(table, facts, title, remedies), *(weigh(one, facts, title) for one in others)]
             unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
-            made = replace(made, caveats=(*made.caveats, *weighed.caveats, *unknown))
-            before = [one for one in before if not one.number or one in weighed.unchecked]
+            told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
+            made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
+            before = [one for one in before if not one.number or one in weighed[0].left_out]
         finished = draft(method, table, statement, made, receipt)
+        if table is not None and weighed and weighed[0].unchecked:
+            from discreet.releases.joint_attack import attack_together
+
+            progress(0.93, "attacking together with earlier releases")
+            attacked = attack_together(finished, table, weighed[0].unchecked)
+            weighed[0] = replace(weighed[0], attack=attacked)
+            finished = replace(finished, notices=(attacked, *finished.notices))
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
@@ -355,19 +373,32 @@ def release(
     return finished
 
 
+def _remedies(method: Method[Any], made: Made[Any], table: Table, clashing: Sequence[Entry]) -> tuple[str, ...]:
+    from discreet.releases.remedies import remedies  # of a release that is refused
+
+    return remedies(method, made, table, clashing)
+
+
 def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:
     """The release of an answer that was charged, checked and registered where it was worked out."""
+    require_decided(None if table is None else table.card, answer.statement)
     return draft(answer, table, answer.statement, answer.result, receipt)
+
+
+def require_decided(card: Card | None, statement: Statement) -> None:
+    """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
+    undecided = [] if card is None or card.public else [one.name for one in card.having(Role.UNDECIDED)]
+    if undecided and statement.loss is None and card is not None:
+        raise NotDeclared(
+            f"Nobody has decided what these columns of {card.name} can do to people: {', '.join(undecided)}. "
+            "Nothing leaves before that.",
+            hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
+            "delete them from the card, or table.select(…).",
+        )
 
 
 NO_LEDGER = (
     "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
-)
-
-
-NO_REGISTER = (
-    "Not checked together with other releases of the same people: no register is kept of them. "
-    "Read the table with the file of its card."
 )
 
 
@@ -442,7 +473,7 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
 def _handed_out(
     finished: Release[Any],
     label: str,
-    weighed: Weighed | None,
+    weighed: Sequence[Weighed],
     folder: Path | None,
     *,
     csv: bool,
@@ -461,9 +492,9 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
-            if weighed is not None:
+            for one in weighed:
                 rows = finished.recipe.parameters.get("rows")
-                weighed.register(folder, label, rows if type(rows) is int else weighed.table.count())
+                one.register(folder, label, rows if type(rows) is int else one.table.count())
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
@@ -476,7 +507,9 @@ def _handed_out(
             return replace(finished, holder=copy)
         save_folder(finished, folder, csv=csv, before_named=before_named)
     rows = isinstance(finished.payload, pa.Table | Rows)
-    return replace(finished, payload=Rows(folder / "payload.parquet") if rows else finished.payload, holder=copy)
+    also = None if finished.also is None else Rows(folder / LINKED)
+    payload = Rows(folder / "payload.parquet") if rows else finished.payload
+    return replace(finished, payload=payload, also=also, holder=copy)
 
 
 @contextmanager
@@ -489,11 +522,11 @@ def _scratch(folder: Path | None) -> Iterator[Path | None]:
         yield Path(scratch)
 
 
-def _written(out: Table, scratch: Path | None) -> pa.Table | Rows:
+def _written(out: Table, scratch: Path | None, name: str) -> pa.Table | Rows:
     """The rows of a table as they will leave: in memory, or a file in the scratch folder."""
     if scratch is None:
         return out.fetch()
-    place = scratch / "payload.parquet"
+    place = scratch / name
     with out.stream() as reader, pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
         held: list[pa.RecordBatch] = []
         for batch in reader:
@@ -545,4 +578,5 @@ def draft(
         layout=made.layout,
         holder=holder,
         notices=made.notices,
+        also=made.also,
     )

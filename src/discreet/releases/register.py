@@ -30,10 +30,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.budget.entries import START, digest
-from discreet.budget.home import Home
-from discreet.budget.store import Contents, Session, Store
-from discreet.budget.verify import lines_after, require_head
+from discreet.budget.entries import START
+from discreet.budget.store import Contents, Home, Session, Store, digest, lines_after, require_head
 from discreet.core.document import Format, fields, loads
 from discreet.core.statement import Recipe
 from discreet.core.table import Table
@@ -45,6 +43,8 @@ _NAMED = 3
 """Number of earlier releases that are named, the last ones."""
 _TEXTS = dict.fromkeys(("population", "table", "source", "release", "method", "at", "title", "facts", "note"), str)
 _FIELDS: dict[str, type] = {"number": int, "rows": int, "told": dict, "sums": dict, **_TEXTS}
+RECIPIENT = "recipient"
+"""What a line tells of who holds a table that did not leave from here (``holdings.py``)."""
 _FACTS, _PEOPLE = "facts", "people"
 """What is kept with a line."""
 
@@ -102,7 +102,8 @@ class Entry:
     def __str__(self) -> str:
         gone = "" if not self.release or Path(self.release).is_dir() else ", no longer there"
         when = f" on {self.at[:10]}" if self.at else ""
-        return f"{self.release or 'in memory'} ({self.kind}{when}, of {self.rows:,} rows{gone})"
+        rows = f", of {self.rows:,} rows" if self.rows else ""
+        return f"{self.release or 'in memory'} ({self.kind}{when}{rows}{gone})"
 
 
 @dataclass(frozen=True)
@@ -292,7 +293,7 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
     found: dict[str, Entry] = {}
     for place in table.registers:
         with Register(place) as register:
-            mine = (entry for entry in register.entries() if is_of(table, entry))
+            mine = (entry for entry in register.entries() if is_of(table, entry) and RECIPIENT not in entry.told)
             found |= {entry.release or f"{place} {entry.number}": entry for entry in mine}
     for file in sorted(beside.absolute().glob("*/recipe.json")) if beside is not None else ():
         if file.parent.name.startswith(".discreet-"):  # of a process that was stopped: it never got its name
@@ -302,7 +303,8 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
             folder = os.path.normpath(file.parent)
             if made.parameters.get("table") == table.card.name and folder not in found:
                 rows = int(made.parameters.get("rows") or 0)
-                found[folder] = replace(entry_of(table, file.parent, made.method, rows), source="")
+                method = f"tabulate {made.method}" if "tables" in made.parameters else made.method
+                found[folder] = replace(entry_of(table, file.parent, method, rows), source="")
     return list(found.values())
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.core.card import Role
+from discreet.core.document import loads
 from discreet.core.loss import Loss
+from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.errors import BadInput, Exposed, Taken
+from discreet.errors import BadInput, DiscreetError, Exposed, Taken, Unsound
 from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
 from discreet.releases.records import Answered
-from discreet.releases.register import Entry, Register, entry_of, is_of
+from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, is_of
 
-_TRIES = 5
+TRIES = 5
 """Attempts to register while others register releases of the same people."""
 _final: ContextVar[Path | None] = ContextVar("final", default=None)
 _rehearsed: ContextVar[list[Weighed] | None] = ContextVar("rehearsed", default=None)
@@ -56,6 +58,8 @@ class Weighed:
     title: str
     checks: tuple[tuple[str, int, Checked, tuple[Entry, ...]], ...]
     """For each register its place, the last line that was looked at, the verdict and the earlier releases."""
+    attack: str = ""
+    """What came of attacking it together with those it was not checked with; for the data steward alone."""
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -63,12 +67,13 @@ class Weighed:
         said = []
         for _, _, checked, earlier in self.checks:
             exposure = checked.exposure
-            if left := [one for one in earlier if one.number not in exposure.checked and one.facts != "loss"]:
+            if left := _unchecked(checked, earlier):
                 others = number(len(left), "earlier release")
                 said.append(f"Not checked together with {others} of the same people: {self._why_not(left)}.")
-            if exposure.checked and exposure.safe:
+            releases = [one for one in earlier if one.number in exposure.checked and RECIPIENT not in one.told]
+            if releases and exposure.safe:
                 group = self.table.policy.smallest_group
-                others = number(len(exposure.checked), "earlier release")
+                others = number(len(releases), "earlier release")
                 said.append(
                     f"Checked together with {others} of the same people: from all of them no count follows of a group "
                     f"of fewer than {group} people that a single one does not tell."
@@ -98,14 +103,18 @@ class Weighed:
         return " and ".join(said)
 
     @property
-    def unchecked(self) -> list[Entry]:
-        """Earlier releases that this one was not checked with."""
+    def left_out(self) -> list[Entry]:
+        """Earlier releases that this one was not checked with, those with a privacy loss included."""
         return [
-            one
-            for _, _, checked, earlier in self.checks
-            for one in earlier
-            if one.number not in checked.exposure.checked
+            one for *_, found, earlier in self.checks for one in earlier if one.number not in found.exposure.checked
         ]
+
+    @property
+    def unchecked(self) -> list[Entry]:
+        """Earlier releases that this one was to be checked with, and was not."""
+        if isinstance(self.facts, Lossy):
+            return []
+        return [one for *_, found, earlier in self.checks for one in _unchecked(found, earlier)]
 
     def register(self, folder: Path | None, method: str, rows: int, **more: object) -> None:
         """Write the release down in every register, weighed again if others came in between; ``more`` is said of it."""
@@ -117,15 +126,17 @@ class Weighed:
             self._add(entry, weighed)
 
     def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]]) -> None:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             place, after, checked, _ = weighed
             kind, told = _described(self.facts, checked)
             sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
             told |= {
                 **entry.told,
+                **({"attack": self.attack} if self.attack else {}),
                 "unit": self.table.card.unit,
                 "checked": list(checked.exposure.checked),
                 "sensitive": sensitive,
+                "where": [one.sql() for one in self.table.chosen],
                 "roles": {one.name: one.role.value for one in self.table.card.columns},
             }
             note = "" if checked.exposure.safe else self._reason
@@ -138,6 +149,12 @@ class Weighed:
             except Taken:
                 (weighed,) = weigh(replace(self.table, registers=(place,)), self.facts, self.title).checks
         raise Taken("Others keep registering releases of the same people.", hint="Try again.")
+
+
+def _unchecked(checked: Checked, earlier: Sequence[Entry]) -> list[Entry]:
+    """Earlier releases that one was to be checked with, and was not."""
+    others = (one for one in earlier if one.facts != "loss" and RECIPIENT not in one.told)
+    return [one for one in others if one.number not in checked.exposure.checked]
 
 
 def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[str, dict[str, Any]]:
@@ -159,22 +176,20 @@ def facts_of(method: Method[Any], made: Made[Any], table: Table, loss: Loss | No
     return method.facts(made, table)
 
 
-def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weighed:
-    """Check a release together with all earlier ones; ``Exposed`` if they give too much away."""
+def weigh(
+    table: Table,
+    facts: Facts | tuple[Answered, ...],
+    title: str,
+    remedies: Callable[[Sequence[Entry]], Sequence[str]] = lambda clashing: (),
+) -> Weighed:
+    """Check a release together with all earlier ones; ``Exposed`` if they give too much away.
+
+    ``remedies`` says, for the earlier releases that it clashes with, what would pass.
+    """
     _require_known_values(table)
     checks = []
     for place in table.registers:
-        with Register(place) as register:
-            earlier = [one for one in register.entries() if is_of(table, one)]
-            mine = [one for one in earlier if one.population == table.card.people]
-            _require_same_unit(table, mine)
-            figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
-            people = register.people(table.card.people)
-        known = Known(
-            [(one.number, _named(one), data) for one, data in figures if data is not None],
-            people[1] if people is not None else None,
-            any(one.source == table.source for one, _ in figures),
-        )
+        known, mine, earlier = known_at(table, place)
         checked = check(facts, title, table.card, known, table.policy)
         alike = {one.number for one in mine if _same_roles(table, one)}
         lines = tuple(line for line in checked.exposure.checked if line in alike)
@@ -183,8 +198,30 @@ def weigh(table: Table, facts: Facts | tuple[Answered, ...], title: str) -> Weig
         exposure = checked.exposure
         refused = exposure.findings or (exposure.undecided and table.policy.undecided == "refuse")
         if refused and not table.policy.despite:
-            raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure))
+            lines = tuple({line for finding in exposure.findings for line in finding.releases})
+            tried = remedies([one for one in mine if one.number in lines]) if lines else ()
+            raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure, tried))
     return Weighed(table, facts, title, tuple(checks))
+
+
+def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]:
+    """What a register knows of a table's people, the lines of their population, and all that are of the same people.
+
+    Lines of tables that somebody holds are none of the releases.
+    """
+    with Register(place) as register:
+        entries = [one for one in register.entries() if is_of(table, one)]
+        mine = [one for one in entries if one.population == table.card.people]
+        _require_same_unit(table, mine)
+        figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
+        people = register.people(table.card.people)
+    known = Known(
+        [(one.number, _named(one), data) for one, data in figures if data is not None],
+        people[1] if people is not None else None,
+        any(one.source == table.source for one, _ in figures),
+        {one.number: str(one.told[RECIPIENT]) for one in mine if RECIPIENT in one.told},
+    )
+    return known, mine, entries
 
 
 def _require_known_values(table: Table) -> None:
@@ -237,8 +274,8 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
     return f"{joined[0].upper()}{joined[1:]}; {rule}. This exposes {exposed}."
 
 
-def _hint(exposure: Exposure) -> str:
-    found = [one for finding in exposure.findings for one in finding.helps]
+def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
+    found = [*(one for finding in exposure.findings for one in finding.helps), *tried]
     tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
     return (
         f"{tried}Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead. "
@@ -252,3 +289,36 @@ def _listed(names: Sequence[str]) -> str:
 
 def _named(entry: Entry) -> str:
     return f"“{entry.title or entry.method}” of {entry.at[:10]} (release {entry.number})"
+
+
+NO_REGISTER = (
+    "Not checked together with other releases of the same people: no register is kept of them. "
+    "Read the table with the file of its card."
+)
+
+
+def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
+    """An error if registered releases lie there and no register knows of any: then it was lost, and not a first one is
+    made. With a reason, what the statement says of that."""
+    lying = [one for one in earlier if not one.number and _was_registered(Path(one.release))]
+    if not table.registers or not lying or any(one.number for one in earlier):
+        return ()
+    names = ", ".join(Path(one.release).name for one in lying)
+    problem = (
+        f"{names} left with a line in the register of {table.card.people}, and that register knows of no release: it "
+        "was lost, or removed."
+    )
+    if not table.policy.despite:
+        raise Unsound(
+            problem,
+            hint=f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
+        )
+    return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
+
+
+def _was_registered(folder: Path) -> bool:
+    """Whether a release that lies there was registered when it was made, and counts as a fact and not by its loss."""
+    with suppress(DiscreetError, OSError, UnicodeDecodeError):
+        said = Statement.from_dict(loads((folder / "statement.json").read_text(encoding="utf-8")))
+        return said.loss is None and NO_REGISTER not in said.caveats
+    return False

@@ -11,6 +11,8 @@ from discreet.samples.cases import students as students
 from discreet.samples.cases import tarragona5 as tarragona5
 from discreet.samples.cases import transactions as transactions
 from discreet.samples.establishments import firms as firms
+from discreet.samples.messy import MessyFile as MessyFile
+from discreet.samples.messy import messy as messy
 from discreet.samples.public.data_sets import abalone as abalone
 from discreet.samples.public.data_sets import adult as adult
 from discreet.samples.public.data_sets import contraceptive as contraceptive

@@ -19,12 +19,12 @@ from discreet.service.api.guard import Guard
 from discreet.service.api.limits import Buckets
 from discreet.service.api.logs import Log, Logged
 from discreet.service.api.metrics import Metrics
-from discreet.service.api.routes import ask, budgets, exposure, jobs, operations, people, releases, session
+from discreet.service.api.routes import ask, budgets, data, exposure, jobs, operations, people, releases, session
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
 
-_ROUTERS = (session, ask, budgets, exposure, releases, jobs, people, operations)
+_ROUTERS = (session, ask, budgets, data, exposure, releases, jobs, people, operations)
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would send what errors say, which may quote data, to whichever OpenTelemetry is set up in the process."""
 _LOOPBACK = ["127.0.0.0/8", "::1"]

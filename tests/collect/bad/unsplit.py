@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.core.directed_rounding import exp_lower
+from discreet.core.exact import exp_lower
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
 from discreet.verbs.collect.report_distribution import round_down
 

@@ -19,7 +19,7 @@ import pytest
 from tests.collect.reports import whole
 from tests.noise.bits import Repeatable
 
-from discreet.core.directed_rounding import exp_lower
+from discreet.core.exact import exp_lower
 from discreet.errors import BadInput, DataError, NoPromise
 from discreet.noise.stream import Keyed
 from discreet.verbs.collect.frequency.randomized_response import GRR

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.core.directed_rounding import exp_lower
+from discreet.core.exact import exp_lower
 from discreet.core.families import MEAN_PROTOCOLS
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError

@@ -16,7 +16,8 @@ from discreet.budget.store import Session
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
-from discreet.curator.workspace import Registered, Workspace
+from discreet.curator.tables import Registered
+from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, LedgerError
 
 

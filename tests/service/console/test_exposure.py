@@ -50,6 +50,8 @@ def test_a_draft_is_checked_on_the_page(console):
         await until(lambda: "would be refused" in text(user))
         await tried(user, where="patient_id <> 1")
         await until(lambda: "would pass" in text(user))
+        await tried(user, by="", models="", method="pram keep=0.9 on sex")
+        await until(lambda: "which no figures describe" in text(user))
         await tried(user, where="patient_id <>")
         await until(lambda: "no SQL condition" in text(user))
 

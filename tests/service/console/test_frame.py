@@ -20,7 +20,7 @@ READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
     "steward": READING
-    | {"/ask", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/exposure", "/people", "/audit"},
+    | {"/ask", "/data", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/exposure", "/people", "/audit"},
     "auditor": READING | {"/exposure", "/people", "/audit"},
 }
 

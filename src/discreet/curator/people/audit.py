@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from discreet.budget.entries import START, digest
-from discreet.budget.store import Session
+from discreet.budget.entries import START
+from discreet.budget.store import Session, digest
 from discreet.budget.verify import Verdict
 from discreet.core.document import fields
 from discreet.curator.people.state import State

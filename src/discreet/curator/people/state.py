@@ -19,8 +19,8 @@ from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from discreet.budget.entries import START
-from discreet.budget.store import Contents, Group, Session, Store
-from discreet.budget.verify import lines_after, require_head
+from discreet.budget.ledger import Group
+from discreet.budget.store import Contents, Session, Store, lines_after, require_head
 from discreet.core.document import Format
 from discreet.curator.workspace import Workspace
 from discreet.errors import AccessError, BadInput, LedgerError, Unsound

@@ -5,6 +5,7 @@
 * ``Origin``, where a browser says it, must be ours for everything that may change something, and for the console's
   socket.
 * A body may be so large and no larger, however it is sent, and not compressed: a small one could unpack to anything.
+  Files that are uploaded may be larger; they are written to the disk as they come, by stewards alone.
 
 Every response says what browsers may do with it: load nothing from elsewhere, be in no frame of others, keep no copy.
 """
@@ -23,6 +24,7 @@ from discreet.core.markup import page, tag
 from discreet.service.api.caller import SAFE
 from discreet.service.api.failures import Failure, response
 from discreet.service.api.logs import note
+from discreet.service.operations.data import MOST_BYTES
 from discreet.service.settings import Settings
 
 _POLICY = (
@@ -47,6 +49,8 @@ _HEADERS = {
 }
 _NAMED = "Whoever runs it can add the name: discreet serve --name NAME, once for every name that it is called by."
 _STRICT_TRANSPORT = "max-age=31536000"
+UPLOADS = "/v1/data/uploads"
+"""Where files are uploaded."""
 _STATIC = "/_nicegui/"
 """Scripts and styles: the same for everybody, and kept by browsers."""
 
@@ -69,7 +73,7 @@ class Guard:
         sealed = self._sealing(scope, send)
         wrong = self._wrong(scope)
         if wrong is None:
-            await self._app(scope, self._counted(receive), sealed)
+            await self._app(scope, self._counted(receive, self._most(scope)), sealed)
             return
         status, message, hint = wrong
         note(scope).error = "Guard"
@@ -95,9 +99,14 @@ class Guard:
         if any(value.strip().lower() != "identity" for value in _all(headers, b"content-encoding")):
             return 415, "A request must not be compressed.", "Send it as it is."
         lengths = _all(headers, b"content-length")
-        if any(not value.isdecimal() or len(value) > 15 or int(value) > self._settings.most_body for value in lengths):
-            return 413, f"A request may bring {self._settings.most_body:,} bytes at most.", "Send less."
+        most = self._most(scope)
+        if any(not value.isdecimal() or len(value) > 15 or int(value) > most for value in lengths):
+            return 413, f"A request may bring {most:,} bytes at most.", "Send less."
         return None
+
+    def _most(self, scope: Scope) -> int:
+        """The most bytes that a request may bring."""
+        return MOST_BYTES if scope["path"] == UPLOADS else self._settings.most_body
 
     def _is_ours(self, origin: str, host: str) -> bool:
         """Whether a page is from here. Behind somebody who speaks TLS for us, its scheme may not be ours."""
@@ -109,7 +118,7 @@ class Guard:
         usual = {"http": ":80", "https": ":443"}.get(said.scheme, "")
         return said.scheme in schemes and said.netloc.lower().removesuffix(usual) == host.lower().removesuffix(usual)
 
-    def _counted(self, receive: Receive) -> Receive:
+    def _counted(self, receive: Receive, most: int) -> Receive:
         """A body counted as it comes: one sent in pieces does not say how large it is."""
         got = 0
 
@@ -118,8 +127,8 @@ class Guard:
             message = await receive()
             if message["type"] == "http.request":
                 got += len(message.get("body", b""))
-                if got > self._settings.most_body:
-                    raise HTTPException(413, f"A request may bring {self._settings.most_body:,} bytes at most")
+                if got > most:
+                    raise HTTPException(413, f"A request may bring {most:,} bytes at most")
             return message
 
         return counting

@@ -13,7 +13,7 @@ from fractions import Fraction
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 
-from discreet.core.directed_rounding import sqrt_lower
+from discreet.core.exact import sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.curator.people.person import Person, Role
 from discreet.errors import AccessError, Refused

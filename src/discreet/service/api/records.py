@@ -76,6 +76,7 @@ class WhatIfOut(View):
     hint: str
     checked: list[int] = Field(description="Lines of the register that it was checked with.")
     unchecked: list[dict[str, Any]] = Field(description="Earlier releases that it was not checked with.")
+    attack: str = Field(description="What came of attacking it together with these, if it was.")
 
 
 class ReleaseOut(View):
@@ -174,3 +175,28 @@ class AuditOut(View):
     about: dict[str, str]
     well: bool = Field(description="Whether it was done, rather than refused.")
     digest: str
+
+
+class UploadOut(View):
+    """A file that was uploaded, by the name that it has here."""
+
+    upload: str = Field(examples=["1f0c9a33b2e4-visits.csv"])
+
+
+class DraftOut(View):
+    """A drafted card."""
+
+    card: str = Field(description="As TOML, with the reasons as comments.")
+    rows: int
+
+
+class MisfitsOut(View):
+    """How rows do not fit a card."""
+
+    misfits: dict[str, list[str]] = Field(description="By column; under an empty name what is about the whole file.")
+
+
+class RevisedOut(View):
+    """What a revised card changed."""
+
+    changes: list[str]

@@ -17,7 +17,7 @@ from discreet.core.catalogue import Family
 from discreet.core.loss import Loss
 from discreet.curator.people.person import DAYS, SCOPES
 from discreet.releases.method import Method
-from discreet.service.jobs.specs import LARGEST, LONGEST, MOST_TEXTS, Spec, Tabulate
+from discreet.service.jobs.specs import LARGEST, LONGEST, MOST_TEXTS, Publish, Spec, Tabulate
 from discreet.service.views import Spend
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
@@ -260,20 +260,23 @@ _TRIED: JsonDict = {"table": "visits", "by": ["sex × ward"], "rules": ["min=3"]
 
 
 class Trying(Given):
-    """A table of counts or sums that might be released."""
+    """A table of counts or sums that might be released (by), or rows for which models hold."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_TRIED]})
 
     table: TableName
-    by: list[Line] = Field(min_length=1, max_length=100, examples=[["sex × ward"]])
+    by: list[Line] = Field(default=[], max_length=100, examples=[["sex × ward"]])
+    models: list[Line] = Field(default=[], max_length=100, description="Without sides: what must hold for the rows.")
     where: Line | None = Field(default=None, description="Which rows: comparisons of columns and values, in SQL.")
     value: Line | None = Field(default=None, description="Column that is added up; null to count rows.")
     rules: list[Line] = Field(default=[], max_length=100, examples=[["min=3"]])
-    method: Line = "suppress"
+    method: Line = Field(default="", description="As for the jobs tabulate (by default suppress) and publish.")
 
-    def draft(self) -> Tabulate:
+    def draft(self) -> Tabulate | Publish:
         """The job that would make it."""
-        return Tabulate(self.table, tuple(self.by), self.value, tuple(self.rules), self.method)
+        if not self.by:
+            return Publish(self.table, tuple(self.models), self.method or Publish.method)
+        return Tabulate(self.table, tuple(self.by), self.value, tuple(self.rules), self.method or Tabulate.method)
 
 
 class Sharing(Given):
@@ -356,3 +359,40 @@ class NewToken(Given):
         max_length=3,
         description="What it may be used for: ask, read, or manage (change something), as far as its maker may.",
     )
+
+
+Source: TypeAlias = Annotated[
+    Text,
+    StringConstraints(min_length=1, max_length=LONGEST),
+    Field(description="An upload, table:NAME for a table here, or the address of a database table without a password."),
+]
+CardToml: TypeAlias = Annotated[
+    Text,
+    StringConstraints(min_length=1, max_length=500_000),
+    Field(description="The card of one table, as TOML.", examples=['[tables.visits.columns.age]\nkind = "integer"\n']),
+]
+
+
+class DataSource(Given):
+    """Rows to look at."""
+
+    source: Source = Field(examples=["1f0c9a33b2e4-visits.csv"])
+
+
+class CardText(DataSource):
+    """Rows, and a card for them."""
+
+    card: CardToml
+
+
+class NewTable(CardText):
+    """A table to be made, with its budget."""
+
+    name: TableName
+    budget: BudgetShape
+
+
+class RevisedCard(Given):
+    """A card to take the place of a table's."""
+
+    card: CardToml

@@ -92,7 +92,7 @@ class ColumnView(View):
     bounds: list[Any] | None
     categories: list[Any] | None
     required: bool
-    longest: int | None
+    max_length: int | None
     note: str
 
 

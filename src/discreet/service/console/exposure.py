@@ -1,7 +1,7 @@
 """/exposure: everything that left, what it tells together, and whether a draft may leave.
 
 data-testid: exposure-recipient, exposure-<population>, exposure-line, exposure-spent; whatif-table, whatif-by,
-whatif-where, whatif-rules, whatif-run, whatif-verdict.
+whatif-where, whatif-rules, whatif-models, whatif-method, whatif-run, whatif-verdict.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from discreet.releases.overview_report import (
 )
 from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.jobs.specs import Tabulate
+from discreet.service.jobs.specs import Publish, Tabulate
 from discreet.service.operations.permissions import READERS
 
 _ABOUT = "Everything that left of the same people, and what it tells together."
@@ -92,7 +92,7 @@ def _population(population: Population, *, groups: bool) -> None:
 
 
 class _WhatIfForm:
-    """A draft of a table, and whether it would be released."""
+    """A draft of a table, or of rows, and whether it would be released."""
 
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
@@ -102,14 +102,23 @@ class _WhatIfForm:
                 self._by = theme.text("Sides", "whatif-by", props='placeholder="sex × ward"')
                 self._where = theme.text("Only rows where (optional)", "whatif-where", props='placeholder="age < 79"')
                 self._rules = theme.text("Sensitive cells", "whatif-rules", width="dc-short", value="min=3")
+                self._models = theme.text(
+                    "Or rows for which this holds", "whatif-models", width="dc-short", props='placeholder="k=5"'
+                )
+                self._method = theme.text("Method (optional)", "whatif-method", width="dc-short")
                 theme.button("Check", "whatif-run", self._check, icon="fact_check", look="unelevated")
             self._verdict = ui.element("div").props("data-testid=whatif-verdict aria-live=polite").classes("dc-stack")
 
+    def _draft(self) -> Tabulate | Publish:
+        table, method = str(self._table.value), theme.said_in(self._method)
+        if by := theme.said_in(self._by):
+            return Tabulate(table, (by,), None, (theme.said_in(self._rules) or "min=3",), method or Tabulate.method)
+        models = tuple(filter(None, (one.strip() for one in theme.said_in(self._models).split(";"))))
+        return Publish(table, models, method or Publish.method)
+
     async def _check(self) -> None:
         try:
-            draft = Tabulate(
-                str(self._table.value), (theme.said_in(self._by),), None, (theme.said_in(self._rules) or "min=3",)
-            )
+            draft = self._draft()
             found = await self._seat.work(self._seat.desk.exposure.what_if, draft, theme.said_in(self._where))
         except DiscreetError as error:
             self._verdict.clear()
@@ -126,3 +135,5 @@ class _WhatIfForm:
             theme.prose(f"{found.message} {found.hint}".strip())
             for one in found.unchecked:
                 theme.prose(f"Not checked with {one.number}. {one.title} ({one.state}).", soft=True)
+            if found.attack:
+                theme.prose(found.attack)

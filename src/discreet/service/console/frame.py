@@ -26,6 +26,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.core.catalogue import imported
 from discreet.core.markup import Value, tag
 from discreet.curator.answer import Answer
 from discreet.curator.people.people import SignedIn
@@ -176,41 +177,10 @@ class Page:
 
 
 def pages() -> tuple[Page, ...]:
-    """All pages. A new one is a module, and a line here."""
-    from discreet.service.console import (
-        ask,
-        attack,
-        audit,
-        budget,
-        combine,
-        exposure,
-        hide,
-        home,
-        people,
-        publish,
-        release,
-        releases,
-        tabulate,
-        tokens,
-    )
-
-    every = (
-        home,
-        ask,
-        releases,
-        release,
-        publish,
-        tabulate,
-        hide,
-        attack,
-        combine,
-        budget,
-        exposure,
-        people,
-        tokens,
-        audit,
-    )
-    return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
+    """All pages: the ``PAGE`` of every module of the console that has one."""
+    files = [one for one in Path(__file__).parent.glob("*.py") if "\nPAGE = " in one.read_text(encoding="utf-8")]
+    found: list[Page] = [imported(f"{__package__}.{one.stem}").PAGE for one in files]
+    return tuple(sorted(found, key=lambda page: (page.order is None, page.order, page.path)))
 
 
 def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:

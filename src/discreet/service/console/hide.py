@@ -1,8 +1,8 @@
 """/hide: keep a miner from finding itemsets and rules in a table's transactions.
 
 data-testid: hide-table, hide-columns, hide-items, hide-support, hide-confidence, hide-itemsets, hide-rules, hide-keep,
-hide-margin, hide-method, hide-<parameter>, hide-text, hide-title, hide-start; job-hide, job-open-<id>; hide-result,
-hide-open, hide-csv, hide-holder.
+hide-margin, hide-method, hide-<parameter>, hide-text, hide-title, hide-despite, hide-start; job-hide, job-open-<id>;
+hide-result, hide-open, hide-csv, hide-holder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.core.kind import Kind
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
-from discreet.service.console.forms import MethodForm
+from discreet.service.console.forms import DESPITE, MethodForm
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, choose_table, release_buttons
 from discreet.service.jobs.checks import item_columns
@@ -113,6 +113,7 @@ class _Form:
         with theme.card("How to hide them"):
             self._method = MethodForm((HIDING,), "hide")
             self._title = theme.text("Title (optional)", "hide-title", props="maxlength=120")
+            self._despite = theme.text(DESPITE, "hide-despite", props="maxlength=500")
             theme.promise(explain.HIDE)
 
     def _spec(self) -> Hide:
@@ -129,6 +130,7 @@ class _Form:
             theme.lines_in(self._keep),
             theme.said_in(self._margin) or "0",
             theme.said_in(self._title),
+            theme.said_in(self._despite),
         )
 
 

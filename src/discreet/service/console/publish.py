@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
-publish-quality, publish-title, publish-despite, synthesis-<parameter>, synthesis-text, publish-start,
-publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of ``forms`` and ``riskmap``;
-job-publish, job-synthesize, job-compare.
+publish-quality, people-method, people-<parameter>, people-text, publish-title, publish-despite, synthesis-<parameter>,
+synthesis-text, publish-start, publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of
+``forms`` and ``riskmap``; job-publish, job-synthesize, job-compare.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nicegui import ui
 
 from discreet.core.card import Card
 from discreet.core.card import Role as Part
-from discreet.core.families import MASKING, PRIVATE_SYNTHESIS, QUALITIES, RECODERS, SYNTHESIZERS
+from discreet.core.families import MASKING, PEOPLE, PRIVATE_SYNTHESIS, QUALITIES, RECODERS, SYNTHESIZERS
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.releases.register import Entry
@@ -76,6 +76,13 @@ class _Form:
         _roles(card)
         with theme.card("Privacy models", note="Every model is checked again on what leaves.") as self._rules:
             self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
+        self._people: MethodForm | None = None
+        if card.unit is not None and card.rows_per_unit != 1:
+            with theme.card("People with several rows", note=f"A {card.unit} may have several."):
+                self._people = MethodForm((PEOPLE,), "people")
+                theme.prose(
+                    "“with patients” behind “linked” publishes another table of the same people with it.", soft=True
+                ).classes("dc-small")
         with theme.card("How to get there"):
             self._draw_method(card)
         with theme.card("Earlier releases", note="of the same people", testid="publish-earlier"):
@@ -142,6 +149,8 @@ class _Form:
         if method == SYNTHESIZE:
             return Synthesize(self._table, self._private.written)
         said = {"title": theme.said_in(self._title)}
+        if self._people is not None and not (method == MASK and self._mask.written.startswith(SYNTHESIZE)):
+            said["people"] = self._people.written
         if self._despite.visible:
             said["despite"] = theme.said_in(self._despite)
         if self._suppress.visible:

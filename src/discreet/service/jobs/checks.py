@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
-from discreet.core.families import HIDING, MASKING, SYNTHESIZERS, TABLE_METHODS
+from discreet.core.families import HIDING, MASKING, PEOPLE, SYNTHESIZERS, TABLE_METHODS
 from discreet.core.kind import Kind
+from discreet.core.table import Table
 from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
@@ -18,6 +19,7 @@ from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish,
 if TYPE_CHECKING:
     from discreet.models.model import Model
     from discreet.verbs.publish.mask.masker import Masker
+    from discreet.verbs.publish.people import People
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 
@@ -46,6 +48,12 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
     workspace.source(spec.table)
     card = workspace.full_card(spec.table)
     if isinstance(spec, Publish):
+        people = people_of(spec, workspace)
+        if people is not None:
+            from discreet.verbs.publish.people import joint_card, require_people_option
+
+            card = joint_card(card, people)
+            require_people_option(people, method_of(spec, card), ())
         models_of(spec, card)
         method_of(spec, card)
     elif isinstance(spec, Tabulate):
@@ -64,7 +72,7 @@ def item_columns(card: Card) -> list[str]:
 
 def models_of(spec: Publish, card: Card) -> list[Model]:
     """The models that must hold. None may name a file: that would be one of this machine's."""
-    from discreet.models.catalogue import parse_all
+    from discreet.models.model import parse_all
 
     if not spec.models and not MASKING.has(spec.method) and not _made_up(spec):
         raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')
@@ -86,6 +94,23 @@ def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     quality = "" if spec.quality == Publish.quality else spec.quality
     said = {"suppress": share_of(spec.suppress, "suppress"), "quality": quality}
     return parse_method(spec.method, card, {name: value for name, value in said.items() if value})
+
+
+def people_of(spec: Publish, workspace: Workspace) -> People | None:
+    """What leaves of people with several rows."""
+
+    def other(name: str) -> Table:
+        if name not in workspace.private:
+            known = ", ".join(workspace.private)
+            raise NotFound(f"There is no table about people called {name!r}; there are {known}.")
+        return workspace.original(name)
+
+    if not spec.people:
+        return None
+    if _made_up(spec):
+        raise BadInput("Rows that are made up are nobody's: people means nothing to it.", hint="Leave people out.")
+    found: People = PEOPLE.parse(spec.people, workspace.full_card(spec.table), {Table: other})
+    return found
 
 
 def _made_up(spec: Publish) -> bool:

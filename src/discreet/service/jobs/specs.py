@@ -17,6 +17,7 @@ from discreet.core.families import (
     HIDING,
     MASKING,
     MODELS,
+    PEOPLE,
     PRIVATE_SYNTHESIS,
     QUALITIES,
     RECODERS,
@@ -91,6 +92,12 @@ class Publish(_Spec):
     method: str = _given(families=(RECODERS, MASKING, SYNTHESIZERS), default="generalize")
     suppress: str = _given("The share of the rows that may be left out: 5%, 0.05 or 1/20.", example="5%", default="0")
     quality: str = _given(families=(QUALITIES,), default="granularity")
+    people: str = _given(
+        "What leaves of people with several rows; another table is named as the workspace does.",
+        families=(PEOPLE,),
+        example="linked with patients",
+        default="",
+    )
     title: str = ""
     despite: str = _given(_DESPITE, default="")
 
@@ -145,6 +152,7 @@ class Hide(_Spec):
     keep: tuple[str, ...] = _given("Itemsets that must stay frequent.", default=())
     margin: str = _given("How far below the thresholds secrets are put, as a share.", example="10%", default="0")
     title: str = ""
+    despite: str = _given(_DESPITE, default="")
 
 
 @dataclass(frozen=True)

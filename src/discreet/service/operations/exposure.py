@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from discreet.core.release import Release
+from discreet.core.table import Table
 from discreet.curator.audited import register_answers
 from discreet.curator.curator import Curator
 from discreet.curator.exposure import recipient_overview, workspace_overview
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelf
+from discreet.curator.workspace import Workspace
 from discreet.engines.limits import limited
 from discreet.errors import NotAllowed
 from discreet.releases.overview import Overview, Population, WhatIf, what_if
 from discreet.service.jobs.checks import table_of
-from discreet.service.jobs.specs import Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Hide, Publish, Spec, Tabulate
+from discreet.service.jobs.work import make_rows
 from discreet.service.operations.permissions import READERS, Permissions
 
 _SECONDS = 10.0
@@ -37,12 +42,10 @@ class ExposureOperations:
                 found = recipient_overview(self._curator, self._shelf, recipient, _SECONDS)
             return replace(found, populations=tuple(_shown(one, who) for one in found.populations))
 
-    def what_if(self, who: Person, draft: Tabulate, where: str | None = None) -> WhatIf:
-        """Whether a table would be released; nothing is, and nothing is registered."""
+    def what_if(self, who: Person, draft: Tabulate | Publish, where: str | None = None) -> WhatIf:
+        """Whether a table or its rows would be released; nothing is, and nothing is registered."""
         with self._may.noted(who.name, "try a release", table=draft.table):
             self._may.require_steward(who)
-            from discreet.verbs.tabulate.tabulate import tabulate
-
             workspace = self._curator.workspace
             table_of(draft, workspace, self._shelf)
             register_answers(workspace)
@@ -50,15 +53,13 @@ class ExposureOperations:
             try:
                 rows = table if not where else table.where(where)
                 with limited(workspace.limits):
-                    return what_if(
-                        lambda: tabulate(rows, draft.by, draft.value, rules=draft.rules, method=draft.method)
-                    )
+                    return what_if(lambda: _made(draft, rows, workspace))
             finally:
                 table.engine.close()
 
     def require_override(self, who: Person, spec: Spec) -> str:
         """The reason why a job is to release something despite exposure; an error if this person may give none."""
-        reason = spec.despite if isinstance(spec, Publish | Tabulate) else ""
+        reason = spec.despite if isinstance(spec, Publish | Tabulate | Hide) else ""
         if reason and who.role.value not in self._curator.workspace.policy.override:
             raise NotAllowed(
                 "The policy of this workspace does not let you release something despite exposure.",
@@ -67,8 +68,20 @@ class ExposureOperations:
         return reason
 
 
+def _made(draft: Tabulate | Publish, rows: Table, workspace: Workspace) -> Release[Any]:
+    if isinstance(draft, Publish):
+        return make_rows(draft, rows, workspace)
+    from discreet.verbs.tabulate.tabulate import tabulate
+
+    return tabulate(rows, draft.by, draft.value, rules=draft.rules, method=draft.method)
+
+
 def _shown(population: Population, who: Person) -> Population:
-    """A population as somebody may see it: folders by their name alone."""
-    departures = tuple(replace(one, release=Path(one.release).name) for one in population.departures)
-    standings = population.standings if who.role is Role.STEWARD else ()
+    """A population as somebody may see it: folders by their name alone, and what is about rows for stewards."""
+    steward = who.role is Role.STEWARD
+    departures = tuple(
+        replace(one, release=Path(one.release).name, attack=one.attack if steward else "")
+        for one in population.departures
+    )
+    standings = population.standings if steward else ()
     return replace(population, departures=departures, standings=standings)

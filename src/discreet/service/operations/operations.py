@@ -42,6 +42,7 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.operations.access import AccessOperations
 from discreet.service.operations.budgets import BudgetOperations
+from discreet.service.operations.data import DataOperations
 from discreet.service.operations.exposure import ExposureOperations
 from discreet.service.operations.permissions import READERS, Permissions, listed
 from discreet.service.redact import without_paths
@@ -56,8 +57,8 @@ ASKED_FOR = "ask for "
 class Operations:
     """A workspace, the people who may use it, and what each of them may do.
 
-    ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger, ``exposure`` what
-    everything that left tells together.
+    ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger, ``data`` what is
+    about files and cards, ``exposure`` what everything that left tells together.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -70,6 +71,7 @@ class Operations:
         self._may = Permissions(self.workspace, audit)
         self.access = AccessOperations(self._curator, self.people, audit, self._may)
         self.budgets = BudgetOperations(self._curator, audit, self._may)
+        self.data = DataOperations(self._curator, self._may)
         self._shelf = Shelf(self._state, self.workspace)
         self.exposure = ExposureOperations(self._curator, self._shelf, self._may)
         self._jobs = Jobs(self._state, self.workspace.folder)
@@ -101,6 +103,7 @@ class Operations:
     def tables(self, who: Person) -> list[TableView]:
         """The tables that somebody may know of: analysts those they may ask, others all."""
         self._may.require(who)
+        self.workspace.refresh()
         views = [self._view(who, name) for name in self.workspace.tables]
         if who.role in READERS:
             return views

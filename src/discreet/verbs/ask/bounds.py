@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.budget.dp_statement import kept_rows, loss_of, promised, rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.engine import Engine
-from discreet.core.exact import Number
+from discreet.core.exact import Number, positive, probability, whole
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.core.statement import Statement
@@ -28,8 +27,7 @@ from discreet.errors import BadInput
 from discreet.noise.deviation import sum_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import positive, probability, whole
-from discreet.releases.method import Method
+from discreet.releases.method import Method, kept_rows, loss_of, promised, rows_per_unit
 from discreet.verbs.ask.distribution import place
 from discreet.verbs.ask.value import Interval, Value
 

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.exact import Number
+from discreet.core.exact import Number, positive, whole
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import Noise, sum_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import positive, whole
 
 MOST_STEPS = 2**20
 _FINE = 2**20

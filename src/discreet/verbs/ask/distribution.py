@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.exact import Number, exact
@@ -27,7 +26,7 @@ from discreet.engines.contribution import COUNT, cell_counts, owned_rows
 from discreet.engines.limits import fetch
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.releases.method import Method
+from discreet.releases.method import BETA, Method, kept_rows, loss_of, promised, rows_per_unit
 from discreet.verbs.ask.tree import Ranges, Tree
 
 _BIN = "discreet_bin"

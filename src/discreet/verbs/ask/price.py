@@ -35,15 +35,14 @@ from functools import lru_cache
 import numpy as np
 from sqlglot import exp
 
-from discreet.budget.dp_statement import loss_of
-from discreet.core.directed_rounding import sqrt_lower
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.errors import BadInput
 from discreet.noise.deviation import Noise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.selection import Exponential
+from discreet.releases.method import loss_of
 from discreet.verbs.ask.plan import UNITS, Plan
 from discreet.verbs.ask.postprocess import ERROR, Mean
 

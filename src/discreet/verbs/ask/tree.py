@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.exact import Number
+from discreet.core.exact import Number, positive, whole
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput
 from discreet.noise.deviation import Noise, sum_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import positive, whole
 
 MOST_SLICES = 2**16
 _Numbers = np.ndarray[Any, Any]

@@ -6,9 +6,12 @@ Each attack says which releases it is for; the report lists those that do not ap
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from discreet.core.families import ATTACKS
 from discreet.core.holder_copy import belongs, holder_file, read_holder_copy
@@ -17,6 +20,7 @@ from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, MissingPart, NotFound
+from discreet.utility.pair import require_links
 from discreet.verbs.attack.composition import Composition
 from discreet.verbs.attack.finding import Applicable, Array, Attack, Finding, failed_finding
 from discreet.verbs.attack.guesses import ControlledAttack
@@ -57,7 +61,7 @@ def attack(
     people of the same kind who are known not to be in it: what is learned about them too is no risk of the release.
     ``population``: how many people the original is a random sample of, if it is one.
     """
-    target: _Target = with_rows(release), read(known.fetch(), known.card), links
+    target = _drawn_rows((with_rows(release), read(known.fetch(), known.card), links))
     with_options = (PopulationUniques(people=population), Composition(tuple(with_rows(other) for other in others)))
     outsiders = None if control is None else read(control.fetch(), control.card)
     named = {one.name: one for one in (*every_attack(), *with_options)}
@@ -77,6 +81,26 @@ def attack(
             findings.append(_run(one, name, target, candidates))
     report(1.0, "done")
     return Report(release.title, known.card.name, tuple(findings), tuple(not_applicable))
+
+
+def _drawn_rows(target: _Target) -> _Target:
+    """The same with the rows of the original that are released, if one row of each person was drawn: everybody has
+    one then, as in the release. Which rows that are, only the holder knows."""
+    release, known, links = target
+    if release.recipe.parameters.get("people") != "one-row":
+        return target
+    links = release.links if links is None else links
+    if links is None:
+        raise DataError(
+            "One row of each person was drawn for this release, and without its holder's copy nobody knows which.",
+            hint="Give the holder's copy that publish wrote (--links).",
+        )
+    rows = known.fetch()
+    require_links(links, rows.num_rows, release.payload.num_rows)
+    drawn = np.sort(links[links >= 0])
+    card = replace(known.card, rows_per_unit=1 if known.card.unit else None, groups_per_unit=None)
+    places = np.where(links >= 0, np.searchsorted(drawn, links), -1)
+    return release, read(rows.take(drawn), card), places
 
 
 def _run(one: Attack, name: str, target: _Target, candidates: Callable[[tuple[str, ...]], Candidates]) -> Finding:

@@ -20,7 +20,7 @@ from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.attack.finding import Array, Finding, Outcome, failed_finding, reason_not_matchable
+from discreet.verbs.attack.finding import Array, Finding, Outcome, failed_finding, reason_not_composable
 from discreet.verbs.attack.homogeneity import Homogeneity
 from discreet.verbs.attack.labels import is_unchanged
 from discreet.verbs.attack.linkage import released_rows
@@ -51,7 +51,7 @@ class Composition:
         """For tables of rows, beside others."""
         if not self.others:
             return "No other release about the same people was given."
-        return next((why for one in (release, *self.others) if (why := reason_not_matchable(one))), None)
+        return next((why for one in (release, *self.others) if (why := reason_not_composable(one))), None)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """What all releases tell together, beside what the most telling of them tells alone."""

@@ -24,6 +24,8 @@ SHOWN_VICTIMS = 5
 """Largest number of victims that a finding names for the steward."""
 _NOTEWORTHY_GAIN = 0.1
 """Gain over the baseline, as a share of the possible gain, that is never reported as nothing."""
+SEVERAL_ROWS = ("unlinked", "linked")
+"""What recipes say of people if a release has all their rows."""
 _GENERALISED = ("publish", "safepub")
 _SYNTHETIC = "synthesize"
 """First word of the methods of synthetic releases; columns that were not synthesized are ``kept`` in the recipe."""
@@ -192,8 +194,11 @@ def _number(value: float) -> float | None:
 
 
 def reason_not_rows(release: Release[Any]) -> str | None:
-    """Why an attack on microdata does not apply; ``None`` if it does."""
-    return None if isinstance(release.payload, pa.Table) else "The release is not a table of rows."
+    """Why an attack on microdata with one row a person does not apply; ``None`` if it does."""
+    if release.recipe.parameters.get("people") in SEVERAL_ROWS:
+        return "People have several rows in it; the attack on that is by known rows."
+    printed = "tables" in release.recipe.parameters
+    return None if isinstance(release.payload, pa.Table) and not printed else "The release is not a table of rows."
 
 
 def reason_not_values(release: Release[Any]) -> str | None:
@@ -215,6 +220,13 @@ def reason_not_matchable(release: Release[Any]) -> str | None:
     if reason_not_rows(release) is None and _is_synthetic(release) and not release.recipe.parameters.get("kept"):
         return "Rows are synthetic: nothing in them is true of anybody, so that it rules none out."
     return reason_not_rows(release)
+
+
+def reason_not_composable(release: Release[Any]) -> str | None:
+    """Why rows are not laid beside those of other releases of the same people; ``None`` if they are."""
+    if release.recipe.parameters.get("people") == "one-row":
+        return "One row of each person was drawn for it, which need not be the one that another release shows."
+    return reason_not_matchable(release)
 
 
 def _is_synthetic(release: Release[Any]) -> bool:

@@ -55,8 +55,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.compiled import njit
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_lower
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
 
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import rounded
+from discreet.core.exact import exp_lower, rounded
 from discreet.core.loss import Pure
 from discreet.verbs.collect.domain import Counts, plain_fields
 from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type

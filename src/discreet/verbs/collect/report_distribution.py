@@ -25,8 +25,7 @@ from functools import cached_property
 from itertools import permutations
 from typing import Protocol, TypeAlias
 
-from discreet.core.directed_rounding import EXP_ERROR, ln_upper
-from discreet.core.exact import Number, exact
+from discreet.core.exact import EXP_ERROR, Number, exact, ln_upper
 from discreet.errors import BadInput
 
 Ratio: TypeAlias = Fraction | None

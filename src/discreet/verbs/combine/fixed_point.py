@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import signed
 from discreet.errors import BadInput, DataError, NotDeclared
-from discreet.noise.parameters import signed
 from discreet.verbs.combine.terms import Terms
 
 Units: TypeAlias = NDArray[np.int64]

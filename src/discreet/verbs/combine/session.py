@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, signed
 from discreet.core.families import COMBINE_FUNCTIONS, SUM_PROTOCOLS, VERTICAL_FUNCTIONS
 from discreet.core.loss import Loss
 from discreet.core.statement import Evidence, Secrecy, Statement
 from discreet.core.text import meant
 from discreet.errors import BadInput
-from discreet.noise.parameters import signed
 from discreet.verbs.combine import distributed_noise
 from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.core.card import Role
 from discreet.core.exact import Number, rounded
@@ -23,6 +24,7 @@ from discreet.core.release import Release
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, DiscreetError, NoPromise
+from discreet.releases.facts import Choice, Facts, Opaque, gap_figures
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.hide.holder import HidingHolder
@@ -31,7 +33,7 @@ from discreet.verbs.hide.measures import SideEffects
 from discreet.verbs.hide.methods.blocking import Blocking
 from discreet.verbs.hide.mining.rules import written as as_text
 from discreet.verbs.hide.problem import HidingMethod, HidingProblem, HidingResult
-from discreet.verbs.hide.reading import Layout, read_transactions, require_writable, write_transactions
+from discreet.verbs.hide.reading import Layout, read_transactions, require_writable, tabular, write_transactions
 from discreet.verbs.hide.secrets import Secret, Thresholds, parse_kept, parse_secrets
 from discreet.verbs.hide.transactions import Transactions
 
@@ -299,6 +301,46 @@ class _Hiding(Method[pa.Table]):
             details=details,
         )
         return replace(made, caveats=(*made.caveats, *caveats), holder=copy)
+
+    def facts(self, made: Made[pa.Table], table: Table) -> Facts:
+        """How many people have each combination of values: exactly, or at least and at most where items were taken out.
+
+        An item that is not there may have been taken out. If only items of one column were, all that the rows tell is
+        an interval for each combination (``gap_figures``); if of several, what they tell is no sum over groups.
+        """
+        card, tabled = table.card, self.source.table
+        data = tabled.data if tabled is not None else table.fetch()
+        if data.num_rows != self.problem.transactions.rows:
+            return Opaque("an itemset is of all rows of a person, and no sum over rows tells how many have it")
+        if (hidden := Choice.hidden(table)) is not None:
+            return hidden
+        if made.context.possible is not None and tabled is None:
+            return Opaque("it says which items are unknown")
+        names = tabled.columns if tabled is not None else self.source.columns
+        plain = tabled is None and len(names) == 1  # baskets of the values of one column
+        before = self.problem.transactions if plain else tabular(data, columns=names).transactions
+        changes = [
+            (set(was), set(now))
+            for was, now in zip(before.to_rows(), self.source.read_back(made.payload).to_rows(), strict=True)
+        ]
+        if any(now - was for was, now in changes):
+            return Opaque("some items were never in their transactions")
+        cells = tabular(data, columns=names).cells
+        of = {item: names[0] if plain else cells[item][0] for item in before.items}
+        changed = sorted({of[item] for was, now in changes for item in was - now})
+        told = [name for name in names if card[name].role is not Role.QUASI]
+        if len(changed) > 1 or not told:
+            return Opaque(
+                f"items of {' and '.join(changed)} were taken out" if told else "it tells no value of anybody"
+            )
+        column = (changed or told)[0]
+        gaps = np.array([column not in {of[item] for item in now} for _, now in changes]) & bool(changed)
+        if tabled is not None and pa.types.is_boolean(data.schema.field(column).type):  # false is no item, and seen
+            shown: Any = made.payload.column(column)
+            doubtful: Any = pc.is_null(shown) if made.context.possible is not None else pc.invert(shown)
+            gaps &= doubtful.fill_null(False).to_numpy()
+        known = [name for name in names if name not in told]
+        return gap_figures(table, data, known, told, column=column, gaps=gaps)
 
     def _write_baskets(self, after: Transactions, file: Path) -> None:
         """Write the file of baskets; it is read again and mined before it gets its name."""

@@ -15,7 +15,15 @@ from discreet.errors import BadInput
 from discreet.verbs.hide.mining.frequent import frequent
 from discreet.verbs.hide.mining.rules import rules
 from discreet.verbs.hide.problem import HidingResult
-from discreet.verbs.hide.reading import Layout, Tabular, as_arrow, layout_of, read_transactions, tabular
+from discreet.verbs.hide.reading import (
+    Layout,
+    Tabular,
+    as_arrow,
+    columns_with_items,
+    layout_of,
+    read_transactions,
+    tabular,
+)
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
@@ -30,6 +38,8 @@ class OpenedSource:
 
     transactions: Transactions
     table: Tabular | None = None
+    columns: tuple[str, ...] = ()
+    """Of baskets that are the rows of a table, a person each: the columns that items are made of."""
 
     def payload(self, result: HidingResult) -> pa.Table:
         """What leaves: baskets as a column of lists, with one for what is unknown if there is any; or the table with
@@ -60,7 +70,7 @@ def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] 
         if named := [one.name for one in source.card.columns if one.role is Role.IDENTIFIER and one.name in columns]:
             raise BadInput(f"{named[0]!r} says who somebody is: its values are no items.", hint="Leave it out.")
         if source.card.unit is not None:
-            return OpenedSource(read_transactions(source, columns=columns))
+            return OpenedSource(read_transactions(source, columns=columns), columns=columns_with_items(source, columns))
         made = tabular(source, columns=columns)
         return OpenedSource(made.transactions, made)
     if hasattr(source, "__arrow_c_stream__"):

@@ -99,10 +99,7 @@ def read_transactions(
     """
     if isinstance(source, Table):
         if source.card.unit is not None:
-            named = [
-                c.name for c in source.card.columns if c.name != source.card.unit and c.role is not Role.IDENTIFIER
-            ]
-            return _units(source.fetch(), source.card.unit, columns or named)
+            return _units(source.fetch(), source.card.unit, columns_with_items(source, columns))
         return tabular(source, columns=columns).transactions
     path = Path(source)
     usual = layout_of(path, columns)
@@ -123,6 +120,13 @@ def read_transactions(
         )
     transaction, item = columns or data.column_names
     return _pairs(_column(data, transaction), _column(data, item))
+
+
+def columns_with_items(table: Table, columns: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of a table that items are made of: those that are named, or all that do not say who somebody is."""
+    card = table.card
+    shown = (one.name for one in card.columns if one.name != card.unit and one.role is not Role.IDENTIFIER)
+    return tuple(columns) or tuple(shown)
 
 
 def tabular(source: Table | pa.Table | str | Path, *, columns: Sequence[str] = ()) -> Tabular:

@@ -21,14 +21,13 @@ import pyarrow as pa
 
 from discreet.core.catalogue import Checked, check_parameters, parameter, parameters_of
 from discreet.core.document import dumps
-from discreet.core.exact import Number
+from discreet.core.exact import Number, whole
 from discreet.core.families import LEARNERS
 from discreet.core.report import Picture
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.parameters import whole
 from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows
 
 Tell: TypeAlias = Callable[[Figures, float], Figures]

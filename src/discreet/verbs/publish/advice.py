@@ -13,12 +13,12 @@ from discreet.core.exact import Number
 from discreet.core.identifiers import Identifying, describe
 from discreet.core.table import Table
 from discreet.errors import NoPromise
+from discreet.models.classes import Sizes, require_people
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model
 from discreet.releases.method import Progress, silent
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.recoding import published_columns
-from discreet.verbs.publish.report import Sizes
 
 _TOO_MUCH = 0.5
 _SECONDS = 20.0
@@ -123,6 +123,7 @@ def advise(
     """
     models = (KAnonymity(5),) if require is None else (require,) if isinstance(require, Model) else tuple(require)
     say = progress or silent
+    require_people(table)
     released = published_columns(table.card)
     columns = [replace(column, role=Role.QUASI) for column in released]
     say(0.0, "looking at columns")

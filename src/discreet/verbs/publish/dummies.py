@@ -21,9 +21,8 @@ from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Progress
 from discreet.utility.quality import figures
-from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.recoding import Recoding, published_columns, require_levels, require_quasi
-from discreet.verbs.publish.tuples import Tuples, breaking, local_models, merge_spread, tuples_of
+from discreet.verbs.publish.tuples import PruningRules, Tuples, breaking, local_models, merge_spread, tuples_of
 
 
 @declare(RECODERS, "dummies", rank=4)

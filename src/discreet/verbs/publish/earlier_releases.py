@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,9 +25,10 @@ from discreet.core.sql import kind_of
 from discreet.core.table import Table, count_name
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
+from discreet.models.classes import Sizes
 from discreet.models.model import Model, Verdict, check_all
-from discreet.verbs.publish.recoding import Labelled, Names, Recoding, on_recoding_engine, recode_rows
-from discreet.verbs.publish.report import Sizes
+from discreet.verbs.publish.people_rows import join_people
+from discreet.verbs.publish.recoding import Labelled, Names, Recoding, on_recoding_engine, recode_rows, unused_name
 from discreet.verbs.publish.tuples import keys_of
 
 Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]
@@ -213,7 +214,8 @@ def read_release(folder: str | Path, card: Card) -> Table:
     place = Path(folder) / "payload.parquet"
     if not place.is_file():
         raise BadInput(f"{release.title!r} is not a published table.", hint="Look at it with `discreet show`.")
-    if card.unit is not None and card.rows_per_unit != 1:
+    said = release.recipe.parameters
+    if card.unit is not None and card.rows_per_unit != 1 and said.get("people") not in ("linked", "one-row"):
         raise BadInput(
             f"A {card.unit} has several rows, and {release.title!r} does not say which: nobody can count people in it.",
             hint="What holds for it was checked when it was made: see its statement with `discreet show`.",
@@ -224,4 +226,20 @@ def read_release(folder: str | Path, card: Card) -> Table:
         for one in card.columns
         if one.name in kinds
     ]
-    return read(place, card.without_unit(columns))
+    if said.get("people") != "linked":
+        return read(place, card.without_unit(columns))
+    person = Column(said["pseudonym"], Kind.INTEGER, Role.IDENTIFIER)
+    table = read(place, replace(card.without_unit((person, *columns)), unit=person.name))
+    return table if release.also is None else _joined(table, release, person)
+
+
+def _joined(table: Table, release: Release[Any], person: Column) -> Table:
+    """The rows of a release with those of the table that is linked to it, by the roles that its recipe tells."""
+    also, quasi = cast("pa.Table", release.also), release.recipe.parameters["quasi_identifiers"]
+    columns = [
+        Column(field.name, kind_of(field.type) or Kind.TEXT, Role.QUASI if field.name in quasi else Role.OTHER)
+        for field in also.schema
+        if field.name != person.name
+    ]
+    other = read(also, Card(release.recipe.parameters["linked_table"], (person, *columns), unit=person.name))
+    return join_people(table, other, unused_name("there", [*table.columns, *other.columns]))

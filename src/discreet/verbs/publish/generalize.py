@@ -26,14 +26,15 @@ from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.exact import Number, exact
 from discreet.core.families import QUALITIES, RECODERS
 from discreet.core.table import Table
-from discreet.errors import NoPromise
-from discreet.models.model import Model, parts_of, population_of
+from discreet.errors import BadInput, NoPromise
+from discreet.models.model import Model, parts_of, population_of, require_sound
+from discreet.models.row_sets import has_several_rows, row_sets
 from discreet.releases.method import Progress
-from discreet.utility.quality import Granularity, Quality, figures
+from discreet.utility.quality import ByColumn, Granularity, Quality
 from discreet.verbs.publish.lattice import Lattice, Node, NodeClasses, Score, Suppressed, score_of
-from discreet.verbs.publish.model_pruning import PruningRules
+from discreet.verbs.publish.people_lattice import PeopleLattice
 from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_levels, require_quasi
-from discreet.verbs.publish.tuples import Tuples, refusal, require_beside, tuples_of
+from discreet.verbs.publish.tuples import PruningRules, Tuples, coded_tuples, refusal, require_beside, tuples_of
 
 Levels: TypeAlias = int | range | tuple[int, int]
 """One level, or the finest and the coarsest: ``range(1, 4)`` and ``(1, 3)`` are the same three."""
@@ -50,6 +51,9 @@ class Generalize(Checked):
     ``levels`` limits the levels of some columns. With a ``time_limit`` in seconds the best found until then is taken;
     what could still be gained at most is stated. That is also done in lattices of more than ten million combinations,
     if the search is long. A recoding that would suppress all rows is none.
+
+    Where people have several rows, classes are those of people who share all their rows, whole people are suppressed,
+    and ``suppress`` is a share of the people (``people_lattice.py``).
     """
 
     own_labels: ClassVar[bool] = False
@@ -61,19 +65,34 @@ class Generalize(Checked):
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The levels at which all models hold and least is lost; an error if there are none."""
         require_beside(parts_of(require), table.quasi())
-        sensitive = {*self.quality.sensitive, *(name for model in require for name in model.sensitive)}
-        return self.search(tuples_of(table, sorted(sensitive), population_of(require)), require, progress)
+        sensitive = sorted({*self.quality.sensitive, *(name for model in require for name in model.sensitive)})
+        if not has_several_rows(table):
+            return self.search(tuples_of(table, sensitive, population_of(require)), require, progress)
+        if not isinstance(self.quality, ByColumn):
+            raise BadInput(
+                f"{self.quality} looks at classes of rows, and here people have several rows.",
+                hint="Choose a measure that adds up columns, such as granularity.",
+            )
+        sets = row_sets(table, sensitive)
+        require_sound(sets.classes, require)
+        rows = np.bincount(sets.tuples, sets.people[sets.owners], sets.labels.num_rows).astype(np.int64)
+        tuples = coded_tuples(table, sets.labels, rows)
+        return self._best(PeopleLattice(tuples, self._limits(tuples), sets), require, progress)
 
     def search(self, tuples: Tuples, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best levels for the tuples of a table; no rows are needed."""
-        lattice = Lattice(tuples, self._limits(tuples))
-        limit = min(allowed_suppressions(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
-        rules = PruningRules(require, limit, self.quality.sensitive)
+        return self._best(Lattice(tuples, self._limits(tuples)), require, progress)
+
+    def _best(self, lattice: Lattice, require: Sequence[Model], progress: Progress | None) -> Recoding:
+        members, _ = lattice.members
+        limit = min(allowed_suppressions(self.suppress, members), max(members - 1, 0))
+        several = isinstance(lattice, PeopleLattice)
+        rules = PruningRules(require, limit, self.quality.sensitive, several=several)
         score = score_of(lattice, self.quality, rules.smallest)
         search = Search(lattice, rules, score, limit)
         found = search.run(self.time_limit, progress)
         if found is None:
-            raise self._refusal(tuples, require, late=isfinite(search.bound))
+            raise self._refusal(lattice, require, late=isfinite(search.bound))
         return self._result(lattice, rules, score, found, search.tried)
 
     def _limits(self, tuples: Tuples) -> dict[str, range]:
@@ -87,10 +106,8 @@ class Generalize(Checked):
     def _result(self, lattice: Lattice, rules: PruningRules, score: Score, found: Found, tried: int) -> Recoding:
         tuples, levels = lattice.tuples, lattice.levels(found.node)
         lump, groups = lattice.coarsen(lattice.whole(rules.sensitive), found.node)
-        sizes = lump.classes.sizes
         kept = rules.settled(lump.classes)
-        gone = ~kept & (sizes > 0)
-        suppressed = int(sizes[gone].sum())
+        (members, noun), out = lattice.members, lattice.lost(lump.classes, kept)
         chosen = dict(zip(tuples.names, levels, strict=True))
         loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
         ending = "all others ruled out: at no other is less lost."
@@ -99,11 +116,9 @@ class Generalize(Checked):
                 f"and it was stopped before others were ruled out; one of them may lose up to {loss - bound:.4g} less."
             )
         return Recoding(
+            **lattice.recoded(found.node, lump, groups, kept),
             levels=chosen,
-            dropped=tuples.labels(lump.members[gone], levels) if gone.any() else None,
-            suppressed=suppressed,
             loss=loss,
-            quality=figures(tuples, np.asarray(levels), groups.astype(np.int64), kept),
             parameters={
                 "suppress": exact(self.suppress, "suppress"),
                 "measure": str(self.quality),
@@ -114,29 +129,32 @@ class Generalize(Checked):
                 f"Of {lattice.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
                 f"{tried:,} were tried, {ending}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
-                f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model."
-                if suppressed
+                f"{out:,} of {members:,} {noun} were suppressed, in classes that broke a model."
+                if out
                 else "No row was suppressed.",
             ),
             optimal=found.optimal,
             gap=loss - bound,
         )
 
-    def _refusal(self, tuples: Tuples, require: Sequence[Model], *, late: bool) -> NoPromise:
+    def _refusal(self, lattice: Lattice, require: Sequence[Model], *, late: bool) -> NoPromise:
         """The error that says why there is no recoding, and what would help."""
+        tuples, noun = lattice.tuples, lattice.members[1]
         wanted = " and ".join(model.claim.text for model in require)
         if late:
             return NoPromise(f"No levels were found in time at which the table is {wanted}.", hint="Allow more time.")
         limits = self._limits(tuples)
         fixed = all(len(limits.get(name, ())) == 1 for name in tuples.names)
         helps = ["coarser levels"] if self.levels else []
-        helps += ["more suppressed rows"] if exact(self.suppress, "suppress") < Fraction(1) else []
+        helps += [f"more suppressed {noun}"] if exact(self.suppress, "suppress") < Fraction(1) else []
         helps += ["models that ask for less"]
+        several = isinstance(lattice, PeopleLattice)
+        helps += ["fewer rows a person, drawn at random (most=1, most=2)"] if several else []
         return refusal(
             tuples,
-            require,
+            () if several else require,
             f"At {'these' if fixed else 'no'} levels {'the table is not' if fixed else 'is the table'} {wanted} when "
-            f"the classes that are not are suppressed, and those are at most {self.suppress} of the rows.",
+            f"the classes that are not are suppressed, and those are at most {self.suppress} of the {noun}.",
             f"Allow {' or '.join(helps)}.",
         )
 

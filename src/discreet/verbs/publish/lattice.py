@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import inf, log, prod
 from operator import getitem
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Integers
-from discreet.utility.quality import ByClass, ByColumn, Quality
+from discreet.utility.quality import ByClass, ByColumn, Quality, figures
 from discreet.verbs.publish.tuples import Tuples, merge_spread
 
 Node: TypeAlias = tuple[int, ...]
@@ -66,6 +66,21 @@ class Lattice:
         self._codes = np.ascontiguousarray(tuples.codes.T).view(np.uint32)
         self._each = np.arange(len(tuples.counts), dtype=np.uint32)
         self._pack()
+
+    @property
+    def members(self) -> tuple[int, str]:
+        """How many members all classes have together, and what they are."""
+        return self.tuples.rows, "rows"
+
+    def recoded(self, node: Node, lump: NodeClasses, groups: Members, kept: Booleans) -> dict[str, Any]:
+        """What a recoding says of the classes at a node of which some are kept; ``groups``: the class of each tuple."""
+        levels, sizes = self.levels(node), lump.classes.sizes
+        gone = ~kept & (sizes > 0)
+        return {
+            "dropped": self.tuples.labels(lump.members[gone], levels) if gone.any() else None,
+            "suppressed": int(sizes[gone].sum()),
+            "quality": figures(self.tuples, np.asarray(levels), groups.astype(np.int64), kept),
+        }
 
     @property
     def nodes(self) -> int:

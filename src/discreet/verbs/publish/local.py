@@ -21,12 +21,12 @@ from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Progress
 from discreet.utility.quality import Floats, Granularity, Precision, figures
-from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.recoding import Recoding, allowed_suppressions, require_quasi
 from discreet.verbs.publish.tuples import (
     GONE,
     Labels,
     Levels,
+    PruningRules,
     Tuples,
     check_of,
     local_models,

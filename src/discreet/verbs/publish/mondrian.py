@@ -21,10 +21,10 @@ from discreet.models.classes import Integers, domain_of
 from discreet.models.model import Model
 from discreet.releases.method import Progress, silent
 from discreet.utility.quality import ClassSize, Discernibility
-from discreet.verbs.publish.model_pruning import PruningRules
 from discreet.verbs.publish.recoding import Recoding
 from discreet.verbs.publish.tuples import (
     Labels,
+    PruningRules,
     Tuples,
     breaking,
     local_models,

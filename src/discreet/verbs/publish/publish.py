@@ -1,58 +1,37 @@
-"""The verb publish: recode or mask a table, check the models on what was written, and release it.
-
-Why this is private. The models are checked on the very rows that leave, after they were written, by the same
-aggregates anybody can repeat: nothing a search believed about them counts. If one does not hold, nothing leaves.
-What the models mean is theirs to say (see ``models/``); what they do not protect from is in the statement.
-"""
+"""The verb publish: recode or mask a table, check the models on what was written, and release it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from sqlglot import exp
-
-from discreet.core import sql
-from discreet.core.card import Card, Role
-from discreet.core.families import MASKING, RECODERS
-from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import said_of_withheld
-from discreet.core.release import Release, Rows
-from discreet.core.statement import Statement
+from discreet.core.families import MASKING, PEOPLE, RECODERS
+from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.core.text import meant
-from discreet.engines.read import read
-from discreet.errors import BadInput, NoPromise
-from discreet.models.catalogue import parse_all
-from discreet.models.model import Model, check_all, checked_alone, evidence_of, parts_of
-from discreet.models.uniqueness import PopulationUniqueness
-from discreet.releases.facts import Choice, Facts, Opaque, class_figures
-from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.errors import BadInput
+from discreet.models.model import Model, parse_all
+from discreet.releases.method import Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
-from discreet.verbs.publish.earlier_releases import Earlier, check_together
+from discreet.verbs.publish.earlier_releases import Earlier
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.method import Masking
-from discreet.verbs.publish.recoding import (
-    Labelled,
-    Recoder,
-    Recoding,
-    prepare,
-    published_columns,
-    recode_rows,
-    require_table,
+from discreet.verbs.publish.people import (
+    DrawnRows,
+    OneRow,
+    People,
+    RecodePeople,
+    joint_card,
+    prepare_other,
+    require_people_option,
 )
-from discreet.verbs.publish.report import Sizes, pictures
+from discreet.verbs.publish.recode import Recode
+from discreet.verbs.publish.recoding import Recoder, prepare, require_table
 
 if TYPE_CHECKING:
     from discreet.core.card import Card
-    from discreet.verbs.publish.mask.masker import Masker
-    from discreet.verbs.publish.recoding import prepare, require_table
-
-_LOST = "loss of "
 
 
 def publish(
@@ -60,6 +39,7 @@ def publish(
     method: str | Recoder | Masker | Model | Sequence[Model] = "generalize",
     require: str | Model | Sequence[str | Model] = (),
     *,
+    people: str | People | None = None,
     earlier: Sequence[Earlier] = (),
     seed: int | None = None,
     to: str | Path | None = None,
@@ -73,6 +53,10 @@ def publish(
     disease"])``, ``publish(table, "rank-swap p=5 on age")``. Models alone are reached by generalisation:
     ``publish(table, "k=5")``.
 
+    ``people`` says what leaves of people with several rows: ``"one-row"`` of each, drawn at random, or all of them,
+    ``"unlinked"`` or ``"linked"`` by a fresh pseudonym; then whole people share their rows (``Generalize`` only). With
+    ``Linked(other=patients)`` a second table of the same people leaves with it.
+
     ``earlier`` are earlier releases of the same table: the models must hold for what all of them show together, or it
     is refused. With ``to``, a new folder, the release is written there (``csv``: also as CSV) and its rows are never
     held in memory. Identifiers and the unit stay behind; the order of rows tells nothing.
@@ -82,25 +66,42 @@ def publish(
     release needs no model. With a ``seed`` the masking can be repeated, by anybody.
     """
     require_table(table, "publish")
-    chosen, models = _method_and_models(table.card, method, require)
+    treatment = PEOPLE.parse(people, table.card) if isinstance(people, str) else people
+    chosen, models = _method_and_models(joint_card(table.card, treatment), method, require)
     require_places(to, csv=csv, holder=holder)
-    require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
-    table = prepare(table, _named_columns(chosen, models), quasi=not isinstance(chosen, Masker))
-    maker: Method[Any] = (
-        Masking(chosen, models, seed) if isinstance(chosen, Masker) else Recode(chosen, models, earlier)
-    )
+    require_usable(chosen, earlier=earlier, seed=seed, holder=holder, people=treatment)
+    named = _named_columns(chosen, models)
+    table, treatment = prepare(table, named, quasi=not isinstance(chosen, Masker)), prepare_other(treatment, named)
+    maker: Method[Any]
+    if isinstance(chosen, Masker):
+        maker = Masking(chosen, models, seed)
+    elif treatment is None or isinstance(treatment, OneRow):
+        maker = Recode(chosen, models, earlier)
+    else:
+        maker = RecodePeople(chosen, models, people=treatment)
+    if isinstance(treatment, OneRow):
+        maker = DrawnRows(maker)
     return release(maker, table, to=to, csv=csv, holder=holder, progress=progress)
 
 
 def require_usable(
-    method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None, holder: str | Path | None
+    method: Recoder | Masker,
+    *,
+    earlier: Sequence[Earlier],
+    seed: int | None,
+    holder: str | Path | None,
+    people: People | None = None,
 ) -> None:
     """An error before any work is done, if an option means nothing to the method."""
+    if people is not None:
+        require_people_option(people, method, earlier)
+        if seed is not None:
+            raise BadInput("Rows of people are drawn by chance that no seed repeats.", hint="Leave the seed out.")
     if earlier and isinstance(method, Masker):
         raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
     if seed is not None and not isinstance(method, Masker):
         raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
-    if holder is not None and not isinstance(method, Masker) and not method.own_labels:
+    if holder is not None and people is None and not isinstance(method, Masker) and not method.own_labels:
         raise BadInput(
             f"{type(method).__name__} leaves nothing for a holder's copy: the release itself tells what became of "
             "whom.",
@@ -148,137 +149,6 @@ def _named_columns(method: object, models: Sequence[Model]) -> set[str]:
     """The columns that the method and the models name."""
     named = [*getattr(method, "columns", ()), *getattr(method, "given", ()), *(n for m in models for n in m.sensitive)]
     return {name for name in named if isinstance(name, str)}
-
-
-@dataclass(frozen=True)
-class Recode(Method[Any]):
-    """Rows recoded until privacy models hold: generalised, suppressed, partitioned, or with dummies among them."""
-
-    name: ClassVar[str] = "publish"
-    recoder: Recoder
-    models: Sequence[Model]
-    earlier: Sequence[Earlier] = ()
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Which recoder it is; what it found comes with what it makes."""
-        return {"recoder": type(self.recoder).__name__, "models": [model.claim.text for model in self.models]}
-
-    def promise(self, card: Card) -> Statement:
-        """The claims of the models."""
-        claims = tuple(model.claim for model in self.models)
-        return Statement(card.unit or "person", None, claims, None, evidence_of(self.models))
-
-    def make(self, table: Table, bench: Bench) -> Made[Any]:
-        """Search on the histogram of quasi-identifiers; the rows are recoded when they are written."""
-        found = self.recoder.recode(table, self.models, bench.progress)
-        together = check_together(table, found, self.earlier, self.models) if self.earlier else None
-        if together is not None:
-            together.require()
-        before = Sizes.of(table)
-        parameters: dict[str, Any] = {
-            "table": table.card.name,
-            **found.parameters,
-            "quasi_identifiers": list(table.quasi()),
-            "rows": before.rows,
-            "suppressed": found.suppressed,
-            "loss": float(f"{found.loss:.3g}"),  # all digits could tell what was suppressed
-            "optimal": found.optimal,
-            **({"levels": dict(found.levels)} if found.levels is not None else {}),
-            **({"dummies": found.added.num_rows} if found.added is not None else {}),
-            **({"gap": found.gap} if found.gap is not None else {}),
-            "quality": {name: value for name, value in found.quality.items() if not name.startswith(_LOST)},
-            "lost": _column_losses(found),
-        }
-        holder = None
-        if self.recoder.own_labels and found.mapping is not None:
-            holder = HolderCopy("recoding", found.mapping)
-        out = recode_rows(table, found)
-        return Made(
-            out,
-            parameters,
-            found.steps,
-            assumes=_assumes(table, self.models),
-            caveats=_caveats(table, self.models, found, None if together is None else str(together)),
-            holder=holder,
-            title=f"{table.card.name}, published",
-            context=(out.card, before, found),
-        )
-
-    def recheck(self, made: Made[Any], written: pa.Table | Rows, promised: Statement) -> Made[Any]:
-        """Check the models, and that no row is lost, on the rows as they were written."""
-        card, before, found = made.context
-        out = read(written.path if isinstance(written, Rows) else written, card)
-        after = Sizes.of(out)
-        added = found.added.num_rows if found.added is not None else 0
-        verdicts = check_all(out, self.models, levels=found.levels)
-        broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
-        if broken or after.rows != before.rows - found.suppressed + added:
-            wrong = f"is not {' and not '.join(broken)}" if broken else "has not the rows it should have"
-            raise NoPromise(
-                f"What was made of {out.card.name} {wrong}. Nothing was released.",
-                hint="This is a fault of the method, or the table changed meanwhile: try again, or try another method.",
-            )
-        counted = {"released": after.rows, "classes": after.count, "smallest_class": after.smallest}
-        first, *rest = made.caveats
-        caveats = (first, *(caveat for verdict in verdicts for caveat in verdict.caveats), *rest)
-        drawn = pictures(before, after, _column_losses(found))
-        return replace(made, parameters={**made.parameters, **counted}, caveats=caveats, pictures=drawn)
-
-    def facts(self, made: Made[Any], table: Table) -> Facts:
-        """How many rows of each equivalence class have each combination of the other values."""
-        card, _, found = made.context
-        if found.added is not None and found.added.num_rows:
-            return Opaque("nobody can tell which of its rows are dummies")
-        choice = Choice.of(table)
-        if isinstance(choice, Opaque) or choice.condition is not None:
-            return (
-                choice
-                if isinstance(choice, Opaque)
-                else Opaque(f"its rows were chosen by {' and '.join(choice.tells)}")
-            )
-        labelled = Labelled.of(table, found, "discreet_")
-        labels = {name: sql.column(label.name) for name, label in labelled.labels.items()}
-        rows = exp.select(exp.Star()).from_(labelled.relation.subquery("r")).where(sql.column(labelled.kept))
-        told = [one.name for one in card.columns if one.name not in labels]
-        out = read(made.payload.path if isinstance(made.payload, Rows) else made.payload, card)
-        kept = replace(table, relation=rows, whole=table.whole or table.relation)
-        return class_figures(kept, labels, out, told)
-
-
-def _assumes(table: Table, models: Sequence[Model]) -> tuple[str, ...]:
-    card = table.card
-    others = [c.name for c in published_columns(card) if c.role is Role.OTHER]
-    assumes = [f"An intruder knows nothing of a person but the quasi-identifiers: {', '.join(table.quasi())}."]
-    if others:
-        assumes.append(f"Columns marked “other” cannot identify anyone: {', '.join(others)}.")
-    for model in parts_of(models):
-        if model.reference is not None:
-            assumes.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
-        if isinstance(model, PopulationUniqueness):
-            assumes.append(f"The rows are a random sample of {model.people:,} people.")
-    assumes += [
-        card.whose,
-        "A missing value is a value of its own: it is like other missing values, and like nothing else.",
-    ]
-    return tuple(dict.fromkeys(assumes))
-
-
-def _caveats(table: Table, models: Sequence[Model], recoding: Recoding, together: str | None) -> tuple[str, ...]:
-    caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
-    caveats += [*recoding.caveats, *checked_alone(models), *said_of_withheld(table)]
-    named = {name for model in models for name in model.sensitive}
-    if unnamed := sorted({column.name for column in table.card.having(Role.SENSITIVE)} - named):
-        names = ", ".join(unnamed)
-        caveats.append(f"Nothing is promised about {names}: all rows of a class may have the same value.")
-    if named:
-        caveats.append("That a sensitive value is missing counts as a value: among two of them, one may be missing.")
-    return (*caveats, *([together] if together else ()))
-
-
-def _column_losses(recoding: Recoding) -> Mapping[str, float]:
-    """Loss of each column, as the recoder measured it."""
-    return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}
 
 
 _FLAGS = {"levels": "level", "weights": "weight", "time_limit": "time-limit"}

@@ -7,11 +7,12 @@ does not fit in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, cast
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -36,7 +37,8 @@ class Recoding:
     levels: Mapping[str, int] | None = None
     """The level of each quasi-identifier, where every value of a column is at one level."""
     dropped: pa.Table | None = None
-    """With ``levels``: the labels of the classes that are suppressed, a column for each quasi-identifier."""
+    """With ``levels``: the labels of the classes that are suppressed, a column for each quasi-identifier; where people
+    have several rows, the units of those who are suppressed."""
     mapping: pa.Table | None = None
     """Each distinct tuple of original values (columns named as the quasi-identifiers), its new labels (the same
     names with ``_new``) and whether it is ``kept``; see ``Names``."""
@@ -125,13 +127,14 @@ def allowed_suppressions(suppress: Number, rows: int) -> int:
 _PREFIX = "discreet_"
 
 
-def recode_rows(table: Table, recoding: Recoding) -> Table:
+def recode_rows(table: Table, recoding: Recoding, beside: Sequence[str] = ()) -> Table:
     """The released rows: recoded, without suppressed rows, identifiers and unit, ordered by content.
 
-    The order reveals nothing, because it depends only on what is in the rows themselves.
+    The order reveals nothing, because it depends only on what is in the rows themselves. Columns ``beside`` are added
+    as they are (a dummy row has none): for the holder, who must know whose rows these are.
     """
     table = on_recoding_engine(table)
-    columns = published_columns(table.card)
+    columns = (*published_columns(table.card), *(table.card[name] for name in beside))
     names = [column.name for column in columns]
     labelled = Labelled.of(table, recoding, _PREFIX)
     shown_as = [
@@ -140,11 +143,17 @@ def recode_rows(table: Table, recoding: Recoding) -> Table:
     ]
     rows = exp.select(*shown_as).from_(labelled.relation.subquery("r")).where(sql.column(labelled.kept))
     if recoding.added is not None and recoding.added.num_rows:
-        more = exp.select(*map(sql.column, names)).from_(table.engine.lend(recoding.added).subquery("a"))
+        added = recoding.added.column_names
+        dummy = [sql.column(name) if name in added else sql.named(exp.null(), name) for name in names]
+        more = exp.select(*dummy).from_(table.engine.lend(recoding.added).subquery("a"))
         rows = exp.select(*map(sql.column, names)).from_(exp.union(rows, more, distinct=False).subquery("u"))
-    order = [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in names]
     card = table.card.without_unit(labelled.column(column) for column in columns)
-    return Table(card, table.engine, rows.order_by(*order))
+    return Table(card, table.engine, rows.order_by(*content_keys(names[: len(names) - len(beside)])))
+
+
+def content_keys(names: Iterable[str]) -> list[exp.Ordered]:
+    """Keys that order rows by what is in these columns."""
+    return [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in names]
 
 
 def on_recoding_engine(table: Table) -> Table:
@@ -154,6 +163,20 @@ def on_recoding_engine(table: Table) -> Table:
     engine = DuckDB()
     engine.load("rows", cast("pa.Table", table.stream()))  # DuckDB reads a stream as it reads a table
     return replace(table, engine=engine, relation=exp.select(*map(sql.column, table.columns)).from_(sql.table("rows")))
+
+
+def with_row_numbers(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
+    """Add the number of each row, from 0, in one more column."""
+
+    def numbered() -> Iterator[pa.RecordBatch]:
+        seen = 0
+        for batch in rows:
+            counted = pa.array(np.arange(seen, seen + batch.num_rows))
+            seen += batch.num_rows
+            yield pa.RecordBatch.from_arrays([*batch.columns, counted], schema=schema)
+
+    schema = rows.schema.append(pa.field(name, pa.int64()))
+    return pa.RecordBatchReader.from_batches(schema, numbered())
 
 
 def require_table(table: object, verb: str) -> None:
@@ -236,12 +259,13 @@ def _by_levels(table: Table, recoding: Recoding, prefix: str) -> Labelled:
     if recoding.dropped is None or not recoding.dropped.num_rows:
         every = exp.select(*map(sql.column, names), sql.named(exp.true(), kept))
         return Labelled(every.from_(coarse.relation.subquery("t")), labels, kept)
-    dropped = _with_key_names(recoding.dropped.select(list(levels))).append_column(
+    whole = recoding.dropped.column_names == [table.card.unit]  # people, whatever their rows are
+    keys = {str(table.card.unit): str(table.card.unit)} if whole else {n: one.name for n, one in labels.items()}
+    dropped = _with_key_names(recoding.dropped.select(list(keys))).append_column(
         "gone", pa.array([True] * recoding.dropped.num_rows)
     )
     stays = sql.named(exp.column("gone", table="m").is_(exp.null()), kept)
-    keys = [label.name for label in labels.values()]
-    return Labelled(_join_labels(coarse, keys, dropped, [stays]), labels, kept)
+    return Labelled(_join_labels(coarse, keys.values(), dropped, [stays]), labels, kept)
 
 
 def _by_mapping(table: Table, mapping: pa.Table, prefix: str) -> Labelled:

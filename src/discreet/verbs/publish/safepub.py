@@ -32,8 +32,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Card, Column, Role
-from discreet.core.directed_rounding import exp_lower, exp_upper
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_lower, exp_upper, positive, probability
 from discreet.core.hierarchy.hierarchy import TOP, Hierarchy, apply
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
@@ -42,7 +41,6 @@ from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.noise.entropy import Entropy
-from discreet.noise.parameters import positive, probability
 from discreet.releases.method import Method
 
 _BITS = 32

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.budget.dp_statement import BETA
 from discreet.core import release_extras
 from discreet.core.kind import Kind
 from discreet.core.release import Release, Rows
 from discreet.errors import BadInput
+from discreet.releases.method import BETA
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.spending import Meter

@@ -10,11 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.card import Card, Column
+from discreet.core.exact import whole
 from discreet.core.kind import LISTABLE, Kind
 from discreet.core.text import meant
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.masking import Generator
-from discreet.noise.parameters import whole
 from discreet.verbs.publish.mask.masker import require_names
 from discreet.verbs.publish.recoding import published_columns
 from discreet.verbs.synthesize.attributes import Attribute, Binned, Listed, Merged

@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.budget.convert import largest_concentrated
-from discreet.budget.dp_statement import kept_rows, loss_of, promised, rows_per_unit
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, declare, parameter
-from discreet.core.exact import Number
+from discreet.core.exact import Number, positive, probability
 from discreet.core.families import PRIVATE_SYNTHESIS, SYNTHESIZERS
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.release import Rows
@@ -25,8 +24,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
-from discreet.noise.parameters import positive, probability
-from discreet.releases.method import Method, Progress, silent
+from discreet.releases.method import Method, Progress, kept_rows, loss_of, promised, rows_per_unit, silent
 from discreet.verbs.synthesize.distances import COMPARED, WITHIN, distances, exact_columns, measure_distances, too_many
 from discreet.verbs.synthesize.domain import BINS, Domain, merge_rare, regroup_measurement
 from discreet.verbs.synthesize.graph.fitting import fit

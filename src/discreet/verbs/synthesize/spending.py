@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.directed_rounding import round_up, sqrt_lower
+from discreet.core.exact import round_up, sqrt_lower
 from discreet.core.loss import Concentrated, Pure
 from discreet.core.table import Table
 from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows

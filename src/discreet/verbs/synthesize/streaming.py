@@ -30,7 +30,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.budget.dp_statement import rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -38,6 +37,7 @@ from discreet.core.release import Rows
 from discreet.core.release_extras import SYNTHETIC
 from discreet.core.table import Table
 from discreet.noise.masking import Generator
+from discreet.releases.method import rows_per_unit
 from discreet.verbs.publish.recoding import unused_name
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.graph.model import Model

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.budget.dp_statement import rows_per_unit
 from discreet.core.card import Card
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.releases.method import Progress, silent
+from discreet.releases.method import Progress, rows_per_unit, silent
 from discreet.releases.pipeline import Uncharged, release, require_places
 from discreet.verbs.publish.recoding import prepare, require_table
 from discreet.verbs.synthesize.distances import CountBounds, distances

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -23,8 +24,9 @@ from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.facts import Choice, Facts, Opaque
-from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.method import Alternative, Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
+from discreet.releases.register import Entry
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.release_audit import LEAST
 from discreet.verbs.tabulate.method import Intervals, ProtectedTable, ProtectionProblem, TableMethod
@@ -85,15 +87,20 @@ def tabulate(
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
     require_places(to, csv=csv, holder=holder)
     progress(0.0, "adding up")
-    tables, sides = _tables(source, by, value, sensitivity, weight=weight, decimals=decimals)
-    cells = _known(Cells.of(*tables), source, value, chosen, sensitivity)
-    require_additive(cells)
-    if weights is not None and (np.shape(weights) != (len(cells),) or not (np.asarray(weights) >= 0).all()):
-        raise BadInput(f"There must be a weight of 0 or more for each of {len(cells):,} cells.")
-    protection = protect(cells, sensitivity, share=share, negative=negative)
-    table = source if isinstance(source, Table) else None
-    problem = ProtectionProblem(cells, protection, table, sides, value, weight, weights, seed, secret)
-    return release(_Tabulation(problem, chosen, sensitivity), table, to=to, csv=csv, holder=holder, progress=progress)
+
+    def tabulation(source: Source, by: str | Sequence[str]) -> _Tabulation:
+        tables, sides = _tables(source, by, value, sensitivity, weight=weight, decimals=decimals)
+        cells = _known(Cells.of(*tables), source, value, chosen, sensitivity)
+        require_additive(cells)
+        if weights is not None and (np.shape(weights) != (len(cells),) or not (np.asarray(weights) >= 0).all()):
+            raise BadInput(f"There must be a weight of 0 or more for each of {len(cells):,} cells.")
+        protection = protect(cells, sensitivity, share=share, negative=negative)
+        table = source if isinstance(source, Table) else None
+        problem = ProtectionProblem(cells, protection, table, sides, value, weight, weights, seed, secret)
+        return _Tabulation(problem, chosen, sensitivity, tabulation)
+
+    made = tabulation(source, by)
+    return release(made, made.problem.source, to=to, csv=csv, holder=holder, progress=progress)
 
 
 def sides_of(by: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -162,6 +169,8 @@ class _Tabulation(Method[pa.Table]):
     problem: ProtectionProblem
     method: TableMethod
     rules: Sequence[Rule]
+    make_again: Callable[[Table, Sequence[str]], _Tabulation]
+    """The same of other rows, or by other columns."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -227,6 +236,22 @@ class _Tabulation(Method[pa.Table]):
         ):
             raise NoPromise("The table that was written is not the one that was protected. Nothing was released.")
         return made
+
+    def on(self, table: Table) -> _Tabulation:
+        """The same table of other rows."""
+        return self.make_again(table, [" × ".join(one) for one in self.problem.by])
+
+    def alternatives(
+        self, made: Made[pa.Table], table: Table, clashing: Sequence[Entry]
+    ) -> Iterator[Alternative[pa.Table]]:
+        """The same with one column at a coarser level of its hierarchy."""
+        for name in dict.fromkeys(name for one in self.problem.by for name in one):
+            column, _, level = name.partition("@") if name not in table.card else (name, "", "0")
+            hierarchy = table.card[column].hierarchy
+            for coarser in range(int(level) + 1, hierarchy.height if hierarchy else 0):
+                asked = f"{column}@{coarser}"
+                by = [" × ".join(asked if one == name else one for one in sides) for sides in self.problem.by]
+                yield f"the same table with {asked} instead of {name}", partial(self.make_again, table, by), table
 
     def facts(self, made: Made[pa.Table], table: Table) -> Facts:
         """Every printed figure, and what is known of every hidden or rounded one."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.directed_rounding import exp_lower, exp_upper, ln_lower, ln_upper, sqrt_lower, sqrt_upper
+from discreet.core.exact import exp_lower, exp_upper, ln_lower, ln_upper, sqrt_lower, sqrt_upper
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar import dates

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
-from discreet.core.directed_rounding import exp_lower
+from discreet.core.exact import exp_lower
 from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_lower
 from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy

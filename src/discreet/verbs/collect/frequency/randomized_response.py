@@ -31,8 +31,7 @@ import pyarrow as pa
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.compiled import njit
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, exp_lower
 from discreet.core.families import FREQUENCY_ORACLES
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Flags

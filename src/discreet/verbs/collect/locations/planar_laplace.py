@@ -39,8 +39,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.directed_rounding import exp_upper, sqrt_lower, sqrt_upper
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, exp_upper, sqrt_lower, sqrt_upper
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_lower
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy

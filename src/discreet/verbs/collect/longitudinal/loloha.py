@@ -35,8 +35,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.catalogue import declare
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_lower
 from discreet.core.families import FREQUENCY_ORACLES
 from discreet.core.loss import Pure
 from discreet.errors import NoPromise

@@ -33,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.catalogue import declare
-from discreet.core.directed_rounding import exp_lower
+from discreet.core.exact import exp_lower
 from discreet.core.families import FREQUENCY_ORACLES
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips

@@ -28,8 +28,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number, exact, exp_lower
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy

@@ -37,8 +37,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.directed_rounding import exp_lower
-from discreet.core.exact import Number
+from discreet.core.exact import Number, exp_lower
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.exact import Number
+from discreet.core.exact import Number, signed
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.noise.parameters import signed
 from discreet.verbs.collect.domain import Codes, Floats, Values, plain_fields, set_fields
 
 MAX_STEPS = 4096

@@ -54,7 +54,7 @@ import numpy as np
 
 from discreet.core.catalogue import declare
 from discreet.core.compiled import njit
-from discreet.core.directed_rounding import exp_lower, exp_minus
+from discreet.core.exact import exp_lower, exp_minus
 from discreet.core.families import MEAN_PROTOCOLS
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words

@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.core.directed_rounding import exp_upper
-from discreet.core.exact import equation, rounded
+from discreet.core.exact import equation, exp_upper, rounded
 from discreet.core.markup import Markup, Template, script_data, tag
 from discreet.core.optional import extra
 from discreet.errors import BadInput, DiscreetError, NotAllowed

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core.catalogue import declare, parameter
-from discreet.core.exact import share_of
+from discreet.core.exact import share_of, signed
 from discreet.core.families import COMBINE_FUNCTIONS
 from discreet.errors import BadInput
-from discreet.noise.parameters import signed
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
 from discreet.verbs.combine.effects import Play

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +32,7 @@ from discreet.releases.method import Bench, Made, Method
 from discreet.verbs.publish.mask.masker import Masked, Masker, MaskingPlan, RecordMasker, on_workers, stream
 from discreet.verbs.publish.mask.report import compare_pictures, pictures
 from discreet.verbs.publish.mask.values import Array, bounds_steps, clamp_to_bounds, limits_of
-from discreet.verbs.publish.recoding import published_columns
+from discreet.verbs.publish.recoding import content_keys, published_columns, with_row_numbers
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _mask_stream(table: Table, masker: Any, seed: int | None, bench: Bench) -> t
         _write(table.engine.stream(masked), place)
         return Rows(place), plan, None
     first, number = scratch / "masked.parquet", count_name(names)
-    _write(_with_row_numbers(stream(masker, plan, table, seed), number), first)
+    _write(with_row_numbers(stream(masker, plan, table, seed), number), first)
     engine = DuckDB()
     relation = open_file(first, None, engine)[1]
     links = _write(engine.stream(_order_by_content(relation, [*names, number], names)), place, number)
@@ -156,22 +156,7 @@ def _mask_stream(table: Table, masker: Any, seed: int | None, bench: Bench) -> t
 
 
 def _order_by_content(relation: exp.Query, shown: Sequence[str], by: Sequence[str]) -> exp.Select:
-    keys = [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in by]
-    return exp.select(*map(sql.column, shown)).from_(relation.subquery("r")).order_by(*keys)
-
-
-def _with_row_numbers(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
-    """Add the number of each row, from 0, in one more column."""
-
-    def numbered() -> Iterator[pa.RecordBatch]:
-        seen = 0
-        for batch in rows:
-            counted = pa.array(np.arange(seen, seen + batch.num_rows))
-            seen += batch.num_rows
-            yield pa.RecordBatch.from_arrays([*batch.columns, counted], schema=schema)
-
-    schema = rows.schema.append(pa.field(name, pa.int64()))
-    return pa.RecordBatchReader.from_batches(schema, numbered())
+    return exp.select(*map(sql.column, shown)).from_(relation.subquery("r")).order_by(*content_keys(by))
 
 
 def _write(rows: pa.RecordBatchReader, place: Path, aside: str | None = None) -> Array | None:

@@ -20,9 +20,8 @@ from discreet.core.kind import Kind
 from discreet.core.sql import content_order
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.models.catalogue import parse
 from discreet.models.diversity import PSensitivity
-from discreet.models.model import Model
+from discreet.models.model import Model, parse
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.masker import Masked, columns_to_mask
 from discreet.verbs.publish.mask.micro.coordinates import Coordinate, aggregate, aggregate_name, coordinates, embed

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.budget.dp_statement import rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.exact import Number
@@ -30,6 +29,7 @@ from discreet.noise.deviation import Noise, Weighted, weighted_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.releases.method import rows_per_unit
 from discreet.verbs.tabulate.private.strategy import Columns, Strategy, subsets
 from discreet.verbs.tabulate.tables.crosstable import Numbers
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, rows_per_unit
 from discreet.core.card import Card
 from discreet.core.exact import Number
+from discreet.core.exact import whole as whole_number
 from discreet.core.hierarchy.hierarchy import codes
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind, Scalar
@@ -27,8 +27,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.noise.deviation import Weighted, weighted_error
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.parameters import whole as whole_number
-from discreet.releases.method import Method
+from discreet.releases.method import BETA, Method, kept_rows, loss_of, promised, rows_per_unit
 from discreet.verbs.tabulate.private.counts import NoisyCounts, noise_of
 from discreet.verbs.tabulate.private.strategy import MOST_CELLS, Columns, Workload, choose
 from discreet.verbs.tabulate.private.top_down import in_whole_numbers, require_fits

@@ -1,0 +1,262 @@
+"""Workbooks (Excel, OpenDocument) and files of statistical packages (SPSS, Stata, SAS): their values as text.
+
+Values are written as the card says that texts are written, so that cells which hold a number or a date and cells which
+hold a text are read alike. A workbook is unpacked and measured before it is read, whatever sizes it declares: it must
+fit in memory. Nothing in it is computed: a formula is the value that was saved with it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.optional import extra
+from discreet.core.text_format import TextFormat
+from discreet.errors import DataError, NotFound
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineWorkbook
+
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+"""Endings of workbooks."""
+STATISTICAL = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""Endings of files of SPSS, Stata and SAS, and pyreadstat's functions that read them."""
+MOST_BYTES = 2 << 30
+"""Size of an unpacked workbook at most."""
+MOST_CELLS = 50_000_000
+"""Cells of a sheet at most, empty ones among them."""
+_CHUNK_BYTES = 1 << 20
+_ROWS_AT_ONCE = 20_000
+_LONGEST_CELL = 1 << 17
+_FORMULA = rb"(?:<f\b[^>]*/>|<f\b[^>]*>[^<]*</f>)"
+_ERROR_CELL = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^>]* t="e"[^>]*>' + _FORMULA + rb"?<v>([^<]*)</v>")
+_NOT_COMPUTED = re.compile(rb'<c r="([A-Z]+[0-9]+)"(?:(?! t="str")[^>])*>' + _FORMULA + rb"(?:<v></v>|<v ?/>)?</c>")
+_ATTRIBUTE = re.compile(r'([\w:]+)="([^"]*)"')
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether it is one, by its name."""
+    return path.suffix.lower() in WORKBOOKS
+
+
+def cell_text(value: Any, written: TextFormat) -> str | None:
+    """A value as the card says that texts are written; ``None`` for nothing."""
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return ((written.true if value else written.false) or (str(value).lower(),))[0]
+    if isinstance(value, int | float):
+        whole = isinstance(value, int) or value.is_integer()
+        text = str(int(value)) if whole else f"{Decimal(repr(value)):f}" if math.isfinite(value) else str(value)
+        return text.replace(".", written.decimal or ".")
+    if isinstance(value, dt.date):
+        moment = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+        daily = moment.time() == dt.time()
+        form = next((one for one in written.formats if daily or "%S" in one), "%Y-%m-%d" if daily else "")
+        return f"{moment:{form}}" if form else moment.isoformat(" ")
+    return str(value)
+
+
+# -- workbooks
+
+
+def sheets_of(path: Path) -> tuple[str, ...]:
+    """The names of the sheets that have cells; if none has, of all."""
+    with _workbook(path) as book:
+        return _filled(book)
+
+
+def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list[Any]]]:
+    """The rows of a sheet that are not empty, each with its number and as many cells as the widest.
+
+    Cells that are merged down a column all show the value; an error (``#N/A``) is its text.
+    """
+    with _workbook(path) as book:
+        names = _filled(book) if sheet is None else (sheet,)
+        if sheet is not None and sheet not in book.sheet_names:
+            raise NotFound(f"{path.name} has no sheet {sheet!r}; it has {', '.join(book.sheet_names)}.")
+        if len(names) != 1:
+            raise DataError(
+                f"{path.name} has {len(names)} sheets: {', '.join(names)}.",
+                hint='Say which on the card: file = { sheet = "…" }.',
+            )
+        found = book.get_sheet_by_name(names[0])
+        first_column = (found.start or (0, 0))[1]
+        errors = _error_cells(path, names[0])
+        merged = defaultdict(list)
+        for (top, left), (bottom, right) in found.merged_cell_ranges or ():
+            merged[top].append((bottom, left - first_column, right - first_column))
+        shown: dict[int, tuple[int, Any]] = {}
+        for place, cells in enumerate(found.iter_rows()):
+            for column, text in errors.get(place, {}).items():
+                cells[column - first_column] = text
+            for column, (bottom, value) in shown.items():
+                cells[column] = value if place <= bottom else cells[column]
+            for bottom, left, right in merged[place]:
+                shown |= {column: (bottom, cells[column]) for column in range(left, min(right + 1, len(cells)))}
+            if any(cell != "" for cell in cells):
+                yield place + 1, cells
+
+
+def _filled(book: CalamineWorkbook) -> tuple[str, ...]:
+    names = tuple(book.sheet_names)
+    return names if len(names) == 1 else tuple(one for one in names if book.get_sheet_by_name(one).height) or names
+
+
+@contextmanager
+def _workbook(path: Path) -> Iterator[CalamineWorkbook]:
+    with extra("files"):
+        from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+
+    damaged = (CalamineError, zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError)
+    try:
+        if path.suffix.lower() != ".xls":
+            with zipfile.ZipFile(path) as archive:
+                _require_small(archive, path)
+        with CalamineWorkbook.from_path(path) as book:
+            yield book
+    except PasswordError as error:
+        raise DataError(f"{path.name} has a password.", hint="Save it without one.") from error
+    except damaged as error:
+        raise DataError(
+            f"{path.name} could not be read: {str(error).rstrip('.')}.", hint="The workbook is damaged; save it again."
+        ) from error
+
+
+def _require_small(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raise an error if a workbook unpacks to more than fits in memory, whatever sizes it declares."""
+    declared = {one.filename: one.file_size for one in archive.infolist()}
+    problem = "" if sum(declared.values()) <= MOST_BYTES else f"unpacks to more than {MOST_BYTES >> 30} GB"
+    for name, size in declared.items():
+        if problem:
+            break
+        unpacked, rows, columns = 0, 0, 0
+        for part in _unpacked(archive, name):
+            unpacked += len(part)
+            if unpacked > size:
+                problem = f"is not what it declares: {name} is larger"
+                break
+            rows, columns = _extent(part, rows, columns)
+        if rows * columns > MOST_CELLS:
+            problem = f"has a sheet of {rows:,} rows and {columns:,} columns"
+    if problem:
+        raise DataError(f"{path.name} {problem}.", hint="Export the sheet as CSV or Parquet.")
+
+
+def _extent(part: bytes, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of a sheet as far as they are named, or repeated with a value, in a part of it."""
+    named = re.findall(rb' r="([A-Z]{1,3})([0-9]{1,9})"', part)
+    rows = max([rows, *map(int, {row for _, row in named})])
+    columns = max([columns, *map(_column_number, {column for column, _ in named})])
+    repeated = {int(count) for count in re.findall(rb'-columns-repeated="([0-9]{1,9})"[^>]*value-type', part)}
+    repeated |= {int(count) for count in re.findall(rb'value-type[^>]*-columns-repeated="([0-9]{1,9})"', part)}
+    if repeated:
+        rows += sum(map(int, re.findall(rb'-rows-repeated="([0-9]{1,9})"', part)))
+        columns = max(columns, *repeated)
+    return rows, columns
+
+
+def _column_number(letters: bytes) -> int:
+    """The number of a column, from 1: ``AA`` is 27."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """The bytes of a member, however many there are: the size that is declared does not end them."""
+    info = archive.getinfo(name)
+    info.file_size = MOST_BYTES + 1
+    with archive.open(info) as file:
+        while part := file.read(_CHUNK_BYTES):
+            yield part
+
+
+def _error_cells(path: Path, sheet: str) -> dict[int, dict[int, str]]:
+    """The errors of a sheet of an Excel workbook by row and column, from 0; an error if a formula has no value."""
+    found: dict[int, dict[int, str]] = {}
+    if path.suffix.lower() not in (".xlsx", ".xlsm"):
+        return found
+    with zipfile.ZipFile(path) as archive:
+        rest = b""
+        for part in _unpacked(archive, _member(archive, sheet)):
+            cells, _, rest = (rest + part).rpartition(b"</c>")
+            cells += b"</c>"
+            for letters, row, text in _ERROR_CELL.findall(cells):
+                found.setdefault(int(row) - 1, {})[_column_number(letters) - 1] = unescape(text.decode())
+            if empty := _NOT_COMPUTED.search(cells):
+                raise DataError(
+                    f"{path.name}: the formula in {empty[1].decode()} was never computed.",
+                    hint="Open the workbook in a spreadsheet program and save it there.",
+                )
+            rest = rest[-_LONGEST_CELL:]
+    return found
+
+
+def _member(archive: zipfile.ZipFile, sheet: str) -> str:
+    """The member of an Excel workbook that has a sheet."""
+    texts = [archive.read(one).decode() for one in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels")]
+    tags = [[dict(_ATTRIBUTE.findall(tag)) for tag in re.findall(r"<[^>]*>", text)] for text in texts]
+    key = next(one["r:id"] for one in tags[0] if unescape(one.get("name", "")) == sheet and "r:id" in one)
+    target = next(one["Target"] for one in tags[1] if one.get("Id") == key)
+    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+
+
+# -- files of statistical packages
+
+
+def is_statistical(path: Path) -> bool:
+    """Whether it is a file of SPSS, Stata or SAS, by its name."""
+    return path.suffix.lower() in STATISTICAL
+
+
+def statistical_rows(path: Path) -> tuple[tuple[str, ...], Iterator[tuple[int, list[Any]]]]:
+    """The names of the columns, and the rows with their numbers; what a package calls missing is ``None``."""
+
+    def rows() -> Iterator[tuple[int, list[Any]]]:
+        first = 1
+        while part := list(zip(*_statistical(path, row_offset=first - 1, row_limit=_ROWS_AT_ONCE)[0], strict=True)):
+            yield from ((first + place, list(cells)) for place, cells in enumerate(part))
+            first += len(part)
+
+    return _statistical(path, metadataonly=True)[1], rows()
+
+
+def value_labels(path: Path) -> dict[str, dict[str, str]]:
+    """The labels of each column's codes, the codes as text."""
+    found = _statistical(path, metadataonly=True)[2]
+    return {
+        name: {cell_text(code, TextFormat()) or "": str(label) for code, label in labels.items()}
+        for name, labels in found.items()
+    }
+
+
+def _statistical(path: Path, **asked: Any) -> tuple[list[list[Any]], tuple[str, ...], dict[str, dict[Any, Any]]]:
+    """The columns of a part of a file, their names, and the labels of their codes."""
+    with extra("files"):
+        import pyreadstat
+
+    try:
+        data, about = getattr(pyreadstat, STATISTICAL[path.suffix.lower()])(str(path), output_format="dict", **asked)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"{path.name} could not be read: {error}.", hint="The file is damaged; save it again."
+        ) from error
+    return [list(column) for column in data.values()], tuple(about.column_names), about.variable_value_labels
