@@ -117,7 +117,8 @@ def test_equal_sums_are_one_equation_within_the_narrowest_interval():
 def united(changes, smallest, *, sizes=(), part=None):
     free = [Target((atom,), "ill", "flu") for atom in range(len(changes))]
     units = {atom: frozenset((atom, n) for n in range(size)) for atom, size in enumerate(sizes or [1] * len(changes))}
-    found = unions(free, np.array(changes), np.zeros(len(changes)) if part is None else np.array(part), units, smallest)
+    marks = np.array(changes).astype(np.uint64) @ np.array([2**40 + 9, 2**61 + 1], np.uint64)[: len(changes[0])]
+    found = unions(free, marks, np.zeros(len(changes)) if part is None else np.array(part), units, smallest)
     return sorted(one.atoms for one in found)
 
 
