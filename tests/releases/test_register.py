@@ -548,8 +548,8 @@ def test_python_says_the_same_as_the_command(six, capsys):
     assert first.notices == ()
     second = dc.publish(table, "noise alpha=1")
     said, attacked = second.notices
+    assert attacked.startswith("Attacked together with here: ")
     assert "here (published on" in said
-    assert attacked.startswith("Attacked together with here")
     assert said in str(second)
     publish(**six, output=Path("third"))
     assert said.partition(" Whoever")[0].rstrip(".") in warned(capsys)
@@ -560,7 +560,8 @@ def test_python_says_the_same_as_the_command(six, capsys):
         ("third", "published"),
     ]
     assert {(one.table, one.source, one.rows) for one in found} == {("age6", str(Path("six.parquet").absolute()), 6)}
-    fourth, *_ = dc.publish(table, "k=2").notices
+    fourth, attacked = dc.publish(table, "k=2").notices
+    assert attacked == "Not attacked together with others: none of them has rows and lies where it was put."
     assert "in memory (masked on" in fourth
 
 

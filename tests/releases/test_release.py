@@ -354,6 +354,7 @@ def test_a_folder_for_files_lies_beside_the_release_and_goes(people, tmp_path):
 def test_earlier_releases_come_first_among_the_notices(people, tmp_path):
     method = Steps(made=Made({"n": 1}, notices=("own",)))
     assert release(method, people, to=tmp_path / "r").notices == ("own",)
-    first, second = release(method, people).notices
+    first, attacked, own = release(method, people).notices
     assert first.startswith(f"Earlier releases of the same people are out: {tmp_path / 'r'} (published on ")
-    assert second == "own"
+    assert attacked == "Not attacked together with others: the release is not a table of rows."
+    assert own == "own"

@@ -269,6 +269,11 @@ def _open_memory(source: Any, name: str, engine: DuckDB, kinds: Mapping[str, Kin
         if pa.types.is_null(column.type):  # nothing but NULL, which is of every kind
             empty = data.column(place).cast(arrow_type(kinds.get(column.name, Kind.TEXT)))
             data = data.set_column(place, column.name, empty)
+        elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):  # of polars
+            chunks: Any = data.column(place).chunks
+            texts = [pa.DictionaryArray.from_arrays(one.indices, one.dictionary.cast(pa.string())) for one in chunks]
+            type_: Any = pa.dictionary(column.type.index_type, pa.string())
+            data = data.set_column(place, column.name, pa.chunked_array(texts, type_))
     shown_as = engine.new_name(name)
     engine.show(shown_as, data)
     listed: dict[str, tuple[Any, ...]] = {
