@@ -11,7 +11,7 @@ import pytest
 from tests.core.test_directed_rounding import true_exp_minus
 from tests.noise.bits import FixedBits
 
-from discreet.noise.inversion import Law, Table
+from discreet.noise.inversion import Law, Table, _times
 
 LAWS = [
     Law(Fraction(1)),
@@ -112,3 +112,8 @@ def test_16_bits_tell_unless_a_bound_may_lie_among_what_follows_them(within: int
     open_ = [7] if width or within else []
     assert np.flatnonzero(short < 0).tolist() == open_
     assert (short[:7] == 0).all() and (short[8 if open_ else 7 :] == 1).all()
+
+
+def test_a_product_of_intervals_is_rounded_outwards() -> None:
+    assert _times((3, 5), (7, 9), 1) == (10, 23)
+    assert _times((4, 4), (6, 6), 3) == (3, 3)
