@@ -110,7 +110,7 @@ def written_source(source: object) -> str:
     """A source as recorded in files: a full path, or an address without password; empty for rows in memory."""
     if not isinstance(source, str | Path):
         return ""
-    return shown(str(source)) if parse_address(str(source)) else os.path.normpath(Path(source).absolute())
+    return shown(str(source)) if parse_address(str(source)) else os.path.realpath(source)
 
 
 @overload

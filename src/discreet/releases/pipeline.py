@@ -358,6 +358,8 @@ def release(
             told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
             made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
             before = [one for one in before if not one.number or one in weighed[0].left_out]
+        elif statement.loss is None:
+            made = replace(made, caveats=(*made.caveats, NO_TABLE))
         finished = draft(method, table, statement, made, receipt)
         if table is not None and weighed and weighed[0].unchecked:
             from discreet.releases.joint_attack import attack_together
@@ -401,6 +403,11 @@ def require_decided(card: Card | None, statement: Statement) -> None:
 
 NO_LEDGER = (
     "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
+)
+
+
+NO_TABLE = (
+    "Not checked together with other releases of the same people: it was not made of a table with the file of a card."
 )
 
 
@@ -494,9 +501,10 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
+            lines: list[Entry] = []
             for one in weighed:
                 rows = finished.recipe.parameters.get("rows")
-                one.register(folder, label, rows if type(rows) is int else one.table.count())
+                lines += one.register(folder, label, rows if type(rows) is int else one.table.count(), lines=lines)
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""

@@ -155,7 +155,7 @@ class Register:
     ) -> Entry:
         """Write down a release, durably; its folder is noted as seen from the register, so that both can move.
 
-        ``after`` is the last line of this population that it was checked against: if there is a later one by now,
+        ``after`` is the last line of the same people that it was checked against: if there is a later one by now,
         ``Taken`` is raised, and it has to be checked again. Of a population, the last two ``people`` are kept.
         """
         attached = {kind: data for kind, data in ((_FACTS, facts), (_PEOPLE, people)) if data is not None}
@@ -163,7 +163,7 @@ class Register:
         assert store is not None  # noqa: S101  # just made, if it was not there
         with store.writing() as session:
             self._catch_up(session)
-            mine = [line.entry.number for line in self._lines if line.entry.population == entry.population]
+            mine = [line.entry.number for line in self._lines if same_people(entry, line.entry)]
             if after is not None and mine and mine[-1] > after:
                 raise Taken(
                     f"Another release of {entry.population} was registered meanwhile, on line {mine[-1]:,}.",
@@ -310,9 +310,14 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
 
 def is_of(table: Table, entry: Entry) -> bool:
     """Whether an earlier release is of the same people: of its population, or made of that table or source."""
-    if table.card.people == entry.population or table.card.name == entry.table:
+    return same_people(entry_of(table, None, "", 0), entry)
+
+
+def same_people(one: Entry, other: Entry) -> bool:
+    """Whether two releases are of the same people: of one population, or made of one table or source."""
+    if one.population == other.population or one.table == other.table:
         return True
-    return bool(table.source) and table.source == entry.source
+    return bool(one.source) and one.source == other.source
 
 
 def kind_of(method: str) -> str:
