@@ -1,6 +1,6 @@
 """Drafting a card beside DuckDB's own SUMMARIZE of the same table: 10 million rows and 20 columns in a Parquet file.
 
-Twelve columns are typed, eight are texts: codes, names of places, remarks, and four that are written as spreadsheets write them
+Nine columns are typed and eleven are texts: codes, places, remarks, and four that are written as in a spreadsheet
 (dates in two formats with marks for missing ones, amounts with a decimal comma, words for true and false, numbers with
 question marks). SUMMARIZE has minimum, maximum, approximate distinct values, average and quantiles of every column. A
 draft has kinds, formats, roles with their reasons and a unit. Both run on the same threads; only CPU seconds count.

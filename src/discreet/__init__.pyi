@@ -11,6 +11,7 @@ from discreet.core.cardfile import dump_cards as dump_cards
 from discreet.core.cardfile import load_card as load_card
 from discreet.core.cardfile import load_cards as load_cards
 from discreet.core.draft import Draft as Draft
+from discreet.core.draft_tables import Drafts as Drafts
 from discreet.core.holder_copy import HolderCopy as HolderCopy
 from discreet.core.holder_copy import read_holder_copy as read_holder_copy
 from discreet.core.identifiers import Description as Description
@@ -34,6 +35,8 @@ from discreet.core.table import Table as Table
 from discreet.core.table import Violation as Violation
 from discreet.core.table import require_valid as require_valid
 from discreet.core.table import violations as violations
+from discreet.core.text_format import FileLayout as FileLayout
+from discreet.core.text_format import TextFormat as TextFormat
 from discreet.curator.curator import Curator as Curator
 from discreet.engines.duckdb import DuckDB as DuckDB
 from discreet.engines.postgres import Postgres as Postgres
@@ -102,6 +105,9 @@ from discreet.verbs.publish.mask.swap import DataSwap as DataSwap
 from discreet.verbs.publish.mask.swap import RankSwap as RankSwap
 from discreet.verbs.publish.mask.uniques import SuppressUniques as SuppressUniques
 from discreet.verbs.publish.mondrian import Mondrian as Mondrian
+from discreet.verbs.publish.people import Linked as Linked
+from discreet.verbs.publish.people import OneRow as OneRow
+from discreet.verbs.publish.people import Unlinked as Unlinked
 from discreet.verbs.publish.publish import publish as publish
 from discreet.verbs.publish.riskmap import RiskMap as RiskMap
 from discreet.verbs.publish.safepub import SafePub as SafePub

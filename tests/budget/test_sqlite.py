@@ -12,15 +12,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
 from discreet.budget.entries import Book
-from discreet.budget.ledger import create_ledger, open_ledger
+from discreet.budget.ledger import LEDGER, create_ledger, open_ledger
 from discreet.budget.sqlite import file_system
-from discreet.budget.store import Home, Witness
+from discreet.budget.store import Home, Witness, lines_after
 from discreet.budget.tables import page_after
 from discreet.budget.verify import _check, verified
 from discreet.core.loss import Pure
@@ -451,3 +452,42 @@ def test_lines_that_were_added_up_before_give_the_same_sums_if_they_are_the_same
 )
 def test_a_home_is_read_as_it_is_written(text: str, home: Home) -> None:
     assert Home.parse(text) == home and str(home) == text
+
+
+def test_lines_after_one_that_is_known_are_checked(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        for key in "abc":
+            ledger.charge("t", Pure(1), key=key, what="a question")
+        with ledger._store.reading() as session:
+            rows = page_after(session, 0)
+            for known in (2, 3, 5):
+                number, _, _, digest = rows[known - 1]
+                found = list(lines_after(session, LEDGER, (number, digest), "This", also=", key"))
+                assert found == [(row[0], row[2], row[3], row[1]) for row in rows[known:]]
+            for wrong, line in (((2, "0" * 64), 3), ((1, rows[1][3]), 2), ((0, ""), 1)):
+                with pytest.raises(Unsound, match=f"This was edited or damaged, at line {line}"):
+                    next(lines_after(session, LEDGER, wrong, "This"))
+    with sqlite3.connect(path) as file:
+        file.execute("DROP TRIGGER IF EXISTS no_delete")
+        file.execute("DELETE FROM lines WHERE number = 4")
+    file.close()
+    with sqlite3.connect(path) as file:
+        session = SimpleNamespace(rows=lambda query, values: file.execute(query, values).fetchall())
+        with pytest.raises(Unsound, match="at line 4"):
+            list(lines_after(session, LEDGER, (2, rows[1][3]), "This"))  # type: ignore[arg-type]
+    file.close()
+
+
+def test_a_home_makes_its_database_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path / "x.db")
+    assert home.find(LEDGER) is None
+    home.find_or_create(LEDGER).close()
+    before = home.path.read_bytes()
+    for _ in range(2):
+        found = home.find_or_create(LEDGER)
+        assert found.rows("SELECT COUNT(*) FROM lines") == [(1,)]
+        found.close()
+        monkeypatch.setattr(Home, "find", lambda self, contents: None)  # another process comes in between
+    assert home.path.read_bytes() == before
+    with pytest.raises(LedgerError):
+        Home(tmp_path / "nowhere" / "x.db").find_or_create(LEDGER)

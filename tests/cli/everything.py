@@ -18,6 +18,7 @@ from typing import Any
 COMMANDS = """
 demo hospital demo --rows 500
 demo messy messy --rows 50
+init people.csv --yes -o begun.toml
 card draft people.csv -o drafted.toml
 card check people.toml --data people.csv
 card schema

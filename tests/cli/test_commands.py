@@ -71,6 +71,21 @@ def test_a_draft_never_overwrites_a_card(run, tmp_path):
     assert drafted["tables"]["patients"]["columns"]["zip"]["role"] == "quasi"
 
 
+def test_several_tables_are_drafted_into_one_card_with_a_picture_of_their_keys(run, tmp_path):
+    (tmp_path / "people.csv").write_text("id,sex\n" + "".join(f"P{n:03},f\n" for n in range(60)))
+    (tmp_path / "visits.csv").write_text("people_id,cost\n" + "".join(f"P{n % 30:03},{n}\n" for n in range(90)))
+    run("card", "draft", "people.csv", "visits.csv", "-o", "both.toml", "--picture", "keys.svg")
+    tables = tomllib.loads((tmp_path / "both.toml").read_text())["tables"]
+    assert {name: (one["unit"], one["population"]) for name, one in tables.items()} == {
+        "people": ("id", "people"),
+        "visits": ("people_id", "people"),
+    }
+    assert "visits.people_id" in (tmp_path / "keys.svg").read_text()
+    drafted = json.loads(run("card", "draft", "people.csv", "visits.csv", "--json"))
+    assert drafted["links"][0]["included"] == 30
+    assert "several tables" in run("card", "draft", "people.csv", "--picture", "new.svg", code=1)
+
+
 def test_names_that_look_like_markup_are_printed_as_they_are(run, tmp_path):
     (tmp_path / "odd.csv").write_text("a[/b],c\n1,2\n")
     run("card", "draft", "odd.csv", "-o", "odd.toml")

@@ -254,3 +254,29 @@ def test_a_table_that_an_analyst_holds_counts_for_her(run, tmp_path):
     assert "declared: it did not leave" in " ".join(run("exposure", "clinic").split())
     assert "Say who holds it" in run("exposure", "clinic", "--holds", "held.csv", code=1)
     assert "means nothing" in run(*declared, "--table", "patients", "--by", "town", code=1)
+
+
+def test_hidden_transactions_are_checked_and_a_dry_run_registers_nothing(run, tmp_path):
+    rows = [f"p{n},{TOWNS[n % 4]},{n},{ILLNESSES[n % 3]}" for n in range(100)]
+    (tmp_path / "patients.csv").write_text("\n".join(["id,town,age,ill", *rows]) + "\n")
+    hide = ("hide", *DATA, "--column", "town", "--column", "age", "--column", "ill", "--support", "34")
+    hide += ("--itemset", "ill=flu")
+    run("tabulate", *DATA, *SIDES, "-o", "all")
+    assert "tells ill of a group of 1 person" in run(*hide, "--dry-run", code=3)
+    assert "tells ill of a group of 1 person" in run(*hide, "-o", "hidden", code=3)
+    run(*hide, "--despite", "The board agreed.", "--dry-run")
+    assert len(registered(run)[0]["departures"]) == 1
+    run(*hide, "--despite", "The board agreed.", "-o", "hidden")
+    assert registered(run)[0]["departures"][1]["note"] == "The board agreed"
+    assert "means nothing" in run("hide", "patients.csv", "--support", "1", "--despite", "So.", "-o", "x", code=1)
+
+
+def test_what_is_made_up_or_learnt_without_the_lost_register_needs_a_reason(run, tmp_path):
+    run("publish", *DATA, "--model", "k=3", "-o", "all")
+    for file in tmp_path.glob("patients.register.db*"):
+        file.unlink()
+    made = ("synthesize", *DATA, "--method", "cart", "-o", "rows")
+    assert "all left with a line in the register" in run(*made, code=1)
+    run(*made, "--despite", "The disk is gone.")
+    assert "The disk is gone" in (tmp_path / "rows" / "statement.json").read_text()
+    run("synthesize", *DATA, "--method", "epsilon=1 on ill", "-o", "private")

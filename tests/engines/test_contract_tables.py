@@ -202,3 +202,22 @@ def test_identifiers_and_long_texts_are_found_by_their_values(engine: Engine) ->
     assert long_texts(engine, relation, ["code", "note"]) == ("note",)
     columns = tuple(Column(name, kind, Role.IDENTIFIER) for name, kind in kinds.items())
     assert repeating_identifiers(Table(Card("keys", columns, unit="seen"), engine, relation)) == ("key", "code", "note")
+
+
+def test_people_with_several_rows_are_counted_and_published_alike(engine: Engine, fresh: Callable[[], str]) -> None:
+    """Sets of rows, what an intruder can do who knows some of them, and a release, whose rows are chosen by no lot."""
+    from tests import several_rows
+
+    import discreet as dc
+
+    rows = several_rows.table_of(several_rows.rows_of(8, people=14)).fetch()
+    name = fresh()
+    engine.load(name, rows)
+    relation = exp.select(*map(sql.column, rows.column_names)).from_(sql.table(name))
+    table, here = Table(several_rows.CARD, engine, relation), several_rows.table_of(rows.to_pylist())
+    found, expected = dc.check(table), dc.check(here)
+    assert found.known == expected.known == several_rows.fewest(several_rows.by_person(rows.to_pylist()))
+    assert [one.figure for one in found] == [one.figure for one in expected]
+    made = [dc.publish(one, dc.Generalize(suppress=0.5), "k=2", people="unlinked") for one in (table, here)]
+    assert made[0].payload.equals(made[1].payload)
+    assert made[0].recipe.parameters["known_rows"] == made[1].recipe.parameters["known_rows"]

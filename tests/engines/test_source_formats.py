@@ -13,12 +13,13 @@ import pyreadstat
 import pytest
 from pyarrow import feather
 
+import discreet as dc
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.text_format import FileLayout, TextFormat
 from discreet.engines.files import open_file
 from discreet.engines.read import open_source, read
-from discreet.errors import BadInput, DataError, NotFound
+from discreet.errors import BadInput, DataError, EngineError, NotFound
 
 COLUMNS = (
     Column("mrn", Kind.TEXT),
@@ -270,3 +271,31 @@ def test_frames_keep_the_meaning_of_their_types():
         rows = read(frame, one).fetch()
         assert [tuple(row.values()) for row in rows.to_pylist()] == [("A", 1, moment, None, True), (None,) * 5]
         assert str(rows.schema.field("seen").type) == "timestamp[us, tz=UTC]"
+
+
+def test_what_was_taken_for_missing_is_said_by_the_command_and_the_recipe(tmp_path):
+    from tests.called import called
+
+    (tmp_path / "p.csv").write_text("zip,age\n" + "1305,20\n" * 4 + "1305,old\n")
+    columns = (Column("zip", Kind.TEXT, "quasi"), Column("age", Kind.INTEGER, text=TextFormat(misfit="missing")))
+    (tmp_path / "p.toml").write_text(dc.dump_cards([Card("p", columns)]))
+    run = called(["card", "check", "p.toml", "--data", "p.csv"], tmp_path)
+    assert "Taken for missing, as the card says:\n  age: 1 value is not integer (such as 'old' (line 6))" in run.stdout
+    release = dc.publish(read(tmp_path / "p.csv", Card("p", columns)), [dc.KAnonymity(2)])
+    assert release.recipe.parameters["taken_for_missing"] == {"age": 1}
+
+
+def test_a_misfit_that_comes_later_fails_too(postgres, postgres_address, fresh):
+    name = fresh()
+    postgres.load(name, pa.table({"born": ["31.12.1999"], "sex": ["1"]}))
+    columns = (
+        Column("born", Kind.DATE, text=TextFormat(format="%d.%m.%Y")),
+        Column("sex", Kind.TEXT, text=TextFormat(labels={"1": "male"})),
+    )
+    table = read(f"{postgres_address}#{name}", Card("t", columns))
+    assert found(table) == [(dt.date(1999, 12, 31), "male")]
+    for values in (("31.02.1999", "1"), ("31.12.1999", "2")):
+        with psycopg.connect(postgres_address) as connection:
+            connection.execute(f'UPDATE "{name}" SET born = %s, sex = %s', values)
+        with pytest.raises(EngineError, match="PostgreSQL could not do this: invalid input"):
+            table.fetch()

@@ -14,7 +14,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.holder_copy import read_holder_copy
 from discreet.core.kind import Kind
 from discreet.core.release import Release
-from discreet.errors import BadInput, DataError, NoPromise
+from discreet.errors import BadInput, DataError, NoPromise, NotDeclared
 from discreet.noise.entropy import Entropy
 from discreet.verbs.publish import people as module
 from discreet.verbs.publish.people import Linked, Unlinked
@@ -156,11 +156,23 @@ def test_a_table_with_several_rows_is_refused_unless_it_is_said_what_leaves():
         dc.publish(table, HALF, "t=0.5 on ill", people="linked")
     with pytest.raises(BadInput, match="There is a column 'ill' already"):
         dc.publish(table, HALF, "k=2", people="linked as ill")
+    with pytest.raises(BadInput, match="no seed repeats"):
+        dc.publish(table, "noise alpha=0.1 on age", people="one-row", seed=1)
     with pytest.raises(BadInput, match="no treatment of people"):
         dc.publish(table, HALF, "k=2", people=HALF)
     earlier = dc.publish(table, HALF, "k=2", people="linked")
     with pytest.raises(BadInput, match="together with earlier ones"):
         dc.publish(table, HALF, "k=2", people="linked", earlier=[earlier])
+
+
+def test_without_the_unit_nobody_passes_for_several_people():
+    rows = plain.rows_of(5, people=40)
+    table = dc.read(plain.table_of(rows).fetch(), replace(plain.CARD, unit=None, rows_per_unit=None))
+    for people in (None, "one-row", "linked"):
+        with pytest.raises(NotDeclared, match="who repeats"):
+            dc.publish(table, HALF, "k=2", people=people)
+    with pytest.raises(NotDeclared, match="who repeats"):
+        dc.check(table)
 
 
 def test_what_was_not_written_as_it_was_meant_is_not_released(monkeypatch):
@@ -252,6 +264,22 @@ def test_rows_of_somebody_who_is_not_in_the_other_table_are_an_error():
             Card("p", (Column("id", Kind.TEXT), Column("ill", Kind.TEXT)), unit="id"),
         )
         dc.publish(plain.table_of(rows), HALF, "k=2", people=Linked(other=twice))
+
+
+def test_models_may_name_columns_of_the_other_table_and_its_long_texts_stay_behind():
+    rows = plain.rows_of(5, people=30)
+    names = sorted({row["who"] for row in rows})
+    note = Column("note", Kind.TEXT)
+    card = replace(PATIENTS, columns=(*PATIENTS.columns, note))
+    people = [
+        {"id": name, "sex": "fm"[at % 2], "pay": "pq"[at % 2], "note": f"a long letter about {name}"}
+        for at, name in enumerate(names)
+    ]
+    patients = dc.read(pa.Table.from_pylist(people), card)
+    release = dc.publish(plain.table_of(rows), HALF, ["k=2", "l=2 on pay"], people=Linked(other=patients))
+    assert release.also.column_names == ["person", "sex", "pay"]
+    assert release.recipe.parameters["levels"]["sex"] == 1  # or sex would tell pay
+    assert "Withheld, since long text with many values may name people: note" in release.promise
 
 
 def test_both_populations_know_of_the_release(tmp_path):

@@ -25,7 +25,8 @@ from discreet.verbs.publish.dummies import AddDummies
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.local import LocalRecode, SuppressCells
 from discreet.verbs.publish.mondrian import Mondrian
-from discreet.verbs.publish.recode import pictures, publish
+from discreet.verbs.publish.publish import publish
+from discreet.verbs.publish.recode import pictures
 
 TOP = {"age": 3, "born": 3, "sex": 1}
 

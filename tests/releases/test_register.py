@@ -139,7 +139,9 @@ def test_what_was_checked_against_less_than_is_there_is_refused(place):
         one.add(made("/r1"), after=0)
         with pytest.raises(Taken, match=r"Another release of people .* line 1"):
             other.add(made("/r2"), after=0)
-        other.add(made("/r2", population="others"), after=0)
+        with pytest.raises(Taken, match="line 1"):
+            other.add(made("/r2", population="others"), after=0)  # another name for a population, and the same table
+        other.add(made("/r2", table="others", population="others"), after=0)
         other.add(made("/r2"), after=1)
         one.add(made("/r3"))
         assert [one.release for one in other.entries()] == ["/r1", "/r2", "/r2", "/r3"]
@@ -548,8 +550,8 @@ def test_python_says_the_same_as_the_command(six, capsys):
     assert first.notices == ()
     second = dc.publish(table, "noise alpha=1")
     said, attacked = second.notices
+    assert attacked.startswith("Attacked together with here: ")
     assert "here (published on" in said
-    assert attacked.startswith("Attacked together with here")
     assert said in str(second)
     publish(**six, output=Path("third"))
     assert said.partition(" Whoever")[0].rstrip(".") in warned(capsys)
@@ -560,7 +562,8 @@ def test_python_says_the_same_as_the_command(six, capsys):
         ("third", "published"),
     ]
     assert {(one.table, one.source, one.rows) for one in found} == {("age6", str(Path("six.parquet").absolute()), 6)}
-    fourth, *_ = dc.publish(table, "k=2").notices
+    fourth, attacked = dc.publish(table, "k=2").notices
+    assert attacked == "Not attacked together with others: none of them has rows and lies where it was put."
     assert "in memory (masked on" in fourth
 
 

@@ -129,7 +129,7 @@ def test_a_table_is_written_in_groups_of_rows(people, tmp_path, monkeypatch):
             return pa.RecordBatchReader.from_batches(batches[0].schema, batches)
 
     monkeypatch.setattr(pipeline, "_ROW_GROUP", 3)
-    written = pipeline._written(Streamed(), tmp_path)
+    written = pipeline._written(Streamed(), tmp_path, "rows.parquet")
     meta = pq.read_metadata(written.path)
     assert [meta.row_group(n).num_rows for n in range(meta.num_row_groups)] == [3, 3, 4, 1]
     assert pq.read_table(written.path)["age"].to_pylist() == [one for b in batches for one in b["age"].to_pylist()]
@@ -354,6 +354,7 @@ def test_a_folder_for_files_lies_beside_the_release_and_goes(people, tmp_path):
 def test_earlier_releases_come_first_among_the_notices(people, tmp_path):
     method = Steps(made=Made({"n": 1}, notices=("own",)))
     assert release(method, people, to=tmp_path / "r").notices == ("own",)
-    first, second = release(method, people).notices
+    first, attacked, own = release(method, people).notices
     assert first.startswith(f"Earlier releases of the same people are out: {tmp_path / 'r'} (published on ")
-    assert second == "own"
+    assert attacked == "Not attacked together with others: the release is not a table of rows."
+    assert own == "own"

@@ -12,7 +12,7 @@ from tests.service.serving import serving
 
 import discreet as dc
 from discreet.errors import BadInput, NotAllowed, NotFound
-from discreet.service.jobs.specs import Publish, Tabulate
+from discreet.service.jobs.specs import Hide, Publish, Tabulate
 
 SIDES, RULES = ("sex × insurance",), ("min=3",)
 WHOLE = Tabulate("patients", SIDES, None, RULES)
@@ -138,9 +138,10 @@ def test_a_reason_overrides_a_refusal_and_is_in_the_audit_log_the_register_and_t
 def test_the_policy_says_who_may_override(released, monkeypatch):
     policy = replace(released.desk.workspace.policy, override=())
     monkeypatch.setattr(released.desk.exposure, "_curator", Stand(replace(released.desk.workspace, policy=policy)))
-    spec = Publish("patients", ("k=5",), despite=REASON)
-    with pytest.raises(NotAllowed, match="does not let you"):
-        released.desk.submit(released.steward, spec)
+    hide = Hide("patients", "2%", itemsets=("sex=F",), columns=("sex",), despite=REASON)
+    for spec in (hide, Publish("patients", ("k=5",), despite=REASON)):
+        with pytest.raises(NotAllowed, match="does not let you"):
+            released.desk.submit(released.steward, spec)
     line = last_line(released, "ask for publish")
     assert not line.well
     assert line.about["error"] == "NotAllowed"

@@ -23,6 +23,7 @@ from discreet.cli import (
     demo,
     exposure,
     hide,
+    init,
     learn,
     methods,
     people,
@@ -47,6 +48,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich takes longer to load than to run a command
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("init")(init.init)
 app.add_typer(card.app, name="card")
 app.command("show")(show.show)
 app.command("check", cls=methods.ListingCommand)(check.check)
@@ -84,8 +86,8 @@ def discreet(
     """Let sensitive data out safely.
 
     \b
-    Begin with a data card:
-      discreet card draft patients.csv -o patients.toml
+    Begin with your own file:
+      discreet init patients.csv
     """
     del version
     _asked.debug = debug

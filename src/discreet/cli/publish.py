@@ -114,11 +114,14 @@ def publish(
     from discreet.models.model import parse_all
     from discreet.releases.pipeline import require_places
     from discreet.verbs.publish.advice import advise as look
+    from discreet.verbs.publish.people import joint_card
     from discreet.verbs.publish.publish import publish as make
     from discreet.verbs.publish.publish import require_usable
 
     opened = open_registered(source, card, table, workspace).despite(despite)
-    models = parse_all(model or (), opened.card)
+    treatment = None if people is None else _people(people, opened, card)
+    joint = replace(opened, card=joint_card(opened.card, treatment))
+    models = parse_all(model or (), joint.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
         with tracking("Looking") as at:
@@ -127,12 +130,11 @@ def publish(
         return
     masks = MASKING.has(method)
     if not models and not masks:
-        _refuse_without_models(method, opened)
+        _refuse_without_models(method, joint)
     output = require_output(output)
     options: dict[str, Any] = {"quality": quality, "levels": _levels(level or ()), "weights": _weights(weight or ())}
     options = {name: said for name, said in {**options, "suppress": share}.items() if said}
-    chosen = _method(method, opened, options if time_limit is None else {**options, "time_limit": time_limit})
-    treatment = None if people is None else _people(people, opened, card)
+    chosen = _method(method, joint, options if time_limit is None else {**options, "time_limit": time_limit})
     place = holder or (holder_file(output) if masks or treatment is not None else None)
     before = [_earlier(one) for one in earlier or ()]
     require_places(output, csv=csv, holder=place)

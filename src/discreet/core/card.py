@@ -352,7 +352,7 @@ class ExposurePolicy:
     undecided: str = "refuse"
     """What happens if it cannot be decided: ``refuse`` or ``warn``."""
     seconds: float = 60.0
-    """Longest time to decide."""
+    """Longest time to decide, in CPU seconds of the thread that decides, so that a busy machine decides alike."""
     override: Sequence[str] = ("steward",)
     """Roles of the service whose jobs may give a reason to release something all the same."""
     despite: str = ""

@@ -27,14 +27,16 @@ from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.hierarchy import Hierarchy
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
-from discreet.core.identifiers import long_texts, looks_like_identifiers, rows_of_values
+from discreet.core.identifiers import LONG, long_texts, looks_like_identifiers, rows_of_values
 from discreet.core.kind import MOMENTS, NUMBERS, ORDERED, Kind, Scalar
 from discreet.core.sql import kind_of
 from discreet.core.text import CODES, number, words
 from discreet.core.text_format import FileLayout, TextFormat
-from discreet.core.vocabulary import PERSON, SHARED, hints
+from discreet.core.vocabulary import FREE_TEXT, PERSON, SHARED, hints
 
 _MANY = 50  # more values than this are not categories a person would list
+_CODES = 10
+"""Fewer whole numbers than this may be codes."""
 _EXACTLY = 1_000
 """Fewer distinct values than this, by the approximate count, are counted exactly."""
 _NEARLY_UNIQUE = 0.5
@@ -168,7 +170,6 @@ def draft_card(
     bounds_from_data: bool = False,
     readings: Mapping[str, Reading] | None = None,
     listed: Mapping[str, tuple[Scalar, ...]] | None = None,
-    table_text: TextFormat | None = None,
     file: FileLayout | None = None,
 ) -> Draft:
     """Look at a relation and draft its card.
@@ -204,7 +205,7 @@ def draft_card(
         if one.name in long:
             extra = (*extra, "Long text with many values: it leaves no release, unless you declare: may_leave = true")
         findings[one.name] = (f"{counts}. {role.value}: {why}.", *extra)
-    card = Card(name, tuple(columns), unit, text=table_text or TextFormat(), file=file or FileLayout())
+    card = Card(name, tuple(columns), unit, file=file or FileLayout())
     return Draft(card, rows, findings, whose, left_out)
 
 
@@ -276,6 +277,8 @@ def _texts(engine: Engine, relation: exp.Query, names: Sequence[str]) -> dict[st
 def _role(column: _Seen, rows: int, texts: Sequence[str]) -> tuple[Role, str]:
     doubted = ""
     for role, theme, word in hints(column.name):
+        if theme == FREE_TEXT and (column.longest or 0) > LONG:
+            return Role.IDENTIFIER, f"its name says {word!r}, {theme}, which may name people: it stays behind"
         if role is Role.IDENTIFIER and column.names_nobody:
             doubted = doubted or word
         elif role is not Role.OTHER or column.distinct <= _MANY:
@@ -377,6 +380,8 @@ def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, 
             return Mask(column.longest), ("All values are codes of one length: masked from the right; check.",)
     elif column.kind is Kind.INTEGER and words(column.name) & CODES:
         return None, ("A code kept as a number; convert the column to text to mask it digit by digit.",)
+    elif column.kind is Kind.INTEGER and column.distinct < _CODES:
+        return None, ('If its numbers are codes, declare: kind = "text", labels = { 1 = "…", 2 = "…" }',)
     elif column.kind is Kind.INTEGER:
         return Intervals((5, 10, 20)), ("Suggested widths; choose the ones that make sense.",)
     if column.kind is Kind.TEXT and column.distinct > 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from time import thread_time
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -111,12 +112,14 @@ class Program:
         gap: float = 0.0,
         absolute_gap: float = 1e-9,
         start: Numbers | None = None,
+        deadline: float = np.inf,
         **options: Any,
     ) -> Solution:
         """The best solution found in the time, within a relative or absolute gap to the best there is.
 
-        ``start`` is a solution that is known. ``options`` are HiGHS's own. HiGHS takes very small costs for nothing, so
-        that they are divided by their geometric mean; small whole numbers stay, as it makes use of their being whole.
+        ``start`` is a solution that is known, ``deadline`` that of ``Solver.stop_at``. ``options`` are HiGHS's own.
+        HiGHS takes very small costs for nothing, so that they are divided by their geometric mean; small whole numbers
+        stay, as it makes use of their being whole.
         """
         if not len(self.cost):
             possible = bool((np.asarray(self.low) <= 0).all() and (np.asarray(self.high) >= 0).all())
@@ -132,6 +135,8 @@ class Program:
         solver.load(replace(self, cost=self.cost / price))
         if start is not None:
             solver.start(start)
+        if deadline < np.inf:
+            solver.stop_at(deadline)
         status = solver.run()
         if status is Status.INFEASIBLE:
             return Solution(status, None, np.inf, np.inf, np.zeros(0))
@@ -220,6 +225,19 @@ class Solver:
         known.col_value = x.tolist()
         self._highs.setSolution(known)
 
+    def stop_at(self, deadline: float) -> None:
+        """Give up when this thread has worked until then, by ``time.thread_time``; integer programs a little later.
+
+        Unlike HiGHS's own limit, which is one of the clock, this is the same on a busy machine.
+        """
+
+        def look(event: Any) -> None:
+            if thread_time() > deadline:
+                event.interrupt()
+
+        for one in (self._highs.cbSimplexInterrupt, self._highs.cbIpmInterrupt, self._highs.cbMipInterrupt):
+            one.subscribe(look)
+
     def run(self) -> Status:
         """Solve, from the last solution where that helps."""
         self._highs.run()
@@ -257,6 +275,7 @@ class Solver:
             statuses.kInfeasible: Status.INFEASIBLE,
             statuses.kUnboundedOrInfeasible: Status.INFEASIBLE,
             statuses.kTimeLimit: Status.TIMEOUT,
+            statuses.kInterrupt: Status.TIMEOUT,
         }.get(self._highs.getModelStatus(), Status.FAILED)
 
     @property

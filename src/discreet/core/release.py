@@ -375,7 +375,7 @@ def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
         if csv:
             _write_csv(release.also, folder / "linked.csv")
     elif release.also is not None:
-        _move_rows(release.also, folder / LINKED, csv=csv)
+        release = replace(release, also=_move_rows(release.also, folder / LINKED, csv=csv))
     files = {path.name: _fingerprint(path, flush=True) for path in folder.iterdir()}
     contents |= {name: document.dumps(part).encode() for name, part in parts.items()}
     contents["report.html"] = report.render(release).encode()

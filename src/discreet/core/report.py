@@ -62,6 +62,7 @@ def fragment(release: Release[object]) -> Markup:
         heading(release.title, word, colour),
         section("What is promised", _promise(release)),
         section("What is released", release.layout or _payload(release.payload)),
+        *([section("Linked to it", _payload(release.also))] if release.also is not None else []),
         *(section(picture.title, picture.figure) for picture in release.pictures),
         section("How it was made", _recipe(release)),
     ]

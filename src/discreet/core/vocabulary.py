@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from discreet.core.card import Role
 from discreet.core.text import words
 
+FREE_TEXT = "free text"
+"""Theme of notes and letters."""
 THEMES: dict[str, tuple[Role, str]] = {
     "an identifier": (
         Role.IDENTIFIER,
@@ -96,10 +98,11 @@ THEMES: dict[str, tuple[Role, str]] = {
         """
         salary income earning wage pay paid debt credit loan mortgage balance cost charge price fare fee turnover
         revenue profit expense expenditure spending amount payment bill tax benefit welfare pension asset wealth
-        capital saving deposit bankruptcy default delinquency delinquent limit purchase sales bonus gain loss rent
-        economic poverty gehalt einkommen lohn kosten preis betrag schulden kredit darlehen steuer rente vermogen
-        guthaben umsatz miete zahlung rechnung sozialhilfe salaire revenu cout prix montant dette impot loyer retraite
-        facture paiement salario sueldo renta ingreso coste costo precio importe deuda impuesto pago alquiler saldo
+        capital saving checking property guarantor deposit bankruptcy default delinquency delinquent limit purchase
+        sales bonus gain loss rent economic poverty gehalt einkommen lohn kosten preis betrag schulden kredit darlehen
+        steuer rente vermogen guthaben umsatz miete zahlung rechnung sozialhilfe salaire revenu cout prix montant
+        dette impot loyer retraite facture paiement salario sueldo renta ingreso coste costo precio importe deuda
+        impuesto pago alquiler saldo
         """,
     ),
     "crime": (
@@ -110,7 +113,7 @@ THEMES: dict[str, tuple[Role, str]] = {
         condamnation infraction peine detenu delito condena carcel preso victima
         """,
     ),
-    "free text": (
+    FREE_TEXT: (
         Role.SENSITIVE,
         """
         note comment remark text description message letter history anamnesis freetext bemerkung anmerkung notiz
@@ -138,9 +141,9 @@ THEMES: dict[str, tuple[Role, str]] = {
         Role.QUASI,
         """
         marital married marriage divorced widowed single relationship spouse husband wife partner child children kid
-        dependent sibling sib sibsp parent parch mother father household family cohabiting familienstand verheiratet
-        ledig geschieden kind kinder haushalt familie ehe mutter vater matrimonial marie celibataire enfant menage
-        famille mere pere conjoint civil casado soltero hijo hogar familia madre padre conyuge
+        dependent dependant sibling sib sibsp parent parch mother father household family cohabiting familienstand
+        verheiratet ledig geschieden kind kinder haushalt familie ehe mutter vater matrimonial marie celibataire
+        enfant menage famille mere pere conjoint civil casado soltero hijo hogar familia madre padre conyuge
         """,
     ),
     "education": (
@@ -153,10 +156,10 @@ THEMES: dict[str, tuple[Role, str]] = {
     "work": (
         Role.QUASI,
         """
-        work worker workclass occupation profession job employer employment employed unemployed employee industry
-        sector department position title hours tenure seniority company manager beruf arbeit arbeitgeber branche
-        abteilung stelle tatigkeit beschaftigt arbeitslos metier emploi employeur travail chomage poste empleo trabajo
-        profesion oficio puesto desempleado
+        work working worker workclass occupation profession job employer employment employed unemployed employee
+        industry sector department position title hours tenure seniority company manager beruf arbeit arbeitgeber
+        branche abteilung stelle tatigkeit beschaftigt arbeitslos metier emploi employeur travail chomage poste empleo
+        trabajo profesion oficio puesto desempleado
         """,
     ),
     "a place": (

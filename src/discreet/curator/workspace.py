@@ -110,7 +110,8 @@ class Workspace:
 
     @property
     def private(self) -> tuple[str, ...]:
-        """The names of the tables about people: those with an account."""
+        """The names of the tables about people, as of now: those with an account."""
+        self.refresh()
         return tuple(name for name, one in self.tables.items() if not one.public)
 
     @property

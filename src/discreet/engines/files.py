@@ -7,6 +7,7 @@ files have their own types.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -88,8 +89,14 @@ def open_file(
     """
     path = path.expanduser().absolute()
     kind = format_of(path)
-    spark = None if engine is None or isinstance(engine, DuckDB) else _spark(engine)
-    engine = engine or DuckDB()
+    if engine is None:
+        engine = DuckDB()
+        try:
+            return open_file(path, kinds, engine, formats=formats, layout=layout)
+        except BaseException:
+            engine.close()
+            raise
+    spark = None if isinstance(engine, DuckDB) else _spark(engine)
     try:
         if kind == "Parquet":
             return Opened(engine, spark.open_parquet(path) if spark else _parquet(path, cast("DuckDB", engine)))
@@ -138,7 +145,7 @@ def format_of(path: Path) -> str:
             f"{path.name} is not read: " + (f"it is {found}." if found else "its name does not say what it is."),
             hint=f"Names end in one of {', '.join(_FORMATS)} (text and JSON also with .gz); export it as one of these.",
         )
-    if not start:
+    if not start.strip() and len(start) < 16:
         raise DataError(f"{path.name} is empty.")
     expected = "gzip" if packed else kind
     if not start.startswith(_FIRST[expected]) if expected in _FIRST else found is not None and kind in _PACKABLE:
@@ -259,6 +266,10 @@ def _json_texts(path: Path, engine: Engine) -> tuple[exp.Select, tuple[str, ...]
 
 def _json_columns(path: Path, engine: DuckDB) -> dict[str, str]:
     found = engine.run(f"DESCRIBE FROM read_json({_text(path)}, sample_size = -1)")
+    names = {str(row[0]) for row in found}
+    if any(re.sub(r"_\d+$", "", one).casefold() in map(str.casefold, names - {one}) for one in names):
+        keys = f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({_text(path)})"  # noqa: S608
+        require_plain([str(row[0]) for row in engine.run(keys)], path.name)  # DuckDB calls the second A of a and A A_1
     require_plain([str(row[0]) for row in found], path.name)
     return {str(row[0]): str(row[1]) for row in found}
 

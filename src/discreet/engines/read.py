@@ -30,10 +30,9 @@ from discreet.core.text_format import FileLayout, TextFormat, declared
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import format_of, open_file
 from discreet.engines.layout import detect_layout
-from discreet.engines.text_files import open_text, require_plain
+from discreet.engines.text_files import open_text, parts_of_folder, require_plain
 from discreet.engines.text_values import Written, typed
 from discreet.engines.value_formats import as_read, detect
-from discreet.engines.workbooks import is_workbook
 from discreet.errors import BadInput, CardError, DataError, NotFound
 
 if TYPE_CHECKING:
@@ -152,10 +151,9 @@ def _drafted(opened: Source, file: FileLayout | None, bounds_from_data: bool) ->
     if not known:
         raise DataError("None of the columns is of a kind a card can describe.")
     texts = [name for name, kind in known.items() if kind is Kind.TEXT]
-    readings = {
-        name: one if file is not None or _written_unlike(one) else replace(one, kind=Kind.TEXT, figures=None)
-        for name, one in detect(engine, opened.relation, texts).items()
-    }
+    readings = detect(engine, opened.relation, texts)
+    if file is None:
+        readings = {name: _of_typed_source(one) for name, one in readings.items()}
     shown = [as_read(name, readings[name], engine.dialect) if name in readings else sql.column(name) for name in known]
     relation = exp.select(*shown).from_(opened.relation.subquery("t"))
     same = {name: (kind, kind) for name, kind in (known | {name: one.kind for name, one in readings.items()}).items()}
@@ -173,17 +171,25 @@ def _drafted(opened: Source, file: FileLayout | None, bounds_from_data: bool) ->
     return DraftedTable(made, engine, relation)
 
 
-def _written_unlike(one: Reading) -> bool:
-    """Whether texts are written so that their source could not have had them as what they are."""
-    return one.kind in MOMENTS or bool(declared(one.text) or one.said)
+def _of_typed_source(one: Reading) -> Reading:
+    """How texts are to be read that their source has as such: as texts, if it could have had numbers or truths."""
+    if one.kind is Kind.TEXT or one.kind in MOMENTS or declared(one.text) or one.said:
+        as_is = one.kind is Kind.TEXT or declared(one.text)
+        return one if as_is else replace(one, text=TextFormat(misfit="error"))  # which says that they are written so
+    return Reading(Kind.TEXT)
+
+
+_AS_TEXT = ("CSV", "fixed width", "a workbook")
+"""Files that have nothing but texts, by their format."""
 
 
 def _open_to_draft(source: Any, name: str | None, engine: DuckDB | None) -> tuple[Source, FileLayout | None]:
     """Open ``source`` without a card: text files and workbooks with all values as text, and their layout."""
     path = Path(source) if isinstance(source, str | Path) and not parse_address(str(source)) else None
-    if path is None or not (is_workbook(path) or format_of(path) == "CSV"):
+    if path is None or format_of(path.expanduser()) not in _AS_TEXT:
         return open_source(source, name=name, engine=engine), None
-    layout = detect_layout(path)
+    path = path.expanduser().absolute()
+    layout = detect_layout(parts_of_folder(path)[0] if path.is_dir() else path)
     on, text, names = open_text(path, layout, engine)
     return Source(name or _name_of(source), on, exp.select(*map(sql.column, names)).from_(text.subquery("t"))), layout
 
@@ -259,16 +265,21 @@ def _open_memory(source: Any, name: str, engine: DuckDB, kinds: Mapping[str, Kin
             hint="Give every column values of one type.",
         ) from error
     require_plain(data.column_names, f"The {type(source).__name__}")
-    for place, one in enumerate(data.schema):
-        if pa.types.is_null(one.type):  # nothing but NULL, which is of every kind
-            empty = data.column(place).cast(arrow_type(kinds.get(one.name, Kind.TEXT)))
-            data = data.set_column(place, one.name, empty)
+    for place, column in enumerate(data.schema):
+        if pa.types.is_null(column.type):  # nothing but NULL, which is of every kind
+            empty = data.column(place).cast(arrow_type(kinds.get(column.name, Kind.TEXT)))
+            data = data.set_column(place, column.name, empty)
+        elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):  # of polars
+            chunks: Any = data.column(place).chunks
+            texts = [pa.DictionaryArray.from_arrays(one.indices, one.dictionary.cast(pa.string())) for one in chunks]
+            type_: Any = pa.dictionary(column.type.index_type, pa.string())
+            data = data.set_column(place, column.name, pa.chunked_array(texts, type_))
     shown_as = engine.new_name(name)
     engine.show(shown_as, data)
     listed: dict[str, tuple[Any, ...]] = {
-        field_.name: tuple(one.dictionary.to_pylist())
-        for field_, column in zip(data.schema, data.columns, strict=True)
-        for one in column.unify_dictionaries().chunks[:1]
+        name: tuple(one.dictionary.to_pylist())
+        for name, values in zip(data.column_names, data.columns, strict=True)
+        for one in values.unify_dictionaries().chunks[:1]
         if isinstance(one, pa.DictionaryArray)
     }
     return Source(name, engine, exp.select("*").from_(sql.table(shown_as)), listed=listed)

@@ -374,6 +374,8 @@ def _explained(error: EngineError, path: Path) -> DataError:
             f"{place}: {fields[2]} fields where the header has {fields[1]}.",
             hint="Every line needs the same number of fields; a text with the delimiter in it needs quotes.",
         )
+    if re.search(r"maximum line size", text, re.IGNORECASE):
+        return DataError(f"{place}: the row is longer than 16,000,000 bytes.", hint="Is a quotation mark left open?")
     if re.search(r"quote", text, re.IGNORECASE):
         return DataError(f"{place}: a quoted text does not end.", hint="Close the quotes, or double those inside.")
     return DataError(f"{place}: {text.strip().splitlines()[0]}")

@@ -26,7 +26,7 @@ from discreet.core.kind import MOMENTS, Kind
 from discreet.core.text import CODES, number, words
 from discreet.core.text_format import DIRECTIVES, TextFormat, parts_of
 from discreet.core.vocabulary import hints
-from discreet.engines.text_values import Written, canonical, misfit, prepared
+from discreet.engines.text_values import Written, canonical, looks, misfit, prepared
 
 _MOSTLY = 0.9
 _SPACES = " \t\N{NO-BREAK SPACE}"
@@ -199,11 +199,12 @@ class _Texts:
         """What speaks against a reading: a condition, whether all texts that fit must meet it, and the question."""
         value, text = sql.column("v"), written.text
         if written.kind is Kind.INTEGER:
-            yield _like(value, "[+-]?0[0-9]+"), False, "Codes: leading zeros would be lost in numbers, so it stays text"
+            zeros = looks(value, "[+-]?0[0-9]+", self.engine.dialect)
+            yield zeros, False, "Codes: leading zeros would be lost in numbers, so it stays text"
         if written.kind is Kind.REAL and text.decimal and not text.thousands:
             either = 'declare the kind and: decimal = "," or thousands = ","'
             said = f"1,234 may have a decimal comma or a thousands mark; {either}"
-            yield _like(value, "[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+)"), True, said
+            yield looks(value, "[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+)", self.engine.dialect), True, said
         swaps = {one: _swap(one) for one in text.formats if _swap(one) != one}
         if swaps:
             other = replace(text, format=tuple(swaps.get(one, one) for one in text.formats))
@@ -232,10 +233,6 @@ class _Texts:
         """The most frequent values that meet a condition, and how many rows have each."""
         query = self._groups.where(condition).order_by(sql.column("n").desc(), sql.column("v")).limit(100)
         return [(one["v"], one["n"]) for one in self.engine.fetch(query).to_pylist()]
-
-
-def _like(value: exp.Expr, pattern: str) -> exp.Expr:
-    return exp.RegexpLike(this=value, expression=sql.literal(f"^({pattern})$"))
 
 
 # -- proposals, from some values

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,10 @@ from discreet.releases.facts import Facts, Figures, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import SumSystem, SumTarget
 from discreet.releases.records import Ambiguous, Answered, Records, Told, all_keys, fetch_records, told_by
-from discreet.verbs.attack.intruder.determined import LARGE, Verdict
+from discreet.verbs.attack.intruder.determined import Verdict
 
+_EXPLAINING = 10.0
+"""Seconds for finding the fewest releases that explain a finding."""
 STABLE = "stable"
 """Space of the columns that never change for a unit, whatever the state of the table."""
 
@@ -130,7 +132,7 @@ def check(
         return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
     if not joined.new:
         return Checked(Exposure(()), None, None)
-    deadline = monotonic() + policy.seconds
+    deadline = thread_time() + policy.seconds
     sensitive = {column.name for column in card.having(Role.SENSITIVE)}
     sensitive |= set(known.sensitive) if sensitive else set()  # this release need not be about all of them
     views = {name: joined.spaces[name].views(known.held) for name in joined.new}
@@ -298,10 +300,7 @@ class _Space:
     ) -> None:
         self._space, self._policy, self._deadline, self._card = space, policy, deadline, card
         self._sensitive = sensitive
-        self._reals = False
         self._systems: dict[tuple[tuple[int, ...], str], SumSystem] = {}
-        self._settled: set[Target] = set()
-        """Counts that are known for certain, and of which it was seen whether one part of the releases tells them."""
 
     def exposure(self) -> Exposure:
         people = self._space.people
@@ -341,14 +340,9 @@ class _Space:
         if not len(small):
             return Exposure(())
         try:
-            self._reals = True  # what is certain is found in seconds: one count of it is enough to refuse
-            found = self._clashes(told, small) if len(CountSystem.of(self._space, told).truth) >= LARGE else None
-            self._reals = False
-            if found is None or not found.findings:
-                found = self._clashes(told, small)
+            return self._clashes(told, small)
         except TooLarge:
             return Exposure((), undecided=("there are too many groups and values to compute with",))
-        return found
 
     def _clashes(self, told: Sequence[Told], small: Numbers) -> Exposure:
         """What the new release tells together with earlier ones, and neither of them alone."""
@@ -365,18 +359,12 @@ class _Space:
     def _pinned(self, told: Sequence[Told], small: Numbers) -> tuple[list[Target], list[Target]]:
         """Which counts of small groups follow from all releases, and of which it is undecided: of single atoms first,
         then of several together of which no single one is known."""
-        targets = [one for one in self._targets(told, small) if one not in self._settled]
+        targets = self._targets(told, small)
         if not targets:
             return [], []
         system = CountSystem.of(self._space, told)
         changes: list[Numbers] = []
-        if self._reals:
-            pinned, undecided = _sorted(
-                targets, system.verdicts(targets, max(self._deadline - monotonic(), 0.1), reals=True)
-            )
-            self._settled |= set(pinned)
-            return pinned, undecided
-        verdicts = system.verdicts(targets, max(self._deadline - monotonic(), 0.1), changes=changes)
+        verdicts = system.verdicts(targets, max(self._deadline - thread_time(), 0.1), changes=changes)
         pinned, undecided = _sorted(targets, verdicts)
         free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
         if self._policy.smallest_group > 2 and len(free):
@@ -385,7 +373,7 @@ class _Space:
                 [targets[n] for n in free], changes[0][free], changes[1][free], units, self._policy.smallest_group
             )
             several = list(found)
-            verdicts = system.verdicts(several, max(self._deadline - monotonic(), 0.1)) if several else []
+            verdicts = system.verdicts(several, max(self._deadline - thread_time(), 0.1)) if several else []
             more = _sorted(several, verdicts)
             return [*pinned, *more[0]], [*undecided, *more[1]]
         return pinned, undecided
@@ -434,8 +422,8 @@ class _Space:
         """Which targets are determined by these releases, and which are undecided."""
         if not targets or not told:
             return [], []
-        left = max(self._deadline - monotonic(), 0.1)
-        verdicts = CountSystem.of(self._space, told).verdicts(targets, left, reals=self._reals)
+        left = max(self._deadline - thread_time(), 0.1)
+        verdicts = CountSystem.of(self._space, told).verdicts(targets, left)
         return _sorted(targets, verdicts)
 
     def _explained(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> tuple[Finding, ...]:
@@ -444,23 +432,41 @@ class _Space:
         for column in dict.fromkeys(one.column for one in pinned):
             mine = [one for one in pinned if one.column == column]
             first = min(mine, key=lambda one: (len(one.atoms), self._people(one.atoms), one.atoms))
-            needed = [one for one in old if any(one.group[atom] >= 0 for atom in first.atoms)] or list(old)
-            if not self._follows([*needed, *new], first):
-                needed = list(old)
-            for one in list(needed):
-                rest = [other for other in needed if other is not one]
-                if len(needed) > 1 and monotonic() < self._deadline and self._follows([*rest, *new], first):
-                    needed = rest
+            needed = self._needed(old, new, first)
             helps = tuple(self._helps(old, new, mine))
-            findings.append(Finding(self._people(first.atoms), column, tuple(one.number for one in needed), helps))
+            findings.append(
+                Finding(self._people(first.atoms), column, tuple(sorted(one.number for one in needed)), helps)
+            )
         return tuple(findings)
+
+    def _needed(self, old: Sequence[Told], new: Sequence[Told], target: Target) -> list[Told]:
+        """Earlier releases, at least one, from which a target follows together with the new, and that cannot be spared.
+
+        If that takes long, there are a few more. Those that tell of the target's people come first.
+        Of a row of releases from which it follows, the last of the shortest beginning from which it does is needed.
+        """
+        rest = sorted(old, key=lambda one: -sum(one.group[atom] >= 0 for atom in target.atoms))
+        needed: list[Told] = []
+        until = min(self._deadline, thread_time() + _EXPLAINING)
+        while rest and not (needed and self._follows([*needed, *new], target)):
+            short, enough = 0, len(rest)
+            while enough - short > 1:
+                if thread_time() > until:
+                    return needed + rest[:enough]
+                middle = (short + enough) // 2
+                if self._follows([*needed, *rest[:middle], *new], target):
+                    enough = middle
+                else:
+                    short = middle
+            needed, rest = [*needed, *rest[enough - 1 : enough]], rest[: enough - 1]
+        return needed
 
     def _follows(self, told: Sequence[Told], target: Target) -> bool:
         return bool(self._decide(told, self._asked(told, [target]))[0])
 
     def _helps(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> Iterator[str]:
         """The obvious changes to a table, tried out: which of them would do."""
-        if len(new) != 1 or monotonic() > self._deadline:
+        if len(new) != 1 or thread_time() > self._deadline:
             return
         for side, figures in new[0].coarser:
             if len(figures[2]) and not any(self._decide([*old, _only(new[0], figures)], pinned)):

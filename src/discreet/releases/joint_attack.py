@@ -29,6 +29,9 @@ _MOST_ROWS = 1_000_000
 _MOST_OTHERS = 10
 """Earlier releases, the last ones, that a release is attacked together with."""
 
+_NO_ROWS = ("printed", "learnt")
+"""Kinds of releases that have no rows of people."""
+
 
 def attack_together(release: Release[Any], table: Table, earlier: Sequence[Entry]) -> str:
     """What comes of attacking a release of a table together with the earlier ones that have rows and lie where they
@@ -39,15 +42,17 @@ def attack_together(release: Release[Any], table: Table, earlier: Sequence[Entry
     why = f"there are more than {_MOST_ROWS:,} rows." if large else reason_not_composable(release)
     if why is not None:
         return f"Not attacked together with others: {why[0].lower()}{why[1:]}"
-    rows = {}
-    for entry in earlier:
+    rows: dict[Path, Release[Any]] = {}
+    for entry in reversed(earlier):
+        if len(rows) == _MOST_OTHERS or not entry.release or entry.kind in _NO_ROWS:
+            continue
         with suppress(DiscreetError, OSError):  # gone, or no release any more
-            found = Release.load(Path(entry.release)) if entry.release else None
-            if found is not None and reason_not_composable(found) is None:
+            found = Release.load(Path(entry.release))
+            if reason_not_composable(found) is None:
                 rows[Path(entry.release)] = found
     if not rows:
         return "Not attacked together with others: none of them has rows and lies where it was put."
-    others = list(rows)[-_MOST_OTHERS:]
+    others = list(rows)[::-1]
     (finding,) = attack(release, table, None, ["composition"], [rows[one] for one in others]).findings
     return f"Attacked together with {' and '.join(one.name for one in others)}: {_told(finding)}"
 

@@ -112,7 +112,8 @@ class CountSystem:
     ) -> list[Verdict]:
         """Whether the count of each target is the same in every possible database.
 
-        ``changes`` takes how each target changes in some possible databases, a row each, and the part it is in.
+        ``changes`` takes for each target what its changes in some possible databases add up to, with random weights,
+        and the part it is in.
         """
         lib = sparse()
         row, unknown = self._parts(targets)
@@ -130,15 +131,17 @@ class CountSystem:
                 lib.block_array([[relations, None], [these, -lib.eye_array(len(several))]], format="csr")
             )
             fall, rise = np.concatenate([fall, these @ fall]), np.concatenate([rise, these @ rise])
+        kind = np.full(len(fall), -1)
+        kind[: len(self.combination)] = self.combination
         found = np.full(len(targets), Verdict.DETERMINED, np.int8)
         there = asked >= 0
         seen = Seen() if changes is not None else None
         found[there] = determined(
-            LinearSystem(relations, fall, rise), asked[there], seconds=seconds, seen=seen, reals=reals
+            LinearSystem(relations, fall, rise, kind), asked[there], seconds=seconds, seen=seen, reals=reals
         )
         if seen is not None and changes is not None:
             here = np.maximum(asked, 0)
-            changes += [np.where(there, seen.changes[:, here], 0).T, np.where(there, seen.part[here], -1)]
+            changes += [np.where(there, seen.marks[here], 0), np.where(there, seen.part[here], -1)]
         return [Verdict(int(one)) for one in found]
 
     def _parts(self, targets: Sequence[Target]) -> tuple[Numbers, Numbers]:
@@ -167,16 +170,15 @@ class CountSystem:
 
 
 def unions(
-    free: Sequence[Target], changes: Numbers, part: Numbers, units: Mapping[int, frozenset[int]], smallest: int
+    free: Sequence[Target], changed: Numbers, part: Numbers, units: Mapping[int, frozenset[int]], smallest: int
 ) -> Iterator[Target]:
     """Groups of several atoms with fewer than ``smallest`` units of which a count may be known, though of no atom is.
 
-    ``free`` are targets that change, in some possible databases by ``changes``. A count of several atoms is known only
-    if their changes cancel in every database, and none of them does without the others. ``TooLarge`` if there are too
-    many to look at.
+    ``free`` are targets that change, in some possible databases by what ``changed`` says with random weights. A count
+    of several atoms is known only if their changes cancel in every database, and none of them does without the others.
+    ``TooLarge`` if there are too many to look at.
     """
-    weights = generator(1).integers(1, 2**62, changes.shape[1]).astype(np.uint64)
-    marks = (changes.astype(np.uint64) @ weights).tolist()  # modulo 2**64
+    marks = changed.tolist()
     together: dict[tuple[str, str | tuple[str | None, ...] | None, int], list[int]] = {}
     for place, one in enumerate(free):
         together.setdefault((one.column, one.value, int(part[place])), []).append(place)

@@ -19,7 +19,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -132,7 +132,7 @@ class SumSystem:
             return Verdict.FREE
         order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
-            if monotonic() > deadline:
+            if thread_time() > deadline:
                 return Verdict.UNDECIDED
             known = {} if unit is None else self.by_unit[unit]
             seen = sum(known.get(atom, 0.0) for atom in target.atoms)

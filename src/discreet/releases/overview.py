@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,7 @@ def _population(
     told = [(one.number, one.title, data) for one in figures if (data := register.facts(one.number)) is not None]
     people = register.people(name) if told else None
     sensitive = {column for one in figures for column in one.told.get("sensitive") or one.told.get("tells", ())}
-    deadline = monotonic() + policy.seconds
+    deadline = thread_time() + policy.seconds
     held = {one.number for one in entries if RECIPIENT in one.told}
     seen = {one.number for one in entries} - held if held and lines is None else lines
     standings = []

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 from discreet.budget.entries import Charged, exceeded, tightest
 from discreet.budget.ledger import SqlLedger
 from discreet.core.card import Card, Role
-from discreet.core.document import dumps, loads
+from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
 from discreet.core.release import LINKED, Receipt, Release, Rows
@@ -46,7 +46,6 @@ from discreet.engines.limits import Limits, limited
 from discreet.errors import (
     BadInput,
     BudgetExceeded,
-    DiscreetError,
     EngineError,
     LoginFailed,
     NoPromise,
@@ -55,12 +54,11 @@ from discreet.errors import (
     Refused,
     Taken,
     Unreachable,
-    Unsound,
 )
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
-from discreet.releases.register import REGISTER, Entry, earlier_releases, notice
-from discreet.releases.registration import Weighed, facts_of, weigh
+from discreet.releases.register import Entry, earlier_releases, notice
+from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
@@ -329,7 +327,7 @@ def release(
     require_decided(card, statement)
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
-    forgotten = _require_register(table, before) if table is not None and statement.loss is None else ()
+    forgotten = require_register(table, before) if table is not None and statement.loss is None else ()
     with _scratch(folder) as scratch:
         bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
         made = method.make(table, bench)  # type: ignore[arg-type]
@@ -341,7 +339,9 @@ def release(
         progress(0.85, "checking")
         made = method.recheck(made, made.payload, statement)
         if table is not None:
-            made = replace(made, parameters={"table": table.card.name, **made.parameters})
+            misfits = {one.column: one.count for one in table.misfits} if statement.loss is None else {}
+            taken = {"taken_for_missing": misfits} if misfits else {}
+            made = replace(made, parameters={"table": table.card.name, **taken, **made.parameters})
         if holder is not None and made.holder is None:
             raise BadInput(
                 f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
@@ -383,33 +383,6 @@ def _remedies(method: Method[Any], made: Made[Any], table: Table, clashing: Sequ
     return remedies(method, made, table, clashing)
 
 
-def _require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
-    """An error if registered releases lie there and no register knows of any: then it was lost, and not a first one is
-    made. With a reason, what the statement says of that."""
-    lying = [one for one in earlier if not one.number and _was_registered(Path(one.release))]
-    if not table.registers or not lying or any(one.number for one in earlier):
-        return ()
-    names = ", ".join(Path(one.release).name for one in lying)
-    problem = (
-        f"{names} left with a line in the register of {table.card.people}, and that register knows of no release: it "
-        "was lost, or removed."
-    )
-    if not table.policy.despite:
-        raise Unsound(
-            problem,
-            hint=f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
-        )
-    return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
-
-
-def _was_registered(folder: Path) -> bool:
-    """Whether a release that lies there was registered when it was made, and counts as a fact and not by its loss."""
-    with suppress(DiscreetError, OSError, UnicodeDecodeError):
-        said = Statement.from_dict(loads((folder / "statement.json").read_text(encoding="utf-8")))
-        return said.loss is None and NO_REGISTER not in said.caveats
-    return False
-
-
 def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:
     """The release of an answer that was charged, checked and registered where it was worked out."""
     require_decided(None if table is None else table.card, answer.statement)
@@ -430,12 +403,6 @@ def require_decided(card: Card | None, statement: Statement) -> None:
 
 NO_LEDGER = (
     "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
-)
-
-
-NO_REGISTER = (
-    "Not checked together with other releases of the same people: no register is kept of them. "
-    "Read the table with the file of its card."
 )
 
 

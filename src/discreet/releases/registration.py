@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.core.card import Role, plain
+from discreet.core.document import loads
 from discreet.core.kind import Kind
 from discreet.core.loss import Loss
+from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import number
-from discreet.errors import BadInput, Exposed, Taken
+from discreet.errors import BadInput, DiscreetError, Exposed, Taken, Unsound
 from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
 from discreet.releases.records import Answered
-from discreet.releases.register import RECIPIENT, Entry, Register, entry_of, is_of
+from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, is_of
 
 TRIES = 5
 """Attempts to register while others register releases of the same people."""
@@ -307,3 +309,36 @@ def _listed(names: Sequence[str]) -> str:
 
 def _named(entry: Entry) -> str:
     return f"“{entry.title or entry.method}” of {entry.at[:10]} (release {entry.number})"
+
+
+NO_REGISTER = (
+    "Not checked together with other releases of the same people: no register is kept of them. "
+    "Read the table with the file of its card."
+)
+
+
+def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
+    """An error if registered releases lie there and no register knows of any: then it was lost, and not a first one is
+    made. With a reason, what the statement says of that."""
+    lying = [one for one in earlier if not one.number and _was_registered(Path(one.release))]
+    if not table.registers or not lying or any(one.number for one in earlier):
+        return ()
+    names = ", ".join(Path(one.release).name for one in lying)
+    problem = (
+        f"{names} left with a line in the register of {table.card.people}, and that register knows of no release: it "
+        "was lost, or removed."
+    )
+    if not table.policy.despite:
+        raise Unsound(
+            problem,
+            hint=f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
+        )
+    return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
+
+
+def _was_registered(folder: Path) -> bool:
+    """Whether a release that lies there was registered when it was made, and counts as a fact and not by its loss."""
+    with suppress(DiscreetError, OSError, UnicodeDecodeError):
+        said = Statement.from_dict(loads((folder / "statement.json").read_text(encoding="utf-8")))
+        return said.loss is None and NO_REGISTER not in said.caveats
+    return False

@@ -246,3 +246,28 @@ def test_advice_is_in_sentences_and_not_in_options_of_a_command():
     said = advice(blind)
     assert len(said) > 3
     assert "--loss" not in " ".join(said)
+
+
+def test_the_form_asks_what_leaves_of_people_with_several_rows(console):
+    written = []
+
+    async def act(user):
+        await user.open("/publish?table=visits")
+        assert seen(user, "people-text")[0].value == "one-row"
+        with user:
+            seen(user, "people-method")[0].set_value("linked")
+        await until(lambda: bool(seen(user, "people-most")))
+        with user:
+            seen(user, "people-most")[0].set_value("2")
+            seen(user, "publish-title")[0].set_value("Linked")
+        await until(lambda: seen(user, "people-text")[0].value == "linked most=2")
+        press(user, "publish-start")
+        await until(lambda: bool(seen(user, "job-publish")))
+        press(user, "job-cancel")
+        await until(lambda: seen(user, "job-publish")[0].props["data-state"] == "cancelled")
+        written.extend(job.spec for job in console.clinic.desk.jobs(console.clinic.steward))
+        await user.open("/publish?table=patients")
+        assert not seen(user, "people-text")
+
+    console.visit("steward", act)
+    assert [spec["people"] for spec in written if spec.get("title") == "Linked"] == ["linked most=2"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.core.card import Card, Role
@@ -48,12 +48,14 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
     workspace.source(spec.table)
     card = workspace.full_card(spec.table)
     if isinstance(spec, Publish):
-        models_of(spec, card)
-        method, people = method_of(spec, card), people_of(spec, workspace, lambda name: None)
+        people = people_of(spec, workspace)
         if people is not None:
-            from discreet.verbs.publish.people import require_people_option
+            from discreet.verbs.publish.people import joint_card, require_people_option
 
-            require_people_option(people, method, ())
+            card = joint_card(card, people)
+            require_people_option(people, method_of(spec, card), ())
+        models_of(spec, card)
+        method_of(spec, card)
     elif isinstance(spec, Tabulate):
         _require_tables(spec, card)
     elif isinstance(spec, Hide):
@@ -94,14 +96,14 @@ def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     return parse_method(spec.method, card, {name: value for name, value in said.items() if value})
 
 
-def people_of(spec: Publish, workspace: Workspace, opened: Callable[[str], Table | None]) -> People | None:
-    """What leaves of people with several rows; ``opened`` gives another table of the workspace."""
+def people_of(spec: Publish, workspace: Workspace) -> People | None:
+    """What leaves of people with several rows."""
 
-    def other(name: str) -> Table | None:
+    def other(name: str) -> Table:
         if name not in workspace.private:
             known = ", ".join(workspace.private)
             raise NotFound(f"There is no table about people called {name!r}; there are {known}.")
-        return opened(name)
+        return workspace.original(name)
 
     if not spec.people:
         return None

@@ -17,7 +17,7 @@ from discreet.core.text import number
 from discreet.curator.audited import find_audited, register_answers
 from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.releases.registration import released_to
-from discreet.service.jobs.checks import method_of, models_of
+from discreet.service.jobs.checks import method_of, models_of, people_of
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 from discreet.service.redact import without_paths
@@ -76,24 +76,28 @@ def _audited(workspace: Workspace, table: str) -> bool:
         return find_audited(ledger, table) is not None
 
 
-def make_rows(spec: Publish, table: Table, **how: Any) -> Release[Any]:
+def make_rows(spec: Publish, table: Table, workspace: Workspace, **how: Any) -> Release[Any]:
     """The release of a table's rows that a job is to make: recoded, masked or made up."""
+    from discreet.verbs.publish.people import joint_card
     from discreet.verbs.publish.publish import publish
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
     from discreet.verbs.synthesize.synthesize import synthesize
 
-    method, models = method_of(spec, table.card), models_of(spec, table.card)
+    people = people_of(spec, workspace)
+    card = joint_card(table.card, people)
+    method, models = method_of(spec, card), models_of(spec, card)
     if isinstance(method, Synthesizer):
         return synthesize(table, method, **how)
-    return publish(table, method, models, **how)
+    return publish(table, method, models, people=people, **how)
 
 
 def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
     table = _original(spec, bench)
     method = method_of(spec, table.card)
-    recoded = not isinstance(method, Masker) and hasattr(method, "recode")  # of which nothing stays with the holder
-    places = {"to": bench.run.release} if recoded else _places(bench)
-    release = make_rows(spec, table, progress=bench.progress, **places)
+    recoded = not isinstance(method, Masker) and hasattr(method, "recode")
+    nothing_stays = recoded and not spec.people  # with the holder
+    places = {"to": bench.run.release} if nothing_stays else _places(bench)
+    release = make_rows(spec, table, bench.workspace, progress=bench.progress, **places)
     _write_page(bench, release)
     made_of, warning = release.recipe.parameters, _notices(release, bench)
     rows = int(made_of["rows"])

@@ -13,6 +13,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.exposure import recipient_overview, workspace_overview
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelf
+from discreet.curator.workspace import Workspace
 from discreet.engines.limits import limited
 from discreet.errors import NotAllowed
 from discreet.releases.overview import Overview, Population, WhatIf, what_if
@@ -52,7 +53,7 @@ class ExposureOperations:
             try:
                 rows = table if not where else table.where(where)
                 with limited(workspace.limits):
-                    return what_if(lambda: _made(draft, rows))
+                    return what_if(lambda: _made(draft, rows, workspace))
             finally:
                 table.engine.close()
 
@@ -67,9 +68,9 @@ class ExposureOperations:
         return reason
 
 
-def _made(draft: Tabulate | Publish, rows: Table) -> Release[Any]:
+def _made(draft: Tabulate | Publish, rows: Table, workspace: Workspace) -> Release[Any]:
     if isinstance(draft, Publish):
-        return make_rows(draft, rows)
+        return make_rows(draft, rows, workspace)
     from discreet.verbs.tabulate.tabulate import tabulate
 
     return tabulate(rows, draft.by, draft.value, rules=draft.rules, method=draft.method)

@@ -13,7 +13,7 @@ from discreet.core.exact import Number
 from discreet.core.identifiers import Identifying, describe
 from discreet.core.table import Table
 from discreet.errors import NoPromise
-from discreet.models.classes import Sizes
+from discreet.models.classes import Sizes, require_people
 from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model
 from discreet.releases.method import Progress, silent
@@ -123,6 +123,7 @@ def advise(
     """
     models = (KAnonymity(5),) if require is None else (require,) if isinstance(require, Model) else tuple(require)
     say = progress or silent
+    require_people(table)
     released = published_columns(table.card)
     columns = [replace(column, role=Role.QUASI) for column in released]
     say(0.0, "looking at columns")

@@ -22,6 +22,7 @@ from discreet.core.card import Card
 from discreet.core.catalogue import Checked, declare, parameter
 from discreet.core.families import PEOPLE
 from discreet.core.holder_copy import LINK, HolderCopy
+from discreet.core.identifiers import said_of_withheld
 from discreet.core.release import Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
@@ -40,7 +41,14 @@ from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.values import Array
 from discreet.verbs.publish.people_rows import draw_rows, join_people, link_rows, numbered_rows
 from discreet.verbs.publish.recode import Recode, assumptions, caveats_of, column_losses, pictures, recipe_parameters
-from discreet.verbs.publish.recoding import Recoding, published_columns, recode_rows, unused_name
+from discreet.verbs.publish.recoding import (
+    Recoding,
+    prepare,
+    published_columns,
+    recode_rows,
+    require_table,
+    unused_name,
+)
 
 _MOST = "Most rows of a person; of those who have more, so many are drawn at random."
 
@@ -72,6 +80,22 @@ class Linked(Checked):
 
 
 People: TypeAlias = OneRow | Unlinked | Linked
+
+
+def joint_card(card: Card, people: object) -> Card:
+    """The card of all that leaves: where another table does, too, with its columns."""
+    if not isinstance(people, Linked) or people.other is None:
+        return card
+    more = [column for column in people.other.card.columns if column.name not in card]
+    return replace(card, columns=(*card.columns, *more))
+
+
+def prepare_other(people: People | None, named: set[str]) -> People | None:
+    """The same treatment with another table of which only leaves what may; see ``prepare``."""
+    if not isinstance(people, Linked) or people.other is None:
+        return people
+    require_table(people.other, "publish")
+    return replace(people, other=prepare(people.other, named, quasi=True))
 
 
 def require_people_option(people: object, method: object, earlier: Sequence[object]) -> None:
@@ -233,7 +257,7 @@ class RecodePeople(Recode):
             {**parameters, **told, "units": int(before.people.sum())},
             (*steps, *found.steps, self._linked_step(unit)),
             assumes=assumptions(_without(rows, there), self.models),
-            caveats=(*caveats_of(rows, self.models, found, None), *steps),
+            caveats=(*caveats_of(rows, self.models, found, None), *steps, *(said_of_withheld(other) if other else ())),
             holder=_links(_numbers_of(_visible(whose, whose.card, there), number)),
             title=f"{table.card.name}, published",
             context=_Released(whose, card, second, before, found, there),

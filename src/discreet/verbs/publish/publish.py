@@ -18,7 +18,15 @@ from discreet.verbs.publish.earlier_releases import Earlier
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.masker import Masker
 from discreet.verbs.publish.mask.method import Masking
-from discreet.verbs.publish.people import DrawnRows, OneRow, People, RecodePeople, require_people_option
+from discreet.verbs.publish.people import (
+    DrawnRows,
+    OneRow,
+    People,
+    RecodePeople,
+    joint_card,
+    prepare_other,
+    require_people_option,
+)
 from discreet.verbs.publish.recode import Recode
 from discreet.verbs.publish.recoding import Recoder, prepare, require_table
 
@@ -58,11 +66,12 @@ def publish(
     release needs no model. With a ``seed`` the masking can be repeated, by anybody.
     """
     require_table(table, "publish")
-    chosen, models = _method_and_models(table.card, method, require)
-    require_places(to, csv=csv, holder=holder)
     treatment = PEOPLE.parse(people, table.card) if isinstance(people, str) else people
+    chosen, models = _method_and_models(joint_card(table.card, treatment), method, require)
+    require_places(to, csv=csv, holder=holder)
     require_usable(chosen, earlier=earlier, seed=seed, holder=holder, people=treatment)
-    table = prepare(table, _named_columns(chosen, models), quasi=not isinstance(chosen, Masker))
+    named = _named_columns(chosen, models)
+    table, treatment = prepare(table, named, quasi=not isinstance(chosen, Masker)), prepare_other(treatment, named)
     maker: Method[Any]
     if isinstance(chosen, Masker):
         maker = Masking(chosen, models, seed)
@@ -86,6 +95,8 @@ def require_usable(
     """An error before any work is done, if an option means nothing to the method."""
     if people is not None:
         require_people_option(people, method, earlier)
+        if seed is not None:
+            raise BadInput("Rows of people are drawn by chance that no seed repeats.", hint="Leave the seed out.")
     if earlier and isinstance(method, Masker):
         raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
     if seed is not None and not isinstance(method, Masker):

@@ -1,0 +1,195 @@
+"""`discreet init`: from files to a card and, if wanted, a workspace, by answering what only a person can know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from discreet.cli.options import Json, require_new
+from discreet.cli.output import bold, console, print_json, working
+from discreet.core.text import number
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.card import Card, Column, Role
+    from discreet.core.draft import Draft
+    from discreet.core.table import Violation
+
+_ROLES = {"i": "identifier", "q": "quasi", "s": "sensitive", "o": "other", "u": "undecided"}
+_MEANINGS = "[i]dentifier, [q]uasi-identifier (outsiders may know it), [s]ensitive, [o]ther, [u]ndecided"
+
+
+def init(
+    files: Annotated[list[str], Argument(help="Files or database tables with the rows.", metavar="DATA…")],
+    output: Annotated[Path, Option("--output", "-o", help="Write the card here.")] = Path("card.toml"),
+    *,
+    role: Annotated[
+        list[str] | None, Option(help="The role of a column, or of one of a table.", metavar="[TABLE.]COLUMN=ROLE")
+    ] = None,
+    rows_per_unit: Annotated[int | None, Option(min=1, help="Most rows that a person may have.")] = None,
+    workspace: Annotated[
+        Path | None, Option("--workspace", help="Also make a workspace in this new folder.", metavar="FOLDER")
+    ] = None,
+    budget: Annotated[str | None, Option(help='What may be lost in the workspace: "epsilon=3, delta=1e-6".')] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Ask nothing: take what is proposed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Describe your own files: draft a card, decide what only you can know, and check that the rows fit.
+
+    \b
+    Examples:
+      discreet init stays.csv
+      discreet init patients.csv visits.csv -o clinic.toml
+      discreet init stays.csv --yes --role ward=other --rows-per-unit 12 --workspace clinic --budget "epsilon=3"
+
+    You are asked about columns whose role is unclear, how many rows a person may have, and values that do not fit. With
+    --yes what is unclear stays undecided, and values that do not fit count as missing; the card says so. Nothing leaves
+    by this command.
+    """
+    from discreet.cli.workspace import loss_of
+    from discreet.core.draft import dump_drafts
+    from discreet.engines.read import draft, shown
+
+    require_new(output)
+    loss = None if budget is None else loss_of(budget)
+    if workspace is not None and loss is None:
+        if yes:
+            raise BadInput("A workspace needs a budget.", hint='Such as --budget "epsilon=3, delta=1e-6".')
+        loss = loss_of(typer.prompt("Budget of each table", default="epsilon=3, delta=1e-6"))
+    with working(f"Looking at {', '.join(map(shown, files))}"):
+        drafts = (draft(files[0]),) if len(files) == 1 else draft([*files]).tables
+    roles = _decided(role or (), drafts)
+    described = []
+    for source, one in zip(files, drafts, strict=True):
+        card = _with_roles(one, roles, ask=not yes)
+        card = _with_unit(one, card, rows_per_unit, ask=not yes)
+        with working(f"Reading {shown(source)} by its card"):
+            found = _misfits(source, card)
+        described.append(replace(one, card=_with_misfits(card, found, ask=not yes)))
+    output.write_text(dump_drafts(described), encoding="utf-8")
+    cards = [one.card for one in described]
+    if workspace is not None:
+        from discreet.curator.curator import Curator
+
+        assert loss is not None  # noqa: S101  # asked for above
+        tables = {card.name: (source, card) for source, card in zip(files, cards, strict=True)}
+        with working("Making the workspace"), Curator.create(workspace, tables, loss, analyst=None):
+            pass
+    _tell(files, cards, output, workspace, as_json)
+
+
+def _decided(said: Sequence[str], drafts: Sequence[Draft]) -> dict[tuple[str, str], str]:
+    """What --role says, by table and column."""
+    found = {}
+    for text in said:
+        place, equals, role = text.rpartition("=")
+        table, dot, column = place.rpartition(".")
+        where = [one.card for one in drafts if (one.card.name == table if dot else place in one.card)]
+        if not equals or len(where) != 1 or role not in _ROLES.values():
+            known = ", ".join(_ROLES.values())
+            raise BadInput(
+                f"--role {text!r} is none.", hint=f"Write COLUMN=ROLE or TABLE.COLUMN=ROLE; roles are {known}."
+            )
+        found[where[0].name, column if dot else place] = role
+    return found
+
+
+def _with_roles(drafted: Draft, roles: Mapping[tuple[str, str], str], *, ask: bool) -> Card:
+    """The drafted card with the roles that were said, and those of undecided columns asked for."""
+    from discreet.core.card import Role
+
+    columns = []
+    for column in drafted.card.columns:
+        role = roles.get((drafted.card.name, column.name), column.role.value)
+        if role == Role.UNDECIDED.value and ask:
+            out = console(stderr=True)
+            out.print(bold(f"\n{drafted.card.name}.{column.name}"), *drafted.findings[column.name][:2], sep="\n  ")
+            role = _ROLES[_choice(f"  Role: {_MEANINGS}", _ROLES, "u")]
+        columns.append(_in_role(column, Role(role)))
+    return replace(drafted.card, columns=tuple(columns))
+
+
+def _in_role(column: Column, role: Role) -> Column:
+    from discreet.core.card import Role
+
+    return replace(column, role=role, hierarchy=None if role is Role.IDENTIFIER else column.hierarchy)
+
+
+def _with_unit(drafted: Draft, card: Card, rows: int | None, *, ask: bool) -> Card:
+    """The card with a bound on the rows of a person, where the draft found that people have several."""
+    if card.unit is None:
+        return card
+    if ask and rows is None:
+        console(stderr=True).print(bold(f"\n{card.name}"), *drafted.whose.get(card.unit, ()), sep="\n  ")
+        if not typer.confirm(f"  Does {card.unit} say whose row it is?", default=True, err=True):
+            return replace(card, unit=None, rows_are_people=True)
+        rows = typer.prompt("  Most rows of a person that are to count", type=int, err=True)
+    return replace(card, rows_per_unit=rows)
+
+
+def _misfits(source: str, card: Card) -> tuple[Violation, ...]:
+    """What of the rows does not fit their card, without stopping at it."""
+    from discreet.core.text_format import TextFormat
+    from discreet.engines.read import read
+
+    lenient = TextFormat(misfit="missing")
+    columns = tuple(replace(one, text=lenient.over(one.text)) for one in card.columns)
+    table = read(source, replace(card, columns=columns))
+    try:
+        return table.misfits
+    finally:
+        table.engine.close()
+
+
+def _with_misfits(card: Card, found: Sequence[Violation], *, ask: bool) -> Card:
+    """The card with what happens to values that do not fit."""
+    missing = set()
+    for one in found:
+        if ask:
+            console(stderr=True).print(bold(f"\n{card.name}.{one.column}"), one.what, sep="\n  ")
+            said = f"  Such as {', '.join(one.examples)}. Count them as [m]issing, or is that an [e]rror to mend first?"
+            if _choice(said, ("m", "e"), "m") == "e":
+                continue
+        missing.add(one.column)
+    columns = (
+        replace(one, text=replace(one.text, misfit="missing")) if one.name in missing else one for one in card.columns
+    )
+    return replace(card, columns=tuple(columns))
+
+
+def _choice(question: str, answers: Sequence[str] | Mapping[str, str], default: str) -> str:
+    while True:
+        said = str(typer.prompt(question, default=default, err=True)).strip().lower()[:1]
+        if said in answers:
+            return said
+
+
+def _tell(files: Sequence[str], cards: Sequence[Card], output: Path, workspace: Path | None, as_json: bool) -> None:
+    from discreet.core.card import Role
+
+    undecided = [f"{card.name}.{one.name}" for card in cards for one in card.having(Role.UNDECIDED)]
+    if as_json:
+        where = None if workspace is None else str(workspace)
+        print_json(
+            {"card": str(output), "tables": [one.name for one in cards], "undecided": undecided, "workspace": where}
+        )
+        return
+    out = console()
+    out.print(f"The card is in {output}: {number(len(cards), 'table')}. Read it; guarantees will rest on it.")
+    if undecided:
+        out.print(f"Undecided, so that nothing leaves without a privacy loss: {', '.join(undecided)}.")
+    out.print("Go on from here:")
+    several = "" if len(cards) == 1 else f" --table {cards[0].name}"
+    people = " --people one-row" if cards[0].unit is not None and cards[0].rows_per_unit != 1 else ""
+    commands = [
+        f"discreet show {files[0]} --card {output}{several}",
+        f"discreet publish {files[0]} --card {output}{several} --model k=5{people} -o release",
+    ]
+    commands += [] if workspace is None else [f"discreet serve {workspace}"]
+    for command in commands:
+        out.print(f"  {command}", style="bold", soft_wrap=True)
