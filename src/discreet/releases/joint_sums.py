@@ -2,11 +2,15 @@
 
 Unknown is what the people of each atom have together. A contributor knows what they reported, in *every* atom they are
 in, and subtracts it. So for a target t, a set A of atoms that t is in and a contributor u the estimate is the largest
-that the sum over A can be, given all that was released and that no sum is below what u has in it, less what u has in A.
-It must not be within p % above what t has in A.
+that the sum over A can be, given all that was released, that no sum is below what u has in it, and that one is what u
+has if nobody else is in the atom, less what u has in A. It must not be within p % above what t has in A.
 
 First everybody is taken to know the largest contribution to each atom, which is more than any single contributor
 knows: if that does not suffice, nothing does. Only where it does are contributors looked at one by one.
+
+Amounts are whole numbers of their smallest unit, and everybody knows that: if the largest sum over the reals is none in
+whole numbers, an integer program says what is. Where sums are very large a unit more or less does not matter, and no
+program could tell.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.programs import Numbers
+from discreet.core.programs import Numbers, Program, Status
 from discreet.releases.atoms import Space
 from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import Verdict
@@ -32,6 +36,8 @@ _MOST_CONTRIBUTORS = 2_000
 _MOST_UNION = 4
 """Atoms of one target of which all sets are looked at; of more, the single ones, the pairs and all."""
 _NEARLY = 1 - 1e-7
+_LARGEST = 1e7
+"""What the sums add up to, at most, if they are to be whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class SumSystem:
     contributions: dict[int, dict[int, float]]
     """By atom and unit."""
     by_unit: dict[int, dict[int, float]]
+    alone: Numbers
+    """Whether an atom has one unit only."""
 
     @classmethod
     def of(cls, space: Space, told: Sequence[Told]) -> SumSystem:
@@ -94,7 +102,7 @@ class SumSystem:
                 own[who] = own.get(who, 0.0) + abs(float(amounts[record]) / (people.copies[record] if single else 1))
                 by_unit.setdefault(who, {})[atom] = own[who]
         floor = 0.0 if all(one.nonnegative for one in told) else -np.inf
-        return cls(sums, matrix, low, high, floor, part, contributions, by_unit)
+        return cls(sums, matrix, low, high, floor, part, contributions, by_unit, people.unit_counts == 1)
 
     def candidates(self, share: Fraction, small: Container[int]) -> Iterator[SumTarget]:
         """Contributors who could be estimated too closely if the sum of their atoms were known exactly.
@@ -113,14 +121,14 @@ class SumSystem:
         """Whether somebody can estimate the target within the share."""
         own = self.by_unit[target.unit]
         mine = sum(own[atom] for atom in target.atoms)
-        mates = np.flatnonzero(self.part == self.part[target.atoms[0]])
+        mates = np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
         largest = {
             int(atom): max((c for unit, c in self.contributions[int(atom)].items() if unit != target.unit), default=0.0)
             for atom in mates
         }
         rivals = self._others(target.unit, target.atoms)
         limit = _too_close(mine, share) * _NEARLY
-        if self._estimate(target, largest, mates) - max(rivals.values(), default=0.0) >= limit:
+        if self._reaches(target, largest, mates, limit + max(rivals.values(), default=0.0), deadline):
             return Verdict.FREE
         order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
@@ -128,8 +136,9 @@ class SumSystem:
                 return Verdict.UNDECIDED
             known = {} if unit is None else self.by_unit[unit]
             seen = sum(known.get(atom, 0.0) for atom in target.atoms)
-            if self._estimate(target, known, mates) - seen < limit:
-                return Verdict.DETERMINED
+            reaches = self._reaches(target, known, mates, limit + seen, deadline)
+            if not reaches:
+                return Verdict.UNDECIDED if reaches is None else Verdict.DETERMINED
         return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
 
     def _insiders(self, target: int, mates: Numbers) -> set[int]:
@@ -155,8 +164,13 @@ class SumSystem:
                     found[other] = found.get(other, 0.0) + size
         return found
 
-    def _estimate(self, target: SumTarget, known: dict[int, float], mates: Numbers) -> float:
-        """The largest that the target's atoms may have together, for somebody with a share of their own in some."""
+    def _reaches(
+        self, target: SumTarget, known: dict[int, float], mates: Numbers, far: float, deadline: float
+    ) -> bool | None:
+        """Whether the target's atoms may have so much together, for somebody with a share of their own in some.
+
+        ``None`` if time runs out.
+        """
         sums = self.sums[mates]
         floor = np.array([known.get(int(atom), self.floor) for atom in mates])
         places = np.searchsorted(mates, target.atoms)
@@ -172,12 +186,22 @@ class SumSystem:
         fall = np.concatenate(
             [np.minimum(sums - np.minimum(floor, sums), enough), np.minimum(figures - low, enough)[within]]
         )
-        rise = np.concatenate([np.full(len(mates), enough), np.minimum(high - figures, enough)[within]])
+        mine = [bool(self.alone[a]) and a in known and target.unit not in self.contributions[a] for a in mates.tolist()]
+        rise = np.concatenate([np.where(mine, 0.0, enough), np.minimum(high - figures, enough)[within]])
         part = Unknowns(
             np.arange(len(fall)), sparse().csr_array(sparse().hstack([matrix, slack], format="csr")), fall, rise
         )
         changes = Simplex(part).furthest(places, np.ones(len(places)))
-        return float((sums + changes[: len(mates)])[places].sum())
+        still_missing = far - float(sums[places].sum())
+        whole = np.rint(changes)
+        exact = not (part.relations @ whole).any() and (whole >= -fall).all() and (whole <= rise).all()
+        if changes[places].sum() < still_missing or exact or enough > _LARGEST:
+            return bool(changes[places].sum() >= still_missing)
+        cost = np.zeros(len(part))
+        cost[places] = -1.0
+        solved = Program(cost, part.relations, 0.0, 0.0, -fall, rise, integral=True).solve(deadline=deadline)
+        reached = solved.x is not None and -solved.value >= still_missing
+        return True if reached else None if solved.status is not Status.OPTIMAL else False
 
 
 def _too_close(amount: float, share: Fraction) -> float:
