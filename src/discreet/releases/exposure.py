@@ -497,7 +497,7 @@ class _Space:
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
         assert share is not None  # noqa: S101  # one of both is there
         exposed, undecided = self._estimated(told, share)
-        for alone in (old, *([one] for one in (*old, *([] if promised else new)))):
+        for alone in (old, [] if promised else new):
             if alone and exposed:
                 exposed -= self._estimated(alone, share, exposed)[0]
         if old and (ends := self._ends(column, measure)) is not None:
