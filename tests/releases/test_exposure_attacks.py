@@ -431,6 +431,19 @@ def another_population_of_the_same_source(folder):
     return table(where(opened(folder, people(120), name="q", population="others"), YOUNG))
 
 
+@expect("refused")
+def a_card_under_another_file_name(folder):
+    table(opened(folder, people(120)))
+    (folder / "p.toml").rename(folder / "q.toml")
+    return table(where(dc.read(folder / "p.parquet", card=folder / "q.toml"), YOUNG))
+
+
+@expect("not checked")
+def a_population_that_is_not_declared_any_more(folder):
+    table(opened(folder, people(120), population="clinic"))
+    return table(where(opened(folder, people(120)), YOUNG))
+
+
 @expect("error: The policy of exposure counts AIDS of ill, which is none of its categories.")
 def a_policy_that_counts_no_value(folder):
     rows = opened(folder, people(120))
