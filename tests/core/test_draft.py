@@ -224,9 +224,9 @@ def test_a_short_text_is_what_else_its_name_says():
     rows = pa.table(
         {
             "Geschlecht_Text": ["weiblich", "divers"] * 30,
-            "Diagnose_Text": ["Es geht Frau Schulz heute wieder gut."] * 60,
+            "Geschlecht_Bemerkung": ["Es geht Frau Schulz heute wieder gut."] * 60,
         }
     )
     drafted = draft(rows, name="t")
     assert drafted.card["Geschlecht_Text"].role is Role.QUASI
-    assert drafted.card["Diagnose_Text"].role is Role.IDENTIFIER
+    assert drafted.card["Geschlecht_Bemerkung"].role is Role.IDENTIFIER
