@@ -227,6 +227,8 @@ def test_a_query_of_a_database_is_read_and_can_only_read(postgres, postgres_addr
         f"SELECT a FROM {name} WHERE a = $1",
         f"SELECT random() AS a FROM {name}",
         f"SELECT a FROM {name} WHERE pg_sleep(9) IS NULL",
+        """SELECT length("pg_read_file"('PG_VERSION')) AS a""",
+        """SELECT a FROM "pg_catalog"."pg_stat_file"('PG_VERSION') AS t(a)""",
         "SELECT FROM WHERE",
     ):
         with pytest.raises(BadInput, match="query of this address"):

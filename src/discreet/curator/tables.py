@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
@@ -47,7 +48,7 @@ IN_MEMORY = " in memory"
 """How the place of rows ends that came from no file and no database."""
 _RECORD = "table.toml"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
+_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token|oauth_client_secret)=", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,8 @@ def require_names(tables: Collection[str]) -> None:
 
 def require_no_secret(address: str) -> None:
     """An error if an address says more than where something is."""
-    if parse_address(address) is not None and _SECRET.search(address):
+    found = parse_address(address)
+    if found is not None and any(map(_SECRET.search, (found.database, unquote(found.database)))):
         raise BadInput(
             f"The address {shown(address)} holds a password or a token, which would be written to workspace.toml.",
             hint="Leave it out; for PostgreSQL set PGPASSWORD, or put it into a .pgpass file.",
