@@ -112,7 +112,7 @@ def add_version(folder: Path, name: str, given: Given, earlier: tuple[Registered
 def write_record(folder: Path, name: str, record: Registered) -> None:
     """Make a version the one that counts."""
     place = folder / "tables" / name / _RECORD
-    draft_file = place.with_name(f".{_RECORD}-{os.getpid()}")
+    draft_file = place.with_name(f".{_RECORD}-{os.urandom(8).hex()}")
     draft_file.write_text(toml.dump(asdict(record)), encoding="utf-8", newline="\n")
     draft_file.chmod(0o600)
     with draft_file.open("rb") as file:
@@ -156,6 +156,26 @@ def require_same_people(earlier: Card, later: Card) -> None:
         )
     if earlier.public != later.public:
         raise BadInput(f"{later.name} cannot become {'public' if later.public else 'private'}.")
+    if _read_as(earlier) != _read_as(later):
+        raise BadInput(
+            f"{later.unit} of {later.name} would be read otherwise than before (7 and 007 are one number, and two "
+            "texts), so that other rows would be the same person's.",
+            hint=f"Keep its kind and how it is written: declare that on the column {later.unit} itself.",
+        )
+    if earlier.population != later.population:
+        raise BadInput(
+            f"The population of {later.name} cannot change: what left of it so far is registered under "
+            f"{earlier.population or 'its own name'}.",
+            hint="Keep it, or register the rows as a table with another name.",
+        )
+
+
+def _read_as(card: Card) -> object:
+    """How the unit is read. What is taken for missing may change: rows without a unit are nobody's."""
+    if card.unit is None:
+        return None
+    text = card.text_format(card.unit)
+    return card[card.unit].kind, replace(text, missing=None, misfit=None, trim=bool(text.trim))
 
 
 def _flat(said: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
