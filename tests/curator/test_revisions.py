@@ -11,6 +11,7 @@ from tests.curator.clinics import BUDGET, CARD, COUNT, visits
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
+from discreet.core.text_format import TextFormat
 from discreet.curator import tables
 from discreet.curator.backup import back_up, restore
 from discreet.curator.curator import Curator
@@ -90,6 +91,24 @@ def test_who_is_protected_cannot_change(curator):
     with pytest.raises(NotFound):
         curator.revise_card("nothing", CARD)
     assert curator.workspace.tables["visits"].version == 1
+
+
+def test_whose_rows_are_whose_and_what_they_are_registered_with_cannot_change_in_a_roundabout_way(tmp_path):
+    (tmp_path / "t.csv").write_text("pid,age\n7,30\n007,40\n8,50\n")
+    pid, age = Column("pid", Kind.INTEGER), Column("age", Kind.INTEGER, bounds=(0, 99))
+    card = Card("t", (pid, age), unit="pid", rows_per_unit=2)
+    with Curator.create(tmp_path / "clinic", {"t": (tmp_path / "t.csv", card)}, BUDGET) as curator:
+        split = replace(card, columns=(replace(pid, kind=Kind.TEXT), age))  # 7 and 007 would be two people
+        with pytest.raises(BadInput, match="pid of t would be read otherwise"):
+            curator.revise_card("t", split)
+        with pytest.raises(BadInput, match="read otherwise"):
+            curator.revise_card("t", replace(card, text=TextFormat(trim=True)))
+        with pytest.raises(BadInput, match="population of t cannot change"):
+            curator.revise_card("t", replace(card, population="others"))
+        assert curator.revise_card("t", replace(card, text=TextFormat(missing=["?"])))
+        with pytest.raises(BadInput, match="SQL does not tell case apart"):
+            curator.add_table("T", tmp_path / "t.csv", card, BUDGET)
+        assert [*curator.workspace.tables] == ["t"]
 
 
 def test_an_audited_table_keeps_its_card(tmp_path):

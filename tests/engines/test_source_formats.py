@@ -2,6 +2,8 @@
 
 import datetime as dt
 import gzip
+import re
+import zipfile
 
 import openpyxl
 import pandas as pd
@@ -227,6 +229,8 @@ def test_a_query_of_a_database_is_read_and_can_only_read(postgres, postgres_addr
         f"SELECT a FROM {name} WHERE a = $1",
         f"SELECT random() AS a FROM {name}",
         f"SELECT a FROM {name} WHERE pg_sleep(9) IS NULL",
+        """SELECT length("pg_read_file"('PG_VERSION')) AS a""",
+        """SELECT a FROM "pg_catalog"."pg_stat_file"('PG_VERSION') AS t(a)""",
         "SELECT FROM WHERE",
     ):
         with pytest.raises(BadInput, match="query of this address"):
@@ -343,3 +347,59 @@ def test_utf_16_needs_its_mark(tmp_path):
     path.write_bytes("a\n1\n".encode("utf-16-be"))
     with pytest.raises(DataError, match="BOM"):
         read(path, Card("p", (Column("a", Kind.INTEGER),), file=FileLayout(encoding="utf-16")))
+
+
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row>{}</sheetData></worksheet>'
+)
+
+
+def sheet(path, rows, *, prefixed=False):
+    """A workbook with a sheet as other programs may write it."""
+    book(path, [])
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    text = SHEET.format(rows)
+    text = re.sub(r"<(/?)(?=\w)", r"<\1x:", text).replace("xmlns=", "xmlns:x=") if prefixed else text
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (members | {"xl/worksheets/sheet1.xml": text}).items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "<c r='A2' t='e'><v>#N/A</v></c>",
+        '<c s="0" t="e" r="A2"><v>#N/A</v></c>',
+        '<c r="A2" t = "e"><f>1/0</f><v>#N/A</v></c>',
+        '<c r="B2"/><c r="A2" t="e"><v>#N/A</v></c>',
+    ],
+)
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_an_error_in_a_cell_is_its_text_however_the_sheet_is_written(tmp_path, error, prefixed):
+    path = sheet(
+        tmp_path / "p.xlsx", f'<row r="2">{error}</row><row r="3"><c r="A3"><v>3</v></c></row>', prefixed=prefixed
+    )
+    assert found(read(path, Card("t", (Column("a", Kind.TEXT),)))) == [("#N/A",), ("3",)]
+    path = sheet(path, '<row r="2"><c s="0" r="A2"><f>1+1</f></c></row>', prefixed=prefixed)
+    with pytest.raises(DataError, match="the formula in A2 was never computed"):
+        read(path, Card("t", (Column("a", Kind.TEXT),)))
+
+
+@pytest.mark.parametrize(
+    "far",
+    [
+        "<c r='XFD1048576'><v>1</v></c>",
+        '<c r="xfd1048576"><v>1</v></c>',
+        '<c r = "XFD0000000001048576"><v>1</v></c>',
+        "<c/>" * 9000 + "<c><v>1</v></c>",
+    ],
+)
+@pytest.mark.parametrize("padding", [0, (1 << 20) - len(SHEET) - 30])
+def test_a_sheet_that_would_not_fit_in_memory_is_refused_however_it_is_written(tmp_path, far, padding):
+    """A library that makes room for all cells ends the process. The padding lets a tag lie on the end of a chunk."""
+    path = sheet(tmp_path / "p.xlsx", f"{' ' * padding}<row r='1048576'>{far}</row>")
+    with pytest.raises(DataError, match="has a sheet of 1,048,576 rows"):
+        read(path, Card("t", (Column("a", Kind.TEXT),)))

@@ -294,3 +294,12 @@ def test_both_populations_know_of_the_release(tmp_path):
         lines = register.entries()
     assert {one.population for one in lines} == {"visits", "patients"}
     assert {one.facts for one in lines} == {"opaque"}
+
+
+def test_an_undecided_column_of_the_other_table_keeps_both_back():
+    rows = plain.rows_of(5, people=12)
+    patients = _patients({row["who"] for row in rows})
+    columns = tuple(replace(one, role=Role.UNDECIDED) if one.name == "pay" else one for one in PATIENTS.columns)
+    patients = replace(patients, card=replace(PATIENTS, columns=columns))
+    with pytest.raises(NotDeclared, match="patients can do to people: pay"):
+        dc.publish(plain.table_of(rows), HALF, "k=2", people=Linked(other=patients))

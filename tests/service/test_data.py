@@ -85,3 +85,13 @@ def test_what_is_too_large_empty_or_no_table_leaves_nothing(clinic, steward, mon
     assert upload(steward, "program.exe", b"MZ").status_code == 400
     assert upload(steward, "page.parquet", b"<html>").status_code == 400
     assert sorted((clinic.folder / "uploads").iterdir()) == before
+
+
+@pytest.mark.parametrize("address", ["postgresql://u:hush@h/d#t", "postgresql://h/d?pass%77ord=hush#t"])
+def test_a_password_in_an_address_is_refused_and_written_nowhere(steward, address):
+    for path, more in (("/v1/data/draft", {}), ("/v1/data/check", {"card": CARD})):
+        answer = steward.post(path, json={"source": address, **more})
+        assert (answer.status_code, "hush" in answer.text) == (400, False)
+    lines = steward.get("/v1/audit").json()
+    assert {"draft a card", "check rows"} <= {one["action"] for one in lines}
+    assert "hush" not in str(lines)

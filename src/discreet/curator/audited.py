@@ -180,7 +180,7 @@ class Audits:
         """Put a table under query auditing from now on."""
         policy = Policy.of(columns, by, self._workspace.card(table))
         twin = self._workspace.open(table)
-        require_decided(twin.card, promised(policy, twin.card, [*columns]))
+        require_decided(promised(policy, twin.card, [*columns]), twin.card)
         Audit(twin, policy)  # which says what could not be answered, while that can be changed
         self._require_whole(table, twin)
         write_policy(self._ledger, table, self._workspace.tables[table].id, policy)

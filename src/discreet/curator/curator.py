@@ -29,7 +29,7 @@ from discreet.curator.answer import Answer, Left, is_synthetic
 from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.tables import Given as Source
-from discreet.curator.tables import Public, add_version, card_changes, card_for, write_record
+from discreet.curator.tables import Public, add_version, card_changes, card_for, require_names, write_record
 from discreet.curator.workspace import LEDGER, Workspace, new_workspace, open_books, open_workspace
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
@@ -110,6 +110,7 @@ class Curator:
                 f"There is a table {name} in this workspace already.",
                 hint="Name it otherwise, or revise the card of the one that is there.",
             )
+        require_names([*self.workspace.tables, name])
         record = add_version(self.workspace.folder, name, (source, card), None)
         if not record.public:
             self.ledger.open_account(name, budget)

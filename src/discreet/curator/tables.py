@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
@@ -47,7 +48,7 @@ IN_MEMORY = " in memory"
 """How the place of rows ends that came from no file and no database."""
 _RECORD = "table.toml"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
+_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token|oauth_client_secret)=", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def add_version(folder: Path, name: str, given: Given, earlier: tuple[Registered
 def write_record(folder: Path, name: str, record: Registered) -> None:
     """Make a version the one that counts."""
     place = folder / "tables" / name / _RECORD
-    draft_file = place.with_name(f".{_RECORD}-{os.getpid()}")
+    draft_file = place.with_name(f".{_RECORD}-{os.urandom(8).hex()}")
     draft_file.write_text(toml.dump(asdict(record)), encoding="utf-8", newline="\n")
     draft_file.chmod(0o600)
     with draft_file.open("rb") as file:
@@ -155,6 +156,26 @@ def require_same_people(earlier: Card, later: Card) -> None:
         )
     if earlier.public != later.public:
         raise BadInput(f"{later.name} cannot become {'public' if later.public else 'private'}.")
+    if _read_as(earlier) != _read_as(later):
+        raise BadInput(
+            f"{later.unit} of {later.name} would be read otherwise than before (7 and 007 are one number, and two "
+            "texts), so that other rows would be the same person's.",
+            hint=f"Keep its kind and how it is written: declare that on the column {later.unit} itself.",
+        )
+    if earlier.population != later.population:
+        raise BadInput(
+            f"The population of {later.name} cannot change: what left of it so far is registered under "
+            f"{earlier.population or 'its own name'}.",
+            hint="Keep it, or register the rows as a table with another name.",
+        )
+
+
+def _read_as(card: Card) -> object:
+    """How the unit is read. What is taken for missing may change: rows without a unit are nobody's."""
+    if card.unit is None:
+        return None
+    text = card.text_format(card.unit)
+    return card[card.unit].kind, replace(text, missing=None, misfit=None, trim=bool(text.trim))
 
 
 def _flat(said: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
@@ -254,7 +275,8 @@ def require_names(tables: Collection[str]) -> None:
 
 def require_no_secret(address: str) -> None:
     """An error if an address says more than where something is."""
-    if parse_address(address) is not None and _SECRET.search(address):
+    found = parse_address(address)
+    if found is not None and any(map(_SECRET.search, (found.database, unquote(found.database)))):
         raise BadInput(
             f"The address {shown(address)} holds a password or a token, which would be written to workspace.toml.",
             hint="Leave it out; for PostgreSQL set PGPASSWORD, or put it into a .pgpass file.",

@@ -138,7 +138,7 @@ class Postgres(Engine):
                 "The query of this address does more than read.",
                 hint="Write a single SELECT, without INTO, FOR UPDATE, parameters or statements that change rows.",
             )
-        calls = [one.sql(self.dialect).partition("(")[0].lower() for one in tree.find_all(exp.Func)]
+        calls = [one.sql(self.dialect).partition("(")[0].strip('"').lower() for one in tree.find_all(exp.Func)]
         with self._transaction(writes=False) as connection:
             asked = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE proname = ANY(%s) AND provolatile = 'v'"
             volatile = sorted(row[0] for row in connection.execute(asked, [calls]).fetchall())

@@ -44,9 +44,14 @@ MOST_CELLS = 50_000_000
 _CHUNK_BYTES = 1 << 20
 _ROWS_AT_ONCE = 20_000
 _LONGEST_CELL = 1 << 17
-_FORMULA = rb"(?:<f\b[^>]*/>|<f\b[^>]*>[^<]*</f>)"
-_ERROR_CELL = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^>]* t="e"[^>]*>' + _FORMULA + rb"?<v>([^<]*)</v>")
-_NOT_COMPUTED = re.compile(rb'<c r="([A-Z]+[0-9]+)"(?:(?! t="str")[^>])*>' + _FORMULA + rb"(?:<v></v>|<v ?/>)?</c>")
+_CELL = re.compile(rb"<c(\s[^>]*)(?<!/)>(.*?)</c>", re.DOTALL)
+_PREFIX = re.compile(rb"<(/?)\w+:")
+_EMPTY_FORMULA = re.compile(rb"\s*<f\b[^>]*(?:/>|>[^<]*</f>)\s*(?:<v></v>|<v ?/>)?\s*")
+_SAVED = re.compile(rb"<v>([^<]*)</v>")
+_PLACE = rb"""\sr\s*=\s*["']([A-Za-z]{1,3})([0-9]+)["']"""
+_TYPE = re.compile(rb"""\st\s*=\s*["'](e|str)["']""")
+_TAG = re.compile(rb"<[^<>]*>")
+_REPEATED = rb"""-%s-repeated\s*=\s*["']([0-9]+)["']"""
 _ATTRIBUTE = re.compile(r'([\w:]+)="([^"]*)"')
 
 
@@ -154,13 +159,15 @@ def _require_small(archive: zipfile.ZipFile, path: Path) -> None:
     for name, size in declared.items():
         if problem:
             break
-        unpacked, rows, columns = 0, 0, 0
+        unpacked, rows, columns, rest = 0, 0, 0, b""
         for part in _unpacked(archive, name):
             unpacked += len(part)
             if unpacked > size:
                 problem = f"is not what it declares: {name} is larger"
                 break
-            rows, columns = _extent(part, rows, columns)
+            whole, end, rest = (rest + part).rpartition(b">")  # a tag may go on in the next part
+            rows, columns = _extent(whole + end, rows, columns)
+            rest = rest[-_LONGEST_CELL:]
         if rows * columns > MOST_CELLS:
             problem = f"has a sheet of {rows:,} rows and {columns:,} columns"
     if problem:
@@ -169,13 +176,16 @@ def _require_small(archive: zipfile.ZipFile, path: Path) -> None:
 
 def _extent(part: bytes, rows: int, columns: int) -> tuple[int, int]:
     """Rows and columns of a sheet as far as they are named, or repeated with a value, in a part of it."""
-    named = re.findall(rb' r="([A-Z]{1,3})([0-9]{1,9})"', part)
+    named = re.findall(_PLACE, part)
     rows = max([rows, *map(int, {row for _, row in named})])
     columns = max([columns, *map(_column_number, {column for column, _ in named})])
-    repeated = {int(count) for count in re.findall(rb'-columns-repeated="([0-9]{1,9})"[^>]*value-type', part)}
-    repeated |= {int(count) for count in re.findall(rb'value-type[^>]*-columns-repeated="([0-9]{1,9})"', part)}
+    rows = max([rows, *map(int, re.findall(rb"""<(?:\w+:)?row\s[^>]*?r\s*=\s*["']([0-9]+)["']""", part))])
+    columns = max([columns, *(len(re.findall(rb"<(?:\w+:)?c\b", one)) for one in re.split(rb"<(?:\w+:)?row\b", part))])
+    repeated = {
+        int(n) for tag in _TAG.findall(part) if b"value-type" in tag for n in re.findall(_REPEATED % b"columns", tag)
+    }
     if repeated:
-        rows += sum(map(int, re.findall(rb'-rows-repeated="([0-9]{1,9})"', part)))
+        rows += sum(map(int, re.findall(_REPEATED % b"rows", part)))
         columns = max(columns, *repeated)
     return rows, columns
 
@@ -183,7 +193,7 @@ def _extent(part: bytes, rows: int, columns: int) -> tuple[int, int]:
 def _column_number(letters: bytes) -> int:
     """The number of a column, from 1: ``AA`` is 27."""
     number = 0
-    for letter in letters:
+    for letter in letters.upper():
         number = number * 26 + letter - 64
     return number
 
@@ -205,15 +215,19 @@ def _error_cells(path: Path, sheet: str) -> dict[int, dict[int, str]]:
     with zipfile.ZipFile(path) as archive:
         rest = b""
         for part in _unpacked(archive, _member(archive, sheet)):
-            cells, _, rest = (rest + part).rpartition(b"</c>")
+            cells, _, rest = _PREFIX.sub(rb"<\1", rest + part).rpartition(b"</c>")
             cells += b"</c>"
-            for letters, row, text in _ERROR_CELL.findall(cells):
-                found.setdefault(int(row) - 1, {})[_column_number(letters) - 1] = unescape(text.decode())
-            if empty := _NOT_COMPUTED.search(cells):
-                raise DataError(
-                    f"{path.name}: the formula in {empty[1].decode()} was never computed.",
-                    hint="Open the workbook in a spreadsheet program and save it there.",
-                )
+            for attributes, inside in _CELL.findall(cells):
+                place, kind = re.search(_PLACE, attributes), _TYPE.search(attributes)
+                if kind and kind[1] == b"e" and place and (saved := _SAVED.search(inside)):
+                    row = found.setdefault(int(place[2]) - 1, {})
+                    row[_column_number(place[1]) - 1] = unescape(saved[1].decode())
+                elif _EMPTY_FORMULA.fullmatch(inside) and not (kind and kind[1] == b"str"):
+                    where = b"".join(place.groups()).decode() if place else "one of its cells"
+                    raise DataError(
+                        f"{path.name}: the formula in {where} was never computed.",
+                        hint="Open the workbook in a spreadsheet program and save it there.",
+                    )
             rest = rest[-_LONGEST_CELL:]
     return found
 

@@ -325,13 +325,14 @@ def release(
     table = None if table is None else with_registers_beside(table)
     card: Any = None if table is None else table.card  # of no table: a survey's reports, several parties' figures
     statement = method.promise(card)
-    require_decided(card, statement)
+    require_decided(statement, card)
     folder = None if to is None else Path(to).absolute()
     before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
     forgotten = require_register(table, before) if table is not None and statement.loss is None else ()
     with _scratch(folder) as scratch:
         bench = Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch, folder=folder)
         made = method.make(table, bench)  # type: ignore[arg-type]
+        require_decided(statement, *(other.card for other in made.others))
         if isinstance(made.payload, Table):
             progress(0.8, "writing")
             made = replace(made, payload=_written(made.payload, scratch, "payload.parquet"))
@@ -352,9 +353,8 @@ def release(
         if table is not None:
             progress(0.9, "checking together with earlier releases")
             facts = facts_of(method, made, table, statement.loss)
-            title, others = made.title or method.name, made.others
-            remedies = partial(_remedies, method, made, table)
-            weighed = [weigh(table, facts, title, remedies), *(weigh(one, facts, title) for one in others)]
+            title, remedies = made.title or method.name, partial(_remedies, method, made, table)
+            weighed = [weigh(table, facts, title, remedies), *(weigh(one, facts, title) for one in made.others)]
             unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
             told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
             made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
@@ -387,20 +387,21 @@ def _remedies(method: Method[Any], made: Made[Any], table: Table, clashing: Sequ
 
 def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:
     """The release of an answer that was charged, checked and registered where it was worked out."""
-    require_decided(None if table is None else table.card, answer.statement)
+    require_decided(answer.statement, None if table is None else table.card)
     return draft(answer, table, answer.statement, answer.result, receipt)
 
 
-def require_decided(card: Card | None, statement: Statement) -> None:
+def require_decided(statement: Statement, *cards: Card | None) -> None:
     """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
-    undecided = [] if card is None or card.public else [one.name for one in card.having(Role.UNDECIDED)]
-    if undecided and statement.loss is None and card is not None:
-        raise NotDeclared(
-            f"Nobody has decided what these columns of {card.name} can do to people: {', '.join(undecided)}. "
-            "Nothing leaves before that.",
-            hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
-            "delete them from the card, or table.select(…).",
-        )
+    private = [card for card in cards if card is not None and not card.public]
+    for card in private if statement.loss is None else ():
+        if undecided := [one.name for one in card.having(Role.UNDECIDED)]:
+            raise NotDeclared(
+                f"Nobody has decided what these columns of {card.name} can do to people: {', '.join(undecided)}. "
+                "Nothing leaves before that.",
+                hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns "
+                "out: delete them from the card, or table.select(…).",
+            )
 
 
 NO_LEDGER = (

@@ -27,7 +27,7 @@ from discreet.curator.people.person import Person
 from discreet.curator.tables import card_changes, require_no_secret
 from discreet.engines.files import format_of
 from discreet.engines.limits import limited
-from discreet.engines.read import draft, parse_address, read
+from discreet.engines.read import draft, parse_address, read, shown
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.service.operations.permissions import Permissions
 
@@ -91,7 +91,7 @@ class DataOperations:
 
     def forget(self, who: Person, source: str) -> None:
         """Delete an upload that no table was made of."""
-        with self._may.noted(who.name, "delete upload", upload=source):
+        with self._may.noted(who.name, "delete upload", upload=shown(source)):
             self._may.require_steward(who)
             place = self.source(source)
             if any(self._place(name) == str(place) for name in self._curator.workspace.tables):
@@ -100,37 +100,38 @@ class DataOperations:
 
     def draft(self, who: Person, source: str) -> Draft:
         """Draft a card by a look at the rows: for the steward's eyes."""
-        with self._may.noted(who.name, "draft a card", source=source):
+        with self._may.noted(who.name, "draft a card", source=shown(source)):
             self._may.require_steward(who)
             with limited(self._curator.workspace.limits):
                 return draft(self.source(source), name=_table_name(source))
 
     def misfits(self, who: Person, source: str, card: Card) -> Mapping[str, tuple[str, ...]]:
         """How the rows do not fit a card, by column; under an empty name what is about all of them."""
-        self._may.require_steward(who)
-        try:
-            table = self._table(source, card)
-        except DataError as error:
-            return {"": (str(error),)}
         found: dict[str, tuple[str, ...]] = {}
-        with limited(self._curator.workspace.limits):
+        with self._may.noted(who.name, "check rows", source=shown(source)), limited(self._curator.workspace.limits):
+            self._may.require_steward(who)
+            try:
+                table = self._table(source, card)
+            except DataError as error:
+                return {"": (str(error),)}
             for one in violations(table):
                 found[one.column] = (*found.get(one.column, ()), str(one).partition(": ")[2])
         return found
 
     def preview(self, who: Person, source: str, card: Card) -> pa.Table:
         """Some rows as the card reads them: for the steward's eyes, and written down."""
-        with self._may.noted(who.name, "look at rows", source=source):
+        with self._may.noted(who.name, "look at rows", source=shown(source)):
             self._may.require_steward(who)
             with limited(self._curator.workspace.limits):
                 return self._table(source, card).head(_SHOWN)
 
     def levels(self, who: Person, source: str, card: Card, column: str) -> list[Level]:
         """What each level of a column's hierarchy makes of the rows."""
-        self._may.require_steward(who)
-        table, found = self._table(source, card), []
-        hierarchy = card[column].hierarchy
-        with limited(self._curator.workspace.limits):
+        found: list[Level] = []
+        about = {"source": shown(source), "column": column}
+        with self._may.noted(who.name, "look at levels", **about), limited(self._curator.workspace.limits):
+            self._may.require_steward(who)
+            table, hierarchy = self._table(source, card), card[column].hierarchy
             for level in range(0 if hierarchy is None else hierarchy.height + 1):
                 counted = table.histogram(column, levels={column: level})
                 pairs = sorted(zip(*(one.to_pylist() for one in counted.columns), strict=True), key=lambda one: -one[1])
@@ -140,7 +141,7 @@ class DataOperations:
 
     def add(self, who: Person, name: str, source: str, card: Card, budget: Budget | Loss) -> None:
         """Make a table of the workspace."""
-        with self._may.noted(who.name, "add table", table=name, source=source, budget=str(budget)):
+        with self._may.noted(who.name, "add table", table=name, source=shown(source), budget=str(budget)):
             self._may.require_steward(who)
             self._curator.add_table(name, str(self.source(source)), card, budget)
 
