@@ -9,6 +9,8 @@ from discreet.samples import messy
 def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_published(browse, tmp_path):
     page = browse("steward")
     page.goto("/data")
+    with page.expect_file_chooser():
+        page.get_by_role("button", name="Choose a file or drop it here").press("Enter")
     page.locator("input[type=file]").set_input_files(messy(400, seed=5).write(tmp_path))
     expect(page.get_by_test_id("role-diagnosis")).to_contain_text("Sensitive")
     expect(page.get_by_test_id("card-unit")).to_contain_text("patient_no")
@@ -22,6 +24,7 @@ def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_publish
     page.get_by_test_id("data-fit").click()
     expect(page.get_by_test_id("data-fits")).to_contain_text("All rows fit the card")
     page.get_by_test_id("hierarchy-born").click()
+    expect(page.get_by_role("dialog", name="Hierarchy of born")).to_be_visible()
     page.get_by_test_id("hierarchy-show").click()
     expect(page.get_by_test_id("hierarchy-levels").locator("tbody tr")).to_have_count(6)
     page.get_by_test_id("hierarchy-close").click()

@@ -331,7 +331,8 @@ def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
     if not table.policy.despite:
         raise Unsound(
             problem,
-            hint=f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
+            hint="If the card was copied or renamed, use it under its old name: the register lies beside it. "
+            f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
         )
     return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
 

@@ -147,6 +147,7 @@ def ask_budget(
             await again()
 
     with ui.dialog() as dialog, ui.card():
+        dialog.props["aria-label"] = f"What may {name} spend?"
         ui.label(f"What may {name} spend?").classes("dc-strong")
         theme.prose(
             "All together, not on top of what was spent. What was spent stays spent, and the table's own budget must "

@@ -27,6 +27,20 @@ from discreet.service.console.frame import Page, Seat
 from discreet.service.operations.data import MOST_BYTES, Level
 from discreet.service.operations.operations import Operations
 
+_PICK = """
+<div class="q-pa-sm">
+  <q-btn flat no-caps label="Choose a file or drop it here" @click="props.pickFiles"></q-btn>
+  <div style="display: none"><q-uploader-add-trigger></q-uploader-add-trigger></div>
+</div>
+"""
+"""Header of the upload: a button with a name, and the input that it opens beside it, not within."""
+_FILES = """
+<div role="status">
+  <div v-for="file in props.files" :key="file.__key">
+    {{ file.name }}, {{ file.__sizeLabel }}: {{ file.__progressLabel }}
+  </div>
+</div>
+"""
 _READS = "CSV, TSV, Excel, Parquet, Arrow, JSON lines, SPSS, Stata or SAS"
 
 
@@ -75,7 +89,9 @@ class _Data:
     def _draw_upload(self) -> None:
         theme.prose(f"{_READS}. It is kept for stewards alone, and nothing in it is run.", soft=True)
         box = ui.element("q-uploader").props("auto-upload send-raw flat bordered data-testid=data-upload")
-        box.props(f'label="Choose a file or drop it here" max-file-size={MOST_BYTES}').classes("dc-full")
+        box.props(f"max-file-size={MOST_BYTES}").classes("dc-full")
+        box.add_slot("header", _PICK)
+        box.add_slot("list", _FILES)
         box.props[":url"] = f"files => '{UPLOADS}?name=' + encodeURIComponent(files[0].name)"
         box.props[":headers"] = json.dumps([{"name": CSRF, "value": self._seat.csrf}])
         box.on("uploaded", self._uploaded, js_handler="(info) => emit(info.xhr.responseText)")
@@ -241,9 +257,7 @@ class _Form:
         self._changes.clear()
         with self._changes:
             theme.grid(["What changes"], [[line] for line in changes])
-        if not changes or not await confirm(
-            f"Register {self._table} again?", f"{number(len(changes), 'field')} changed."
-        ):
+        if not changes or not await confirm(f"Register {self._table} with these changes?", "\n".join(changes)):
             return
         try:
             await self._seat.work(self._seat.desk.data.revise, self._table, card)

@@ -13,6 +13,7 @@ from discreet.service.console import theme
 async def confirm(question: str, told: str) -> bool:
     """Ask for confirmation, stating the consequences; whether the user agreed."""
     with ui.dialog() as dialog, ui.card():
+        dialog.props["aria-label"] = question
         ui.label(question).classes("dc-strong")
         theme.prose(told)
         with theme.row():
@@ -26,6 +27,7 @@ async def confirm(question: str, told: str) -> bool:
 def show_once(title: str, secret: str, what_to_do: str) -> None:
     """Show a secret once, in a dialog that does not close by accident."""
     with ui.dialog().props("persistent") as dialog, ui.card().props("data-testid=once"):
+        dialog.props["aria-label"] = title
         ui.label(title).classes("dc-strong")
         with theme.row().classes("dc-secret"):
             ui.label(secret).classes("dc-code dc-grow").props("data-testid=once-text")
