@@ -562,6 +562,8 @@ def draft(
     Only what ``release`` and ``Pipeline`` give back has been checked and registered; a method may look at the draft of
     its own release to attack it first.
     """
+    for other in made.others:
+        require_decided(other.card, statement)
     said = replace(
         statement,
         models=(*statement.models, *made.claims),
