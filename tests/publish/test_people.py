@@ -282,6 +282,15 @@ def test_models_may_name_columns_of_the_other_table_and_its_long_texts_stay_behi
     assert "Withheld, since long text with many values may name people: note" in release.promise
 
 
+def test_nothing_leaves_of_a_column_of_the_other_table_whose_role_is_undecided(tmp_path):
+    rows = plain.rows_of(5, people=30)
+    people = _patients({row["who"] for row in rows}).fetch().append_column("habit", pa.array(["x"] * 30))
+    card = replace(PATIENTS, columns=(*PATIENTS.columns, Column("habit", Kind.TEXT, Role.UNDECIDED)))
+    with pytest.raises(NotDeclared, match="columns of patients can do to people: habit"):
+        dc.publish(plain.table_of(rows), HALF, "k=2", people=Linked(other=dc.read(people, card)), to=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_both_populations_know_of_the_release(tmp_path):
     from discreet.releases.register import Register
 

@@ -3,8 +3,12 @@
 import pytest
 from tests.service.serving import serving
 
+from discreet.core.cardfile import parse_cards
+from discreet.engines.limits import seconds_left
+from discreet.errors import EngineError
 from discreet.service.api import guard
 from discreet.service.operations import data
+from discreet.service.operations.permissions import HOST
 
 ROWS = b"zip,age,illness\n" + b"".join(b"130%02d,%d,flu\n" % (n % 40, 20 + n % 50) for n in range(100))
 CARD = """
@@ -53,6 +57,32 @@ def test_from_an_upload_to_a_table_and_a_revised_card(clinic, steward):
     assert "people" in [one["name"] for one in steward.get("/v1/tables").json()]
     actions = [one["action"] for one in steward.get("/v1/audit").json()]
     assert {"upload", "draft a card", "add table", "revise card"} <= set(actions)
+
+
+@pytest.mark.parametrize("action", ["check rows", "look at rows", "look at levels"])
+def test_rows_are_read_within_limits_let_go_and_the_look_is_written_down(clinic, steward, monkeypatch, action):
+    source, card = upload(steward, "people.csv", ROWS).json()["upload"], parse_cards(CARD)["people"]
+    opened = []
+
+    def read(*given):
+        opened.append((seconds_left(), data_read(*given)))
+        return opened[-1][1]
+
+    data_read = data.read
+    monkeypatch.setattr(data, "read", read)
+    desk = clinic.desk.data
+    looks = {
+        "check rows": lambda who: desk.misfits(who, source, card),
+        "look at rows": lambda who: desk.preview(who, source, card),
+        "look at levels": lambda who: desk.levels(who, source, card, "age"),
+    }
+    looks[action](HOST)
+    ((left, table),) = opened
+    assert left is not None
+    with pytest.raises(EngineError):
+        table.count()
+    last = steward.get("/v1/audit").json()[0]
+    assert (last["action"], last["who"]) == (action, HOST.name)
 
 
 @pytest.mark.parametrize("name", ["../../people.csv", ".people.csv", "a/b\\c.csv", "-rf.csv", "umläut'; x.csv"])

@@ -90,7 +90,7 @@ class Workspace:
     folder: Path
     ledger: str
     """``ledger.db`` in the folder, or an address."""
-    tables: dict[str, Registered]
+    tables: Mapping[str, Registered]
     limits: Limits = field(default_factory=Limits)
     """What one question may take."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
@@ -134,10 +134,10 @@ class Workspace:
         if [times] == self._times:
             return
         with self._lock:
-            for name, record in records(self.folder):
-                if self.tables.get(name) != record:
-                    self.tables[name] = record
-                    self._opened.pop(name, None)
+            changed = {name: one for name, one in records(self.folder) if self.tables.get(name) != one}
+            for name in changed:
+                self._opened.pop(name, None)
+            object.__setattr__(self, "tables", {**self.tables, **changed})  # others may be going through the old one
             self._times[:] = [times]
 
     def card(self, name: str) -> Card:

@@ -24,9 +24,10 @@ from discreet.errors import DataError
 ROW = "discreet_row"
 """The column of a text relation that numbers its rows: from 1, or as the sheet does; NULL where nobody knows."""
 _EXAMPLES = 3
-_SPACES = " \t\N{NO-BREAK SPACE}"
-_TRUE = ("true", "t", "yes", "1")
-_FALSE = ("false", "f", "no", "0")
+SPACES = " \t\N{NO-BREAK SPACE}"
+"""Characters that ``trim`` takes off."""
+TRUE, FALSE = ("true", "t", "yes", "1"), ("false", "f", "no", "0")
+"""Words for true and false, if a card declares none."""
 _LONGEST_NUMBER = 1_000
 _WHOLE_DIGITS = 38 - MOST_DECIMALS
 _SMALLEST, _LARGEST = "2.4703282292062328e-324", "1.7976931348623158e308"
@@ -107,7 +108,7 @@ def prepared(value: exp.Expr, written: TextFormat, dialect: str) -> exp.Expr:
         return value
     value = sql.plain_text(value, dialect)
     if written.trim:
-        value = exp.Trim(this=value, expression=sql.literal(_SPACES), position="BOTH")
+        value = exp.Trim(this=value, expression=sql.literal(SPACES), position="BOTH")
     marks = [sql.literal(mark) for mark in ("", *(written.missing or ()))]
     return exp.case().when(exp.In(this=value.copy(), expressions=marks), exp.null()).else_(value)
 
@@ -125,7 +126,7 @@ def canonical(value: exp.Expr, written: Written, dialect: str) -> exp.Expr:
     if written.kind in MOMENTS:
         return exp.Coalesce(this=exp.null(), expressions=list(_moments(value, written, dialect)))
     if written.kind is Kind.BOOLEAN:
-        words = {"true": written.text.true or _TRUE, "false": written.text.false or _FALSE}
+        words = {"true": written.text.true or TRUE, "false": written.text.false or FALSE}
         found = exp.case()
         for meaning, spelled in words.items():
             found = found.when(looks(value, "|".join(map(_any_case, spelled)), dialect), sql.literal(meaning))
@@ -248,11 +249,11 @@ def _moments(value: exp.Expr, written: Written, dialect: str) -> Iterable[exp.Ex
         iso = _iso(value, parts, dialect)
         valid = looks(iso, f"{DAY} 00:00:00(?:[.]0+)?" if daily else f"{DAY} {TIME}", dialect)
         shown = exp.Substring(this=iso.copy(), start=sql.literal(1), length=sql.literal(10)) if daily else iso.copy()
-        like = looks(value, "".join(_patterns(parts)), dialect)
+        like = looks(value, "".join(date_patterns(parts)), dialect)
         yield exp.case().when(like, exp.case().when(valid, shown))
 
 
-def _patterns(parts: list[str]) -> list[str]:
+def date_patterns(parts: list[str]) -> list[str]:
     """The pattern of each part of a format; a number right before or after another one has all its digits."""
     found = []
     for place, part in enumerate(parts):
@@ -265,7 +266,7 @@ def _patterns(parts: list[str]) -> list[str]:
 
 def _iso(value: exp.Expr, parts: list[str], dialect: str) -> exp.Expr:
     """The date and time that a text of this format stands for, as YYYY-MM-DD HH:MM:SS; it may be none."""
-    patterns = _patterns(parts)
+    patterns = date_patterns(parts)
 
     def part(name: str) -> exp.Expr:
         here = parts.index(name)

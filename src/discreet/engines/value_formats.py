@@ -24,12 +24,21 @@ from discreet.core.draft import SAMPLE, Reading, answers_of, figures_of
 from discreet.core.engine import Engine
 from discreet.core.kind import MOMENTS, Kind
 from discreet.core.text import CODES, number, words
-from discreet.core.text_format import DIRECTIVES, TextFormat, parts_of
+from discreet.core.text_format import TextFormat, parts_of
 from discreet.core.vocabulary import hints
-from discreet.engines.text_values import Written, canonical, looks, misfit, prepared
+from discreet.engines.text_values import (
+    FALSE,
+    SPACES,
+    TRUE,
+    Written,
+    canonical,
+    date_patterns,
+    looks,
+    misfit,
+    prepared,
+)
 
 _MOSTLY = 0.9
-_SPACES = " \t\N{NO-BREAK SPACE}"
 _FEWEST = 20
 """Texts of a column to propose by, unless there are fewer."""
 _RARE = 200
@@ -48,7 +57,7 @@ _WORDS = (
 _MARKS = (*_SYMBOLS, *_WORDS)
 _LONGEST_MARK = max(map(len, _MARKS))
 _TRUTHS = (
-    (("true", "t", "yes", "1"), ("false", "f", "no", "0")),  # what is read without being declared
+    (TRUE, FALSE),
     (("yes", "y", "true"), ("no", "n", "false")),
     (("ja", "j", "wahr"), ("nein", "n", "falsch")),
     (("oui", "vrai"), ("non", "faux")),
@@ -84,7 +93,7 @@ def detect(engine: Engine, text: exp.Query, names: Sequence[str]) -> dict[str, R
         value = sql.column(name)
         short = exp.Length(this=value.copy()) <= _LONGEST_MARK
         marked = exp.and_(short, exp.Lower(this=value.copy()).isin(*_MARKS))
-        around = exp.RegexpLike(this=value.copy(), expression=sql.literal(f"^[{_SPACES}]|[{_SPACES}]$"))
+        around = exp.RegexpLike(this=value.copy(), expression=sql.literal(f"^[{SPACES}]|[{SPACES}]$"))
         figures += [exp.Count(this=value), sql.count_if(around), sql.count_if(marked)]
     if not names:
         return {}
@@ -93,7 +102,7 @@ def detect(engine: Engine, text: exp.Query, names: Sequence[str]) -> dict[str, R
     found = {}
     for name in names:
         filled, spaces, marked = (next(counts) for _ in range(3))
-        stripped = (one.strip(_SPACES) for one in sample[name] if one is not None)
+        stripped = (one.strip(SPACES) for one in sample[name] if one is not None)
         plain = [one for one in stripped if one and one.lower() not in _MARKS]
         found[name] = _Texts(engine, text, name, filled, bool(spaces), bool(marked or spaces)).reading(plain)
     return found
@@ -299,10 +308,7 @@ def _timely(name: str) -> bool:
 
 @cache
 def _date_pattern(format_: str) -> re.Pattern[str]:
-    parts = parts_of(format_)
-    close = all(part in DIRECTIVES for part in parts)  # with nothing between them
-    pieces = (DIRECTIVES.get(part) or re.escape(part) for part in parts)
-    return re.compile("".join(piece.replace("{1,2}", "{2}") if close else piece for piece in pieces))
+    return re.compile("".join(date_patterns(parts_of(format_))))
 
 
 def _is_date(value: str, formats: Sequence[str]) -> bool:

@@ -1,7 +1,8 @@
 """Operations on data that a steward brings: uploads, drafted cards, whether rows fit a card, and tables made of them.
 
 A file that is uploaded lies in ``uploads/`` of the workspace, under a name of ours, for its owner alone; nothing in it
-is run. Rows that are looked at are for stewards, and that somebody looked is written to the audit log.
+is run. Rows, and values that are counted or do not fit, are for stewards; that somebody looked is written to the audit
+log.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,15 +91,6 @@ class DataOperations:
         files = (self._curator.workspace.folder / FOLDER).glob("[0-9a-f]*")
         return [file.name for file in sorted(files, key=lambda file: -file.stat().st_mtime)]
 
-    def forget(self, who: Person, source: str) -> None:
-        """Delete an upload that no table was made of."""
-        with self._may.noted(who.name, "delete upload", upload=shown(source)):
-            self._may.require_steward(who)
-            place = self.source(source)
-            if any(self._place(name) == str(place) for name in self._curator.workspace.tables):
-                raise BadInput(f"{source} has the rows of a table here.", hint="It is read again by what is published.")
-            Path(place).unlink()
-
     def draft(self, who: Person, source: str) -> Draft:
         """Draft a card by a look at the rows: for the steward's eyes."""
         with self._may.noted(who.name, "draft a card", source=shown(source)):
@@ -108,30 +101,23 @@ class DataOperations:
     def misfits(self, who: Person, source: str, card: Card) -> Mapping[str, tuple[str, ...]]:
         """How the rows do not fit a card, by column; under an empty name what is about all of them."""
         found: dict[str, tuple[str, ...]] = {}
-        with self._may.noted(who.name, "check rows", source=shown(source)), limited(self._curator.workspace.limits):
-            self._may.require_steward(who)
-            try:
-                table = self._table(source, card)
-            except DataError as error:
-                return {"": (str(error),)}
-            for one in violations(table):
-                found[one.column] = (*found.get(one.column, ()), str(one).partition(": ")[2])
+        try:
+            with self._rows(who, "check rows", source, card) as table:
+                for one in violations(table):
+                    found[one.column] = (*found.get(one.column, ()), str(one).partition(": ")[2])
+        except DataError as error:
+            return {"": (str(error),)}
         return found
 
     def preview(self, who: Person, source: str, card: Card) -> pa.Table:
-        """Some rows as the card reads them: for the steward's eyes, and written down."""
-        with self._may.noted(who.name, "look at rows", source=shown(source)):
-            self._may.require_steward(who)
-            with limited(self._curator.workspace.limits):
-                return self._table(source, card).head(_SHOWN)
+        """Some rows as the card reads them."""
+        with self._rows(who, "look at rows", source, card) as table:
+            return table.head(_SHOWN)
 
     def levels(self, who: Person, source: str, card: Card, column: str) -> list[Level]:
         """What each level of a column's hierarchy makes of the rows."""
-        found: list[Level] = []
-        about = {"source": shown(source), "column": column}
-        with self._may.noted(who.name, "look at levels", **about), limited(self._curator.workspace.limits):
-            self._may.require_steward(who)
-            table, hierarchy = self._table(source, card), card[column].hierarchy
+        found, hierarchy = [], card[column].hierarchy
+        with self._rows(who, "look at levels", source, card) as table:
             for level in range(0 if hierarchy is None else hierarchy.height + 1):
                 counted = table.histogram(column, levels={column: level})
                 pairs = sorted(zip(*(one.to_pylist() for one in counted.columns), strict=True), key=lambda one: -one[1])
@@ -174,14 +160,17 @@ class DataOperations:
             raise NotFound("There is no such upload here.", hint="Upload the file again.")
         return str(place)
 
-    def _place(self, name: str) -> str:
-        try:
-            return self._curator.workspace.source(name)
-        except NotFound:
-            return ""
-
-    def _table(self, source: str, card: Card) -> Table:
-        return read(self.source(source), card)
+    @contextmanager
+    def _rows(self, who: Person, action: str, source: str, card: Card) -> Iterator[Table]:
+        """The rows as a card reads them, within limits: for the steward's eyes, and written down."""
+        with self._may.noted(who.name, action, source=shown(source)):
+            self._may.require_steward(who)
+            with limited(self._curator.workspace.limits):
+                table = read(self.source(source), card)
+                try:
+                    yield table
+                finally:
+                    table.engine.close()
 
 
 def _table_name(source: str) -> str:
