@@ -119,7 +119,7 @@ def publish(
     from discreet.verbs.publish.publish import require_usable
 
     opened = open_registered(source, card, table, workspace).despite(despite)
-    treatment = None if people is None else _people(people, opened, card)
+    treatment = None if people is None else _people(people, opened, card, workspace)
     joint = replace(opened, card=joint_card(opened.card, treatment))
     models = parse_all(model or (), joint.card)
     share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
@@ -219,13 +219,12 @@ def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Ma
     return parse_method(text, table.card, options, dashes="--")
 
 
-def _people(text: str, table: Table, card: str | None) -> People:
+def _people(text: str, table: Table, card: str | None, workspace: Path | None) -> People:
     """A treatment of people with several rows; another table's card is in the same file, by the name of its file."""
     from discreet.core.table import Table
-    from discreet.engines.read import read
 
     def other(place: str) -> Table:
-        return read(place, require_card(card), table=Path(place).stem)
+        return open_registered(place, card, Path(place).stem, workspace)
 
     found: People = PEOPLE.parse(text, table.card, {Table: other})
     return found
