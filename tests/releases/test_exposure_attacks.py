@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sqlglot import parse_one
 from tests.curator.offices import office, staff
 from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, where
 
@@ -103,6 +104,16 @@ def test_a_condition_has_columns_of_the_card_only(tmp_path, condition):
         where(opened(tmp_path, people(40)), condition)
 
 
+@pytest.mark.parametrize("condition", ["COLUMNS('ill') = 'hiv'", "#4 = 'hiv'", "id IN (SELECT id FROM elsewhere)"])
+def test_a_condition_that_does_not_name_its_columns_is_not_checked(tmp_path, condition):
+    rows = opened(tmp_path, people(120))
+    rows.engine.store("elsewhere", where(rows, "ill = 'hiv'").relation)
+    table(rows)
+    assert (
+        outcome_of(lambda _: table(rows.where(parse_one(condition, dialect="duckdb")), "town"), None) == "not checked"
+    )
+
+
 # -- what figures tell besides
 
 
@@ -151,6 +162,22 @@ def a_column_under_another_name(folder):
     opened_rows = opened(folder, rows)
     table(opened_rows)
     return table(where(opened_rows, YOUNG), "town × chapter")
+
+
+@expect("passed")
+def rows_of_two_files_in_one_order(folder):
+    """Rows with secrets hidden leave in an order of their own: else line by line they would be the same people."""
+    rows = [row | {"disease": ("no", "yes")[row["id"] % 3 % 2]} for row in people(160, oldest=0)]
+    read = opened(folder, rows)
+    secrets = {"town": "town=A, ill=hiv", "age": "age=20, disease=yes"}
+    made = [
+        dc.hide(read.select("id", side, told), itemsets=[secrets[side]], support=1)
+        for side, told in (("town", "ill"), ("age", "disease"))
+    ]
+    for one in made:
+        baskets = one.payload["items"].to_pylist()
+        assert baskets == sorted(baskets)
+    return made[1]
 
 
 # -- sums
@@ -402,6 +429,19 @@ def a_table_of_figures(folder):
 def another_population_of_the_same_source(folder):
     table(opened(folder, people(120)))
     return table(where(opened(folder, people(120), name="q", population="others"), YOUNG))
+
+
+@expect("refused")
+def a_card_under_another_file_name(folder):
+    table(opened(folder, people(120)))
+    (folder / "p.toml").rename(folder / "q.toml")
+    return table(where(dc.read(folder / "p.parquet", card=folder / "q.toml"), YOUNG))
+
+
+@expect("not checked")
+def a_population_that_is_not_declared_any_more(folder):
+    table(opened(folder, people(120), population="clinic"))
+    return table(where(opened(folder, people(120)), YOUNG))
 
 
 @expect("error: The policy of exposure counts AIDS of ill, which is none of its categories.")

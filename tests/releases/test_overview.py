@@ -214,6 +214,7 @@ def test_a_time_line_has_a_dot_a_release_placed_by_date():
         (154, 114),
     ]
     assert [one.get("class") for one in dots] == ["state0", "state0", "state0", "state1"]
+    assert [float(one.get("x")) for one in placed(picture, "text")[:5]] == [36, 161, 286, 411, 536]
     texts = [one.text for one in placed(picture, "text")]
     assert texts[:4] == ["checked", "overridden", "not checked", "privacy loss"]
     assert texts[5:] == [

@@ -24,6 +24,9 @@ _DATA = (
 )
 Source = Annotated[str, Argument(help=_DATA, metavar="DATA")]
 Sources = Annotated[list[str], Argument(help=f"{_DATA} Several are drafted together.", metavar="DATA…")]
+Sheet = Annotated[
+    str | None, Option(help="The sheet of a workbook to draft from; default: the one with the most rows.")
+]
 Holder = Annotated[
     Path | None,
     Option("--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."),

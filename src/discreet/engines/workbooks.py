@@ -88,10 +88,11 @@ def _says_all(format_: str, moment: dt.datetime) -> bool:
 # -- workbooks
 
 
-def sheets_of(path: Path) -> tuple[str, ...]:
-    """The names of the sheets that have cells; if none has, of all."""
+def longest_sheet(path: Path) -> str | None:
+    """The name of the sheet with the most rows, the first of equals; nothing if there is only one sheet with cells."""
     with _workbook(path) as book:
-        return _filled(book)
+        names = _filled(book)
+        return None if len(names) == 1 else max(names, key=lambda one: book.get_sheet_by_name(one).height)
 
 
 def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list[Any]]]:
@@ -106,7 +107,7 @@ def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list
         if len(names) != 1:
             raise DataError(
                 f"{path.name} has {len(names)} sheets: {', '.join(names)}.",
-                hint='Say which on the card: file = { sheet = "…" }.',
+                hint='Say which on the card: file = { sheet = "…" }. A draft takes one: discreet card draft --sheet.',
             )
         found = book.get_sheet_by_name(names[0])
         first_column = (found.start or (0, 0))[1]

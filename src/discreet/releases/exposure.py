@@ -300,7 +300,7 @@ class _Space:
     ) -> None:
         self._space, self._policy, self._deadline, self._card = space, policy, deadline, card
         self._sensitive = sensitive
-        self._systems: dict[tuple[tuple[int, ...], str], SumSystem] = {}
+        self._systems: dict[tuple[int, ...], SumSystem] = {}
 
     def exposure(self) -> Exposure:
         people = self._space.people
@@ -497,7 +497,7 @@ class _Space:
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
         assert share is not None  # noqa: S101  # one of both is there
         exposed, undecided = self._estimated(told, share)
-        for alone in (old, *([one] for one in (*old, *([] if promised else new)))):
+        for alone in (old, [] if promised else new):
             if alone and exposed:
                 exposed -= self._estimated(alone, share, exposed)[0]
         if old and (ends := self._ends(column, measure)) is not None:
@@ -530,7 +530,7 @@ class _Space:
         return exposed, undecided
 
     def _system(self, told: Sequence[Told]) -> SumSystem:
-        key = tuple(one.number for one in told), told[0].measure
+        key = tuple(map(id, told))
         if key not in self._systems:
             self._systems[key] = SumSystem.of(self._space, told)
         return self._systems[key]

@@ -57,7 +57,7 @@ from discreet.errors import (
 )
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
-from discreet.releases.register import Entry, earlier_releases, notice
+from discreet.releases.register import Entry, earlier_releases, notice, with_registers_beside
 from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
@@ -322,6 +322,7 @@ def release(
     a table; ``receipt`` is of a charge that was made for it elsewhere.
     """
     require_places(to, csv=csv, holder=holder)
+    table = None if table is None else with_registers_beside(table)
     card: Any = None if table is None else table.card  # of no table: a survey's reports, several parties' figures
     statement = method.promise(card)
     require_decided(statement, card)
@@ -371,8 +372,9 @@ def release(
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
-        label = f"{method.verb} {method.name}".strip()
-        finished = _handed_out(finished, label, weighed, folder, csv=csv, holder=holder)
+        finished = _handed_out(
+            finished, f"{method.verb} {method.name}".strip(), weighed, folder, csv=csv, holder=holder
+        )
     progress(1.0, "done")
     return finished
 

@@ -34,7 +34,7 @@ from discreet.budget.entries import START
 from discreet.budget.store import Contents, Home, Session, Store, digest, lines_after, require_head
 from discreet.core.document import Format, fields, loads
 from discreet.core.statement import Recipe
-from discreet.core.table import Table
+from discreet.core.table import REGISTER_SUFFIX, Table
 from discreet.errors import BadInput, DiscreetError, LedgerError, NotFound, Taken, Unsound
 
 FORMAT: Format[Session] = Format("register", error=LedgerError)
@@ -306,6 +306,18 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
                 method = f"tabulate {made.method}" if "tables" in made.parameters else made.method
                 found[folder] = replace(entry_of(table, file.parent, method, rows), source="")
     return list(found.values())
+
+
+def with_registers_beside(table: Table) -> Table:
+    """The table with all registers beside its own that list releases of the same source: from when its card had another
+    file name, or declared another population."""
+    found = []
+    for folder in dict.fromkeys(Path(place).parent for place in table.registers if place.endswith(REGISTER_SUFFIX)):
+        for file in sorted(folder.glob(f"*{REGISTER_SUFFIX}")):
+            if table.source and str(file) not in table.registers:
+                with Register(str(file)) as register:
+                    found += [str(file)] if any(one.source == table.source for one in register.entries()) else []
+    return replace(table, registers=(*table.registers, *found))
 
 
 def is_of(table: Table, entry: Entry) -> bool:
