@@ -10,7 +10,7 @@ import pytest
 
 from discreet.core.card import Card, Column
 from discreet.engines.read import read
-from discreet.errors import BadInput, DataError, NotFound, Refused
+from discreet.errors import BadInput, DataError, NotDeclared, NotFound, Refused
 from discreet.verbs.combine.data import Data, as_text, load
 from discreet.verbs.combine.fixed_point import FixedPoint
 
@@ -89,6 +89,14 @@ def test_a_table_that_was_read_says_whose_rows_they_are():
         read(rows.slice(0, 2), Card("visits", columns, unit="person", rows_per_unit=1))
     ).require_one_row_each()
     assert len(several.digest) == 32
+
+
+def test_a_table_with_an_undecided_column_is_not_brought():
+    columns = (Column("age", "integer"), Column("pay", "integer", "undecided"))
+    table = read(pa.table({"age": [3], "pay": [4]}), Card("visits", columns))
+    with pytest.raises(NotDeclared, match="visits can do to people: pay"):
+        Data.from_value(table)
+    assert Data.from_value(table.select("age")).rows == 1
 
 
 def test_a_file_may_say_whose_its_rows_are(tmp_path):

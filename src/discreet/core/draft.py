@@ -281,6 +281,8 @@ def _role(column: _Seen, rows: int, texts: Sequence[str]) -> tuple[Role, str]:
     for role, theme, word in sorted(hints(column.name), key=lambda hint: (hint[1] == FREE_TEXT) is not long):
         if theme == FREE_TEXT and long:
             return Role.IDENTIFIER, f"its name says {word!r}, {theme}, which may name people: it stays behind"
+        if theme == FREE_TEXT and column.kind is Kind.TEXT and column.distinct > _CODES:
+            return Role.UNDECIDED, f"its name says {word!r}, {theme}: do its short texts name people?"
         if role is Role.IDENTIFIER and column.names_nobody:
             doubted = doubted or word
         elif role is not Role.OTHER or column.distinct <= _MANY:

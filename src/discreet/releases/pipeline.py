@@ -393,15 +393,20 @@ def answered(answer: Answering, table: Table | None, receipt: Receipt | None) ->
 
 def require_decided(statement: Statement, *cards: Card | None) -> None:
     """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
-    private = [card for card in cards if card is not None and not card.public]
-    for card in private if statement.loss is None else ():
-        if undecided := [one.name for one in card.having(Role.UNDECIDED)]:
-            raise NotDeclared(
-                f"Nobody has decided what these columns of {card.name} can do to people: {', '.join(undecided)}. "
-                "Nothing leaves before that.",
-                hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns "
-                "out: delete them from the card, or table.select(…).",
-            )
+    for card in cards if statement.loss is None else ():
+        require_roles(card)
+
+
+def require_roles(card: Card | None) -> None:
+    """An error if the role of a column is undecided."""
+    if card is None or card.public or not (undecided := card.having(Role.UNDECIDED)):
+        return
+    raise NotDeclared(
+        f"Nobody has decided what these columns of {card.name} can do to people: "
+        f"{', '.join(one.name for one in undecided)}. Nothing leaves before that.",
+        hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
+        "delete them from the card, or table.select(…).",
+    )
 
 
 NO_LEDGER = (

@@ -43,6 +43,9 @@ class Data(ABC):
         if isinstance(value, Data):
             return value
         if hasattr(value, "engine") and hasattr(value, "relation"):
+            from discreet.releases.pipeline import require_roles
+
+            require_roles(value.card)
             return EngineData(value.engine, value.relation, value.card.unit)
         if isinstance(value, Mapping):
             return MemoryData(value)
