@@ -35,6 +35,8 @@ from discreet.core.table import Table as Table
 from discreet.core.table import Violation as Violation
 from discreet.core.table import require_valid as require_valid
 from discreet.core.table import violations as violations
+from discreet.core.text_format import FileLayout as FileLayout
+from discreet.core.text_format import TextFormat as TextFormat
 from discreet.curator.curator import Curator as Curator
 from discreet.engines.duckdb import DuckDB as DuckDB
 from discreet.engines.postgres import Postgres as Postgres

@@ -3,6 +3,7 @@
 import io
 import json
 
+import openpyxl
 import pytest
 from tests.called import called
 
@@ -48,6 +49,39 @@ def test_what_is_unclear_is_asked_and_nothing_else(tmp_path, monkeypatch):
     assert done.code == 0, done.stderr
     assert done.stderr.count("Role:") == 2  # the first answer was none
     assert [one.role.value for one in load_card(tmp_path / "card.toml").columns] == ["sensitive", "quasi", "sensitive"]
+
+
+def test_the_card_has_no_question_that_was_answered(made, monkeypatch):
+    folder, _ = made
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nmany\n0\n12\nm\nm\n"))
+    done = called(["init", "stays.csv", "--role", "town=other", "-o", "asked.toml"], folder)
+    assert done.code == 0, done.stderr
+    assert "'many' is not a whole number of at least 1" in done.stderr
+    assert "'0' is not" in done.stderr
+    text = (folder / "asked.toml").read_text()
+    assert "8 distinct values. other: decided by a person." in text
+    assert "repeats, so it is taken for whose row it is" in text
+    assert "Declare rows_per_unit" not in text
+
+
+def test_of_a_workbook_the_longest_sheet_is_drafted_unless_one_is_named(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["Legend"])
+    rows = book.create_sheet("Fälle")
+    for row in [["Bericht", None], ["zip", "xq"], *([f"130{n % 40:02}", n % 7] for n in range(100))]:
+        rows.append(row)
+    book.save(tmp_path / "b.xlsx")
+    done = called(["init", "b.xlsx", "--yes"], tmp_path)
+    assert done.code == 0, done.stderr
+    card = load_card(tmp_path / "card.toml")
+    assert (card.file.sheet, card.file.header, len(card.columns)) == ("Fälle", 2, 2)
+    assert "drafted from the sheet 'Fälle'" in (tmp_path / "card.toml").read_text()
+    assert "Decide their roles on the card" in done.stdout
+    assert "discreet publish" not in done.stdout, "nothing undecided can be published"
+    done = called(["card", "draft", "b.xlsx", "--sheet", "None"], tmp_path)
+    assert "has no sheet 'None'; it has Sheet, Fälle" in done.stderr
+    done = called(["init", "b.xlsx", "c.xlsx", "--yes", "--sheet", "Fälle", "-o", "x.toml"], tmp_path)
+    assert "--sheet is for one workbook" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -218,3 +218,15 @@ def test_long_text_is_pointed_out():
     assert drafted.card["note"].role is Role.SENSITIVE
     drafted = draft(pa.table({"illness": notes * 2, "age": [20 + n % 3 for n in range(80)]}), name="t")
     assert any("may_leave = true" in why for why in drafted.reasons["illness"])
+
+
+def test_a_short_text_is_what_else_its_name_says():
+    rows = pa.table(
+        {
+            "Geschlecht_Text": ["weiblich", "divers"] * 30,
+            "Geschlecht_Bemerkung": ["Es geht Frau Schulz heute wieder gut."] * 60,
+        }
+    )
+    drafted = draft(rows, name="t")
+    assert drafted.card["Geschlecht_Text"].role is Role.QUASI
+    assert drafted.card["Geschlecht_Bemerkung"].role is Role.IDENTIFIER

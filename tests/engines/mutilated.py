@@ -20,7 +20,7 @@ from pyarrow import feather
 
 from discreet.core.text_format import FileLayout
 from discreet.engines.files import open_file
-from discreet.errors import BadInput, DataError, NotFound
+from discreet.errors import BadInput, DataError, EngineError, NotFound
 
 NAMES = ("a", "b", "c")
 Rows = list[tuple[str | None, ...]]
@@ -50,6 +50,8 @@ def judge(case: Case) -> str:
         if expected not in (ERROR, ANYTHING):
             return f"not read: {told}"
         return "" if 10 < len(told) < 2_000 and "Traceback" not in told else f"unclear: {told[:200]}"
+    except EngineError as error:  # Parquet is read where it lies, when its rows are asked for
+        return "" if expected == ANYTHING and path.suffix == ".parquet" else f"unclear: {error}"
     if expected == ANYTHING or rows == expected:
         return ""
     return f"read as {str(rows)[:200]}, expected {str(expected)[:200]}"

@@ -13,12 +13,13 @@ import pyreadstat
 import pytest
 from pyarrow import feather
 
+import discreet as dc
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.text_format import FileLayout, TextFormat
 from discreet.engines.files import open_file
 from discreet.engines.read import open_source, read
-from discreet.errors import BadInput, DataError, NotFound
+from discreet.errors import BadInput, DataError, EngineError, NotFound
 
 COLUMNS = (
     Column("mrn", Kind.TEXT),
@@ -270,3 +271,75 @@ def test_frames_keep_the_meaning_of_their_types():
         rows = read(frame, one).fetch()
         assert [tuple(row.values()) for row in rows.to_pylist()] == [("A", 1, moment, None, True), (None,) * 5]
         assert str(rows.schema.field("seen").type) == "timestamp[us, tz=UTC]"
+
+
+def test_what_was_taken_for_missing_is_said_by_the_command_and_the_recipe(tmp_path):
+    from tests.called import called
+
+    (tmp_path / "p.csv").write_text("zip,age\n" + "1305,20\n" * 4 + "1305,old\n")
+    columns = (Column("zip", Kind.TEXT, "quasi"), Column("age", Kind.INTEGER, text=TextFormat(misfit="missing")))
+    (tmp_path / "p.toml").write_text(dc.dump_cards([Card("p", columns)]))
+    run = called(["card", "check", "p.toml", "--data", "p.csv"], tmp_path)
+    assert "Taken for missing, as the card says:\n  age: 1 value is not integer (such as 'old' (line 6))" in run.stdout
+    release = dc.publish(read(tmp_path / "p.csv", Card("p", columns)), [dc.KAnonymity(2)])
+    assert release.recipe.parameters["taken_for_missing"] == {"age": 1}
+
+
+def test_a_misfit_that_comes_later_fails_too(postgres, postgres_address, fresh):
+    name = fresh()
+    postgres.load(name, pa.table({"born": ["31.12.1999"], "sex": ["1"]}))
+    columns = (
+        Column("born", Kind.DATE, text=TextFormat(format="%d.%m.%Y")),
+        Column("sex", Kind.TEXT, text=TextFormat(labels={"1": "male"})),
+    )
+    table = read(f"{postgres_address}#{name}", Card("t", columns))
+    assert found(table) == [(dt.date(1999, 12, 31), "male")]
+    for values in (("31.02.1999", "1"), ("31.12.1999", "2")):
+        with psycopg.connect(postgres_address) as connection:
+            connection.execute(f'UPDATE "{name}" SET born = %s, sex = %s', values)
+        with pytest.raises(EngineError, match="PostgreSQL could not do this: invalid input"):
+            table.fetch()
+
+
+def test_dates_of_a_workbook_are_written_by_a_format_that_says_all_of_them(tmp_path):
+    """Two digits of a year would make 2050 of 1950, and a format without seconds would drop them."""
+    born = Column("born", Kind.TIMESTAMP, text=TextFormat(format=["%d.%m.%y", "%d.%m.%Y %H:%M"], misfit="missing"))
+    workbook, path = openpyxl.Workbook(), tmp_path / "p.xlsx"
+    moments = [dt.datetime(1950, 2, 3), dt.datetime(1980, 2, 3), dt.datetime(1980, 2, 3, 10, 11)]
+    for row in (["born"], *([one] for one in (*moments, dt.datetime(1980, 2, 3, 10, 11, 12)))):
+        workbook.active.append(row)
+    workbook.save(path)
+    table = read(path, Card("p", (born,)))
+    assert table.head(9)["born"].to_pylist() == [*moments, None]
+    assert [one.count for one in table.misfits] == [1]
+
+
+@pytest.mark.parametrize("name", ["rowid", "ROWID"])
+def test_a_column_may_be_called_as_duckdb_calls_its_own(tmp_path, name):
+    path = tmp_path / "p.csv"
+    path.write_text(f"{name},a\n7,1\n8,x\n")
+    card = Card("p", (Column(name, Kind.INTEGER), Column("a", Kind.INTEGER, text=TextFormat(misfit="missing"))))
+    table = read(path, card)
+    assert table.head(9).to_pylist() == [{name: 7, "a": 1}, {name: 8, "a": None}]
+    assert "line 3" in str(table.misfits[0])
+
+
+def test_a_column_cannot_be_called_as_we_call_one(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("discreet_row,a\n7,1\n8,x\n")
+    with pytest.raises(DataError, match="Rename it"):
+        read(path, Card("p", (Column("discreet_row", Kind.INTEGER), Column("a", Kind.INTEGER))))
+
+
+def test_quotation_marks_may_be_none(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text('a,b\n"x,2\n')
+    card = Card("p", (Column("a", Kind.TEXT), Column("b", Kind.INTEGER)), file=FileLayout(quote=""))
+    assert read(path, card).head(9).to_pylist() == [{"a": '"x', "b": 2}]
+
+
+def test_utf_16_needs_its_mark(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_bytes("a\n1\n".encode("utf-16-be"))
+    with pytest.raises(DataError, match="BOM"):
+        read(path, Card("p", (Column("a", Kind.INTEGER),), file=FileLayout(encoding="utf-16")))

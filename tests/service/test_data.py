@@ -45,6 +45,8 @@ def test_from_an_upload_to_a_table_and_a_revised_card(clinic, steward):
     new = {"name": "people", "source": source, "card": CARD, "budget": BUDGET}
     assert steward.post("/v1/tables", json=new).status_code == 201
     assert steward.post("/v1/tables", json=new).status_code == 400
+    job = {"table": "people", "models": ["k=2"], "suppress": "100%"}
+    assert steward.post("/v1/jobs/publish", json=job).status_code == 202, "jobs know of the new table"
     wider = CARD.replace("60", "90")
     revised = steward.put("/v1/tables/people/card", json={"card": wider}).json()
     assert revised["changes"] == ["columns.age.bounds: 0, 60 → 0, 90"]

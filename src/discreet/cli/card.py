@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import CardTable, Json, Sources, require_new
+from discreet.cli.options import CardTable, Json, Sheet, Sources, require_new
 from discreet.cli.output import console, grid, print_json, working
 from discreet.errors import BadInput
 
@@ -38,6 +38,7 @@ def draft(
         Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
     ] = None,
     name: Annotated[str | None, Option(help="What to call the table; default: the file's name.")] = None,
+    sheet: Sheet = None,
     bounds_from_data: Annotated[
         bool,
         Option(
@@ -72,7 +73,7 @@ def draft(
     if picture is not None and not several:
         raise BadInput("A picture shows how several tables are linked.", hint="Name more than one table.")
     with working(f"Looking at {', '.join(map(shown, sources))}"):
-        drafted = make(sources if several else sources[0], name=name, bounds_from_data=bounds_from_data)
+        drafted = make(sources if several else sources[0], name=name, bounds_from_data=bounds_from_data, sheet=sheet)
     if output is not None:
         output.write_text(drafted.to_toml(), encoding="utf-8")
     if isinstance(drafted, Drafts):

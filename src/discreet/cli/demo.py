@@ -123,7 +123,7 @@ def messy(
         "codes, marks for missing values, and some values that do not fit."
     )
     out.print("Go on from here:")
-    out.print(f"  discreet card draft {file}", style="bold", soft_wrap=True)
+    out.print(f"  discreet init {file}", style="bold", soft_wrap=True)
 
 
 def _require_ours(folder: Path) -> None:

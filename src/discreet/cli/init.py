@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json, require_new
+from discreet.cli.options import Json, Sheet, require_new
 from discreet.cli.output import bold, console, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
@@ -31,6 +31,7 @@ def init(
     role: Annotated[
         list[str] | None, Option(help="The role of a column, or of one of a table.", metavar="[TABLE.]COLUMN=ROLE")
     ] = None,
+    sheet: Sheet = None,
     rows_per_unit: Annotated[int | None, Option(min=1, help="Most rows that a person may have.")] = None,
     workspace: Annotated[
         Path | None, Option("--workspace", help="Also make a workspace in this new folder.", metavar="FOLDER")
@@ -56,13 +57,15 @@ def init(
     from discreet.engines.read import draft, shown
 
     require_new(output)
+    if sheet is not None and len(files) > 1:
+        raise BadInput("--sheet is for one workbook.", hint="Draft the workbooks one by one.")
     loss = None if budget is None else loss_of(budget)
     if workspace is not None and loss is None:
         if yes:
             raise BadInput("A workspace needs a budget.", hint='Such as --budget "epsilon=3, delta=1e-6".')
         loss = loss_of(typer.prompt("Budget of each table", default="epsilon=3, delta=1e-6"))
     with working(f"Looking at {', '.join(map(shown, files))}"):
-        drafts = (draft(files[0]),) if len(files) == 1 else draft([*files]).tables
+        drafts = draft([*files]).tables if len(files) > 1 else (draft(files[0], sheet=sheet),)
     roles = _decided(role or (), drafts)
     described = []
     for source, one in zip(files, drafts, strict=True):
@@ -70,7 +73,7 @@ def init(
         card = _with_unit(one, card, rows_per_unit, ask=not yes)
         with working(f"Reading {shown(source)} by its card"):
             found = _misfits(source, card)
-        described.append(replace(one, card=_with_misfits(card, found, ask=not yes)))
+        described.append(_decided_draft(one, _with_misfits(card, found, ask=not yes)))
     output.write_text(dump_drafts(described), encoding="utf-8")
     cards = [one.card for one in described]
     if workspace is not None:
@@ -114,6 +117,23 @@ def _with_roles(drafted: Draft, roles: Mapping[tuple[str, str], str], *, ask: bo
     return replace(drafted.card, columns=tuple(columns))
 
 
+def _decided_draft(drafted: Draft, card: Card) -> Draft:
+    """The draft with a card that a person has decided on, without the questions that are answered."""
+    findings = {
+        name: found if card[name].role is drafted.card[name].role else (_reason(found[0], card[name].role), *found[1:])
+        for name, found in drafted.findings.items()
+    }
+    whose = drafted.whose
+    if card.rows_per_unit is not None or card.rows_are_people:
+        whose = {name: tuple(line.partition(" Declare ")[0] for line in said) for name, said in whose.items()}
+    return replace(drafted, card=card, findings=findings, whose=whose)
+
+
+def _reason(line: str, role: Role) -> str:
+    """What was counted, and that the role was decided and not guessed."""
+    return f"{line.partition('. ')[0]}. {role.value}: decided by a person."
+
+
 def _in_role(column: Column, role: Role) -> Column:
     from discreet.core.card import Role
 
@@ -128,7 +148,7 @@ def _with_unit(drafted: Draft, card: Card, rows: int | None, *, ask: bool) -> Ca
         console(stderr=True).print(bold(f"\n{card.name}"), *drafted.whose.get(card.unit, ()), sep="\n  ")
         if not typer.confirm(f"  Does {card.unit} say whose row it is?", default=True, err=True):
             return replace(card, unit=None, rows_are_people=True)
-        rows = typer.prompt("  Most rows of a person that are to count", type=int, err=True)
+        rows = _whole_number("  Most rows of a person that are to count")
     return replace(card, rows_per_unit=rows)
 
 
@@ -162,6 +182,14 @@ def _with_misfits(card: Card, found: Sequence[Violation], *, ask: bool) -> Card:
     return replace(card, columns=tuple(columns))
 
 
+def _whole_number(question: str) -> int:
+    while True:
+        said = str(typer.prompt(question, err=True)).strip()
+        if said.isdecimal() and int(said) > 0:
+            return int(said)
+        console(stderr=True).print(f"  {said!r} is not a whole number of at least 1.")
+
+
 def _choice(question: str, answers: Sequence[str] | Mapping[str, str], default: str) -> str:
     while True:
         said = str(typer.prompt(question, default=default, err=True)).strip().lower()[:1]
@@ -182,14 +210,14 @@ def _tell(files: Sequence[str], cards: Sequence[Card], output: Path, workspace: 
     out = console()
     out.print(f"The card is in {output}: {number(len(cards), 'table')}. Read it; guarantees will rest on it.")
     if undecided:
-        out.print(f"Undecided, so that nothing leaves without a privacy loss: {', '.join(undecided)}.")
+        said = f"Undecided, so that nothing leaves without a privacy loss: {', '.join(undecided)}."
+        out.print(f"{said} Decide their roles on the card, or begin again with --role.")
     out.print("Go on from here:")
     several = "" if len(cards) == 1 else f" --table {cards[0].name}"
     people = " --people one-row" if cards[0].unit is not None and cards[0].rows_per_unit != 1 else ""
-    commands = [
-        f"discreet show {files[0]} --card {output}{several}",
-        f"discreet publish {files[0]} --card {output}{several} --model k=5{people} -o release",
-    ]
+    commands = [f"discreet show {files[0]} --card {output}{several}"]
+    if not cards[0].having(Role.UNDECIDED):
+        commands.append(f"discreet publish {files[0]} --card {output}{several} --model k=5{people} -o release")
     commands += [] if workspace is None else [f"discreet serve {workspace}"]
     for command in commands:
         out.print(f"  {command}", style="bold", soft_wrap=True)

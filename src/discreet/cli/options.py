@@ -19,11 +19,14 @@ CardTable = Annotated[
 ]
 CardFile = Annotated[str | None, Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
 _DATA = (
-    "A CSV, Parquet or JSON file, a folder of Parquet files, or a database table: "
-    "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table."
+    "A file (CSV, fixed width, Excel, Parquet, Arrow, JSON, SPSS, Stata, SAS), a folder of CSV or Parquet files, or a "
+    "database table: postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table."
 )
 Source = Annotated[str, Argument(help=_DATA, metavar="DATA")]
 Sources = Annotated[list[str], Argument(help=f"{_DATA} Several are drafted together.", metavar="DATA…")]
+Sheet = Annotated[
+    str | None, Option(help="The sheet of a workbook to draft from; default: the one with the most rows.")
+]
 Holder = Annotated[
     Path | None,
     Option("--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."),

@@ -174,7 +174,7 @@ def token(
         made = desk.access.new_token(host, label, days, scope or SCOPES, name=name)
         waits = desk.people.find(name).must_change
     may = ", ".join(one.value for one in made.scopes)
-    typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is told this once:")
+    typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is shown only now:")
     typer.echo(made.text)
     if waits:
         typer.echo(f"It can be used once {name} has signed in and changed the one-time password.")
@@ -212,4 +212,4 @@ def _tables(desk: Operations, host: Person, name: str) -> dict[str, str]:
 
 def _tell(name: str, password: str) -> None:
     typer.echo(f"{name} signs in with the one-time password {password}")
-    typer.echo("It is told this once, and has to be changed at the first sign-in, within seven days.")
+    typer.echo("It is shown only now, and has to be changed at the first sign-in, within seven days.")

@@ -416,7 +416,7 @@ def _tell_open(curator: Curator) -> None:
         if unbounded:
             out.print(
                 f"Sums and averages of {', '.join(unbounded)} will be refused: the card of {name} has no bounds for "
-                "them. Declare them, and register the table again: discreet workspace revise"
+                "them. Declare them on the card, then: discreet workspace revise"
             )
 
 

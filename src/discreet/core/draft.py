@@ -102,6 +102,8 @@ def dump_drafts(drafts: Sequence[Draft]) -> str:
         "undecided (nothing leaves without a privacy loss until you decide).",
     ]
     for one in drafts:
+        if one.card.file.sheet:
+            head.append(f"{one.card.name} is drafted from the sheet {one.card.file.sheet!r} of its workbook.")
         if one.left_out:
             head.append(f"Left out, because no card can describe what they hold: {', '.join(one.left_out)}.")
     if not all(one.card.private for one in drafts):
@@ -275,9 +277,9 @@ def _texts(engine: Engine, relation: exp.Query, names: Sequence[str]) -> dict[st
 
 
 def _role(column: _Seen, rows: int, texts: Sequence[str]) -> tuple[Role, str]:
-    doubted = ""
-    for role, theme, word in hints(column.name):
-        if theme == FREE_TEXT and (column.longest or 0) > LONG:
+    doubted, long = "", (column.longest or 0) > LONG  # short values of sex_text are those of sex
+    for role, theme, word in sorted(hints(column.name), key=lambda hint: (hint[1] == FREE_TEXT) is not long):
+        if theme == FREE_TEXT and long:
             return Role.IDENTIFIER, f"its name says {word!r}, {theme}, which may name people: it stays behind"
         if role is Role.IDENTIFIER and column.names_nobody:
             doubted = doubted or word

@@ -13,6 +13,7 @@ _TITLES = {
     "flint": "python-flint",
     "highspy": "HiGHS",
     "prometheus_client": "prometheus-client",
+    "python_calamine": "python-calamine",
     "scipy": "SciPy",
     "sklearn": "scikit-learn",
     "z3": "z3-solver",

@@ -100,7 +100,7 @@ THEMES: dict[str, tuple[Role, str]] = {
         revenue profit expense expenditure spending amount payment bill tax benefit welfare pension asset wealth
         capital saving checking property guarantor deposit bankruptcy default delinquency delinquent limit purchase
         sales bonus gain loss rent economic poverty gehalt einkommen lohn kosten preis betrag schulden kredit darlehen
-        steuer rente vermogen guthaben umsatz miete zahlung rechnung sozialhilfe salaire revenu cout prix montant
+        steuer rente vermogen guthaben umsatz erlos miete zahlung rechnung sozialhilfe salaire revenu cout prix montant
         dette impot loyer retraite facture paiement salario sueldo renta ingreso coste costo precio importe deuda
         impuesto pago alquiler saldo
         """,

@@ -466,7 +466,6 @@ class Curator:
 
     def _tables(self, analyst: str) -> Mapping[str, Table]:
         """The tables somebody may ask about: those the ledger has an account for, and the public ones."""
-        self.workspace.refresh()
         accounts = {account_of(name, analyst): name for name in self.workspace.private}
         found = self.ledger.find_accounts(*accounts)
         allowed = [name for account, name in accounts.items() if account in found]

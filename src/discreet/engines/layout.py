@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from discreet.core.text_format import FileLayout, TextFormat
-from discreet.engines.workbooks import cell_text, is_workbook, sheet_rows, sheets_of
+from discreet.engines.workbooks import cell_text, is_workbook, longest_sheet, sheet_rows
 from discreet.errors import DataError
 
 _Found = TypeVar("_Found", int, str)
@@ -41,14 +41,14 @@ _VALUE = rf"{NUMBER}|\d{{1,4}}[-./]\d{{1,2}}[-./]\d{{1,4}}.*"
 def detect_layout(path: Path, sheet: str | None = None) -> FileLayout:
     """The layout of a text file or workbook; what is as it is by default is not declared.
 
-    ``header`` is 0 where the first row has numbers or dates alone. A workbook with several filled sheets needs
-    ``sheet``.
+    ``header`` is 0 where the first row has numbers or dates alone. Of several filled sheets the longest is taken,
+    unless ``sheet`` names another.
     """
     if is_workbook(path):
+        sheet = sheet or longest_sheet(path)
         rows = list(islice(sheet_rows(path, sheet), _SAMPLE))
         header = _header_row([[cell_text(cell, TextFormat()) or "" for cell in cells] for _, cells in rows])
-        only = sheet is None and len(sheets_of(path)) == 1
-        return FileLayout(sheet=None if only else sheet, header=_unusual(rows[header - 1][0] if header else 0, 1))
+        return FileLayout(sheet=sheet, header=_unusual(rows[header - 1][0] if header else 0, 1))
     encoding = detect_encoding(path)
     start = head(path, encoding)
     lines = start.splitlines()[:_SAMPLE]
@@ -154,7 +154,7 @@ def decoded(path: Path, encoding: str | None) -> Iterator[str]:
                 text = decoder.decode(part, final=not part)
             except UnicodeDecodeError as error:
                 raise _undecodable(path, encoding, line + error.object[: error.start].count(b"\n")) from error
-            except (OSError, EOFError, zlib.error) as error:
+            except (OSError, EOFError, zlib.error, UnicodeError) as error:  # the last: UTF-16 without its mark
                 raise DataError(f"{path.name} could not be read: {error}.", hint="Is the file complete?") from error
             if first and text:
                 text, first = text.removeprefix("\ufeff"), False

@@ -25,7 +25,7 @@ from discreet.core.draft_tables import DraftedTable, Drafts, link_drafts
 from discreet.core.engine import Engine
 from discreet.core.kind import MOMENTS, Kind, Scalar
 from discreet.core.sql import arrow_type, kind_of
-from discreet.core.table import Table, Violation
+from discreet.core.table import REGISTER_SUFFIX, Table, Violation
 from discreet.core.text_format import FileLayout, TextFormat, declared
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import format_of, open_file
@@ -102,7 +102,7 @@ def read(
 def registers_of(file: Path, card: Card) -> tuple[str, ...]:
     """Places of the registers beside the file of a card: its population's, and one from before it declared that."""
     file = file.absolute()
-    own, first = (file.with_name(f"{one}.register.db") for one in (card.population or file.stem, file.stem))
+    own, first = (file.with_name(f"{one}{REGISTER_SUFFIX}") for one in (card.population or file.stem, file.stem))
     return (str(own), *([str(first)] if own != first and first.exists() else []))
 
 
@@ -110,29 +110,36 @@ def written_source(source: object) -> str:
     """A source as recorded in files: a full path, or an address without password; empty for rows in memory."""
     if not isinstance(source, str | Path):
         return ""
-    return shown(str(source)) if parse_address(str(source)) else os.path.normpath(Path(source).absolute())
+    return shown(str(source)) if parse_address(str(source)) else os.path.realpath(source)
 
 
 @overload
 def draft(source: list[Any] | dict[str, Any], *, name: None = None, bounds_from_data: bool = False) -> Drafts: ...
 @overload
-def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft: ...
-def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft | Drafts:
+def draft(
+    source: Any, *, name: str | None = None, bounds_from_data: bool = False, sheet: str | None = None
+) -> Draft: ...
+def draft(
+    source: Any, *, name: str | None = None, bounds_from_data: bool = False, sheet: str | None = None
+) -> Draft | Drafts:
     """Draft a card for ``source``: kinds, how values are written, roles and hierarchies, each with its reason.
 
     Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are read
-    off the data and the card is marked as not private.
+    off the data and the card is marked as not private. ``sheet`` is the sheet of a workbook; by default, the one with
+    the most rows.
 
     Several sources at once, a list of files or addresses or a dictionary of sources by name, are drafted together:
     keys and what refers to them are found, and units proposed.
     """
     if not isinstance(source, list | dict):
-        return _drafted(*_open_to_draft(source, name, None), bounds_from_data).draft
+        return _drafted(*_open_to_draft(source, name, None, sheet), bounds_from_data).draft
     named = source if isinstance(source, dict) else {_name_of(one): one for one in source}
     if name is not None or len(named) < len(source) or not all(named):
         raise BadInput(
             "Several tables need a name each, and no two the same.", hint='Give them by name: draft({"visits": …}).'
         )
+    if sheet is not None:
+        raise BadInput("A sheet is of one workbook.", hint="Draft the workbooks one by one.")
     embedded, databases = DuckDB(), dict[str, Engine]()
     parts = []
     for each, one in named.items():
@@ -183,13 +190,15 @@ _AS_TEXT = ("CSV", "fixed width", "a workbook")
 """Files that have nothing but texts, by their format."""
 
 
-def _open_to_draft(source: Any, name: str | None, engine: DuckDB | None) -> tuple[Source, FileLayout | None]:
+def _open_to_draft(
+    source: Any, name: str | None, engine: DuckDB | None, sheet: str | None = None
+) -> tuple[Source, FileLayout | None]:
     """Open ``source`` without a card: text files and workbooks with all values as text, and their layout."""
     path = Path(source) if isinstance(source, str | Path) and not parse_address(str(source)) else None
     if path is None or format_of(path.expanduser()) not in _AS_TEXT:
         return open_source(source, name=name, engine=engine), None
     path = path.expanduser().absolute()
-    layout = detect_layout(parts_of_folder(path)[0] if path.is_dir() else path)
+    layout = detect_layout(parts_of_folder(path)[0] if path.is_dir() else path, sheet)
     on, text, names = open_text(path, layout, engine)
     return Source(name or _name_of(source), on, exp.select(*map(sql.column, names)).from_(text.subquery("t"))), layout
 

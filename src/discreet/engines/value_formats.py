@@ -37,7 +37,7 @@ _RARE = 200
 _SYMBOLS = (
     *("?", "??", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "..", "...", "/", "na", "n/a", "n.a.", "n. a.", "#n/a"),
     *("#na", "#nv", "#null!", "null", "(null)", "<na>", "\\n", "none", "nan", "nil", "k.a.", "k. a.", "k.a", "o.a."),
-    *("keine angabe", "n.d.", "s/d"),
+    *("keine angabe", "non renseigné", "n.d.", "s/d"),
 )
 """Marks that stand for a missing value in whatever column, in lower case."""
 _WORDS = (

@@ -67,19 +67,27 @@ def cell_text(value: Any, written: TextFormat) -> str | None:
         return text.replace(".", written.decimal or ".")
     if isinstance(value, dt.date):
         moment = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
-        daily = moment.time() == dt.time()
-        form = next((one for one in written.formats if daily or "%S" in one), "%Y-%m-%d" if daily else "")
+        usual = "%Y-%m-%d" if moment.time() == dt.time() else ""
+        form = next((one for one in written.formats if _says_all(one, moment)), usual)
         return f"{moment:{form}}" if form else moment.isoformat(" ")
     return str(value)
+
+
+def _says_all(format_: str, moment: dt.datetime) -> bool:
+    """Whether a date or time that is written by a format is the same when it is read."""
+    parts = {"%f": moment.microsecond, "%S": moment.second, "%M": moment.minute, "%[HI]": moment.hour}
+    parts["%Y"] = not 1970 <= moment.year < 2070
+    return all(not part or re.search(needed, format_) for needed, part in parts.items())
 
 
 # -- workbooks
 
 
-def sheets_of(path: Path) -> tuple[str, ...]:
-    """The names of the sheets that have cells; if none has, of all."""
+def longest_sheet(path: Path) -> str | None:
+    """The name of the sheet with the most rows, the first of equals; nothing if there is only one sheet with cells."""
     with _workbook(path) as book:
-        return _filled(book)
+        names = _filled(book)
+        return None if len(names) == 1 else max(names, key=lambda one: book.get_sheet_by_name(one).height)
 
 
 def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list[Any]]]:
@@ -94,7 +102,7 @@ def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list
         if len(names) != 1:
             raise DataError(
                 f"{path.name} has {len(names)} sheets: {', '.join(names)}.",
-                hint='Say which on the card: file = { sheet = "…" }.',
+                hint='Say which on the card: file = { sheet = "…" }. A draft takes one: discreet card draft --sheet.',
             )
         found = book.get_sheet_by_name(names[0])
         first_column = (found.start or (0, 0))[1]

@@ -88,7 +88,7 @@ CARD = Card(
             text=TextFormat(decimal=",", thousands=".", misfit="missing"),
         ),
         Column("smoker", Kind.BOOLEAN, Role.SENSITIVE, text=TextFormat(true=("ja",), false=("nein",))),
-        Column("note", Kind.TEXT, Role.SENSITIVE),
+        Column("note", Kind.TEXT, Role.IDENTIFIER),
     ),
     unit="patient_no",
     rows_per_unit=MOST_ROWS,

@@ -61,7 +61,7 @@ async def edit_hierarchy(
     levels: Callable[[str, dict[str, Any]], Awaitable[list[Level]]],
 ) -> dict[str, Any] | None:
     """Let somebody declare the hierarchy of a column; empty if it is to have none, ``None`` if nothing changes."""
-    with ui.dialog() as dialog, ui.card().classes("dc-wide").props(f'aria-label="Hierarchy of {column}"'):
+    with ui.dialog() as dialog, theme.marked(ui.card().classes("dc-wide"), label=f"Hierarchy of {column}"):
         editor = _Editor(column, kind, said or {}, levels)
         with theme.row():
 
