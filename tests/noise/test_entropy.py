@@ -16,6 +16,7 @@ from tests.noise.bits import FixedBits
 
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy, Watched, token
+from discreet.noise.masking import Draws
 
 ALL_BYTES = bytes(range(256))
 
@@ -172,3 +173,11 @@ def test_watched_bits_tell_whether_any_were_drawn() -> None:
     assert not watched.drawn
     watched.below(2)
     assert watched.drawn
+
+
+def test_a_seed_is_a_whole_number_from_0_on() -> None:
+    assert (Draws.of(0).root, Draws.of(7).root) == (0, 7)
+    assert Draws.of().root != Draws.of().root
+    for wrong in (-1, 1.5, True, "7"):
+        with pytest.raises(BadInput, match="A seed is a whole number"):
+            Draws.of(wrong)  # type: ignore[arg-type]

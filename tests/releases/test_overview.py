@@ -113,6 +113,7 @@ def test_a_draft_is_checked_with_everything_that_left_and_goes_no_further(table,
     assert (found.passes, found.checked, found.hint) == (True, (1, 2), "")
     found = what_if(lambda: dc.tabulate(where(table, "id <> 8"), "town × ill", rules="zero"))
     assert not found.passes and "tells ill of a group of 1 person" in found.message
+    assert "(release 1)" in found.message and "release 2" not in found.message, "the one that it follows from"
     assert standing(register).releases == (1, 2)
 
 
