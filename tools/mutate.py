@@ -25,6 +25,7 @@ import resource
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -66,8 +67,8 @@ SWAPS: dict[type, type] = {
 PATIENCE_CPU_SECONDS = 20
 """A mutant whose tests compute this long beyond three times what they took before is taken for an endless loop: killed.
 Processor time, since on a busy machine tests may take any time of the clock."""
-PATIENCE_SECONDS = 1200
-"""A mutant whose tests take this long by the clock waits for something that never comes: killed."""
+IDLE_SECONDS = 60
+"""A mutant whose tests compute nothing for this long waits for something that never comes: killed."""
 
 
 @dataclass(frozen=True)
@@ -257,16 +258,8 @@ def _try(mutant: Mutant, reach: Reach, most: float) -> str:
         most_cpu = int(PATIENCE_CPU_SECONDS + 3 * total + (60 if compiled else 0))
         resource.setrlimit(resource.RLIMIT_CPU, (most_cpu, most_cpu))
         _run(mutant, tests, compiled)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return "ALIVE" if status == 0 else "endless" if os.WIFSIGNALED(status) else "killed"
-        time.sleep(0.02)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "endless"
+    _, status = os.waitpid(child, 0)
+    return "ALIVE" if status == 0 else "endless" if os.WIFSIGNALED(status) else "killed"
 
 
 def _run(mutant: Mutant, tests: list[str], compiled: bool) -> None:
@@ -279,11 +272,21 @@ def _run(mutant: Mutant, tests: list[str], compiled: bool) -> None:
         from numba.core import config
 
         config.reload_config()  # it was read before the fork
+    threading.Thread(target=_watch, daemon=True).start()
     sys.meta_path.insert(0, _Mutated(mutant))
     code = 1
     with contextlib.suppress(BaseException):
         code = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
     os._exit(code)
+
+
+def _watch() -> None:
+    """End this process and its children once it computes nothing any more."""
+    spent = -1.0
+    while (now := time.process_time()) - spent > 0.01:
+        spent = now
+        time.sleep(IDLE_SECONDS)
+    os.killpg(0, signal.SIGKILL)
 
 
 class _Mutated(importlib.abc.MetaPathFinder):

@@ -476,3 +476,18 @@ def test_lines_after_one_that_is_known_are_checked(path: Path) -> None:
         with pytest.raises(Unsound, match="at line 4"):
             list(lines_after(session, LEDGER, (2, rows[1][3]), "This"))  # type: ignore[arg-type]
     file.close()
+
+
+def test_a_home_makes_its_database_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path / "x.db")
+    assert home.find(LEDGER) is None
+    home.find_or_create(LEDGER).close()
+    before = home.path.read_bytes()
+    for _ in range(2):
+        found = home.find_or_create(LEDGER)
+        assert found.rows("SELECT COUNT(*) FROM lines") == [(1,)]
+        found.close()
+        monkeypatch.setattr(Home, "find", lambda self, contents: None)  # another process comes in between
+    assert home.path.read_bytes() == before
+    with pytest.raises(LedgerError):
+        Home(tmp_path / "nowhere" / "x.db").find_or_create(LEDGER)

@@ -299,3 +299,47 @@ def test_a_misfit_that_comes_later_fails_too(postgres, postgres_address, fresh):
             connection.execute(f'UPDATE "{name}" SET born = %s, sex = %s', values)
         with pytest.raises(EngineError, match="PostgreSQL could not do this: invalid input"):
             table.fetch()
+
+
+def test_dates_of_a_workbook_are_written_by_a_format_that_says_all_of_them(tmp_path):
+    """Two digits of a year would make 2050 of 1950, and a format without seconds would drop them."""
+    born = Column("born", Kind.TIMESTAMP, text=TextFormat(format=["%d.%m.%y", "%d.%m.%Y %H:%M"], misfit="missing"))
+    workbook, path = openpyxl.Workbook(), tmp_path / "p.xlsx"
+    moments = [dt.datetime(1950, 2, 3), dt.datetime(1980, 2, 3), dt.datetime(1980, 2, 3, 10, 11)]
+    for row in (["born"], *([one] for one in (*moments, dt.datetime(1980, 2, 3, 10, 11, 12)))):
+        workbook.active.append(row)
+    workbook.save(path)
+    table = read(path, Card("p", (born,)))
+    assert table.head(9)["born"].to_pylist() == [*moments, None]
+    assert [one.count for one in table.misfits] == [1]
+
+
+@pytest.mark.parametrize("name", ["rowid", "ROWID"])
+def test_a_column_may_be_called_as_duckdb_calls_its_own(tmp_path, name):
+    path = tmp_path / "p.csv"
+    path.write_text(f"{name},a\n7,1\n8,x\n")
+    card = Card("p", (Column(name, Kind.INTEGER), Column("a", Kind.INTEGER, text=TextFormat(misfit="missing"))))
+    table = read(path, card)
+    assert table.head(9).to_pylist() == [{name: 7, "a": 1}, {name: 8, "a": None}]
+    assert "line 3" in str(table.misfits[0])
+
+
+def test_a_column_cannot_be_called_as_we_call_one(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("discreet_row,a\n7,1\n8,x\n")
+    with pytest.raises(DataError, match="Rename it"):
+        read(path, Card("p", (Column("discreet_row", Kind.INTEGER), Column("a", Kind.INTEGER))))
+
+
+def test_quotation_marks_may_be_none(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text('a,b\n"x,2\n')
+    card = Card("p", (Column("a", Kind.TEXT), Column("b", Kind.INTEGER)), file=FileLayout(quote=""))
+    assert read(path, card).head(9).to_pylist() == [{"a": '"x', "b": 2}]
+
+
+def test_utf_16_needs_its_mark(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_bytes("a\n1\n".encode("utf-16-be"))
+    with pytest.raises(DataError, match="BOM"):
+        read(path, Card("p", (Column("a", Kind.INTEGER),), file=FileLayout(encoding="utf-16")))

@@ -157,7 +157,9 @@ def test_sources_of_every_kind(baskets):
     held = read_transactions(baskets)
     assert dc.hide(held, **ASKED).payload == dc.hide(baskets, **ASKED).payload
     of_units = dc.hide(dc.samples.transactions(), support=2, itemsets=["a,b,c"], method="atallah")
-    assert of_units.payload["items"].to_pylist() == [["a", "b", "c", "d"], ["b", "c"], ["a", "c", "d"]]
+    assert of_units.payload["items"].to_pylist() == [["a", "b", "c", "d"], ["a", "c", "d"], ["b", "c"]], (
+        "in the order of what is in them"
+    )
 
 
 def test_items_that_are_put_in_are_owned_up_to(baskets):

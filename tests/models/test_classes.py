@@ -19,7 +19,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.models import classes as module
 from discreet.models.check import check
-from discreet.models.classes import classes_of, domain_of
+from discreet.models.classes import Sizes, classes_of, domain_of, places_in, told_apart
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import LDiversity
 from discreet.models.k_anonymity import KAnonymity, KMap
@@ -234,3 +234,26 @@ def test_suppressed_classes_leave_the_others_as_they_were():
     there = {tuple(row.values()) for row in left.labels.to_pylist()}
     assert counted(left, "illness") == {key: n for key, n in counted(found, "illness").items() if key[0] in there}
     assert left.outside == found.outside + int(found.people()[~kept].sum())
+
+
+def test_sizes_of_classes_are_counted():
+    sizes = Sizes({2: 3, 5: 4})
+    assert (sizes.rows, sizes.count, sizes.smallest, sizes.unique) == (26, 7, 2, 0)
+    assert (sizes.highest_risk, sizes.average_risk) == (1 / 2, 7 / 26)
+    assert (Sizes({1: 3, 3: 1}).unique, Sizes({1: 3, 3: 1}).smallest) == (1 / 2, 1)
+    nobody = Sizes({})
+    assert (nobody.rows, nobody.smallest, nobody.unique, nobody.highest_risk, nobody.average_risk) == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_rows_of_many_columns_are_told_apart_by_any_of_them(ordered):
+    """Twenty-four columns of eight values have more combinations than fit 64 bits."""
+    same = [[value] * 24 for value in range(8)]
+    other = [[*[0] * place, value, *[0] * (23 - place)] for place in (0, 1, 12, 23) for value in (2, 4)]
+    rows = np.array([*same, *other, *other[:3]])
+    keys = pa.table({f"c{place}": rows[:, place] for place in range(24)})
+    first, place = told_apart(keys, ordered)
+    distinct = [tuple(row) for row in rows[first].tolist()]
+    assert len(set(distinct)) == len(first) == 16 and (not ordered or distinct == sorted(distinct))
+    assert (rows[first][place] == rows).all()
+    assert places_in(keys.slice(8, 3), keys.take([11, 9, 8])).tolist() == [2, 1, -1]

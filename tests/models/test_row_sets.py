@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests import several_rows as plain
 
 import discreet as dc
 from discreet.errors import BadInput, DataError
+from discreet.models import row_sets as module
 from discreet.models.row_sets import number_sequences, row_sets
 
 SEEDS = [*range(24), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(24, 300))]
@@ -75,10 +79,51 @@ def test_the_check_says_what_an_intruder_can_do():
 
 
 def test_sequences_get_one_number_if_they_are_equal():
-    import numpy as np
-
     parts = [[1, 2], [1], [1, 2], [], [2, 1], [1, 2, 0], []]
     starts = np.cumsum([0, *map(len, parts)])
     numbers = number_sequences(starts, np.array([item for part in parts for item in part]))
     assert [[a == b for b in parts] for a in parts] == [[a == b for b in numbers] for a in numbers]
     assert pa.array(numbers).unique().sort().to_pylist() == list(range(5))
+
+
+@pytest.mark.parametrize("ages", [None, {"p": (1, 2), "q": (1, 2), "r": (1, 2), "s": (1, 1)}])
+def test_of_rows_that_look_alike_somebody_has_the_largest_share(ages):
+    rows = plain.rows_of(1)
+    if ages:
+        rows = [{"who": who, "age": age, "ward": "a", "ill": "x"} for who, own in ages.items() for age in own]
+    own = plain.by_person(rows)
+    alike = sum(own.values(), Counter())
+    largest = max(many / alike[one] for some in own.values() for one, many in some.items())
+    assert row_sets(plain.table_of(rows)).largest_share() == pytest.approx(largest)
+
+
+def test_a_class_of_people_is_named_by_its_first_row_and_the_number_of_others():
+    rows = [{"who": who, "age": age, "ward": "a", "ill": "x"} for who in ("p1", "p2") for age in (1, 2, 2)]
+    rows.append({"who": "p3", "age": 5, "ward": "a", "ill": "x"})
+    classes = row_sets(plain.table_of(rows)).classes
+    named = {
+        row["age"]: (row["more rows"], size)
+        for row, size in zip(classes.labels.to_pylist(), classes.sizes, strict=True)
+    }
+    assert named == {1: (2, 2), 5: (0, 1)}
+
+
+@pytest.mark.parametrize(("most", "two"), [(4, 1), (3, None)])
+def test_so_many_pairs_of_rows_are_compared(monkeypatch, most, two):
+    """Three pairs of one person, and one of another."""
+    monkeypatch.setattr(module, "_MOST_PAIRS", most)
+    rows = [
+        {"who": who, "age": age, "ward": "a", "ill": "x"} for who, age in zip("pppqq", (1, 2, 3, 1, 4), strict=True)
+    ]
+    assert row_sets(plain.table_of(rows)).fewest_people() == {"1": 1, "2": two, "all": 1}
+
+
+def test_every_class_of_people_has_its_own_most_frequent_values():
+    """Two people of each class; in the first each value is one person's, in the second x is everybody's."""
+    ills = {("p1", 1): "x", ("p2", 1): "y", ("p3", 2): "xy", ("p4", 2): "xz", ("p5", 3): "xy", ("p6", 3): "zw"}
+    rows = [{"who": p, "age": age, "ward": "a", "ill": ill} for (p, age), own in ills.items() for ill in own * 2]
+    classes = row_sets(plain.table_of(rows), ["ill"]).classes
+    found = dict(
+        zip((one["age"] for one in classes.labels.to_pylist()), dc.LDiversity(1, "ill").figures(classes), strict=True)
+    )
+    assert found == {1: 2, 2: 1, 3: 2}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.core.test_directed_rounding import true_exp_minus
 from tests.noise.bits import FixedBits
 
-from discreet.noise.inversion import Law, Table
+from discreet.noise.inversion import Law, Table, _times
 
 LAWS = [
     Law(Fraction(1)),
@@ -99,3 +100,20 @@ def draw(table: Table, prefix: int, following: int | None) -> int:
 class _ThenZeros(FixedBits):
     def bytes(self, count: int) -> bytes:
         return super().bytes(count) if self.left else bytes(count)
+
+
+@pytest.mark.parametrize("within", [0, 1, 2**47, 2**48 - 2, 2**48 - 1])
+@pytest.mark.parametrize("width", [0, 1])
+def test_16_bits_tell_unless_a_bound_may_lie_among_what_follows_them(within: int, width: int) -> None:
+    """Two outcomes, told apart by a number of 64 bits of which 16 are 7; of width 1 it is open itself."""
+    bound = (7 << 48) + within
+    law = SimpleNamespace(size=2, cumulative=lambda bits: ([bound], [bound + width]))
+    short = Table(law)._short  # type: ignore[arg-type]
+    open_ = [7] if width or within else []
+    assert np.flatnonzero(short < 0).tolist() == open_
+    assert (short[:7] == 0).all() and (short[8 if open_ else 7 :] == 1).all()
+
+
+def test_a_product_of_intervals_is_rounded_outwards() -> None:
+    assert _times((3, 5), (7, 9), 1) == (10, 23)
+    assert _times((4, 4), (6, 6), 3) == (3, 3)

@@ -80,6 +80,8 @@ def test_the_scale_for_a_loss_loses_it(kind: type[Selection]) -> None:
     for monotone in (True, False):
         made = kind.for_loss(Pure("1/3"), "1/2", monotone=monotone)
         assert made.loss("1/2", monotone=monotone) == Pure("1/3")
+        assert kind.for_loss(Pure("1/3"), monotone=monotone) == kind.for_loss(Pure("1/3"), 1, monotone=monotone)
+        assert made.loss(monotone=monotone) == made.loss(1, monotone=monotone)
 
 
 @each_selection

@@ -207,3 +207,13 @@ def test_a_figure_that_just_reaches_the_threshold_is_above(monkeypatch: pytest.M
     assert [session.above(13), session.left] == [True, 2]
     assert [session.above(13), session.left] == [False, 2]
     assert [session.answer(11), session.left] == [18, 1]
+
+
+def test_one_positive_of_sensitivity_1_unless_told_otherwise() -> None:
+    technique = SparseVector.for_loss(Pure(1))
+    assert (technique.positives, technique.sensitivity, technique.monotone, technique.answer_epsilon) == (
+        1,
+        1,
+        False,
+        0,
+    )

@@ -1,7 +1,8 @@
 """What several releases give away together, by going through all databases that agree with what was released.
 
 Written from the definition, without a line of ``discreet.releases``: a release is what its payload prints, a database
-gives every row told of a value, and a count is determined if it is the same in all databases that agree.
+gives every row told of a value, and a count is determined if it is the same in all databases that agree. An amount is
+estimated by somebody who knows their own: the largest it is in all databases that agree with that, too.
 """
 
 from __future__ import annotations
@@ -35,11 +36,39 @@ class Said:
     labels: Mapping[str, frozenset[Any]]
     facts: tuple[Fact, ...]
     truth: Mapping[Hashable, Row]
+    sums: tuple[Fact, ...] = ()
+    """What the amounts of some rows add up to."""
+    measure: str = ""
+    promised: float = 0.0
+    """Share of a p% rule."""
+
+    @property
+    def told(self) -> set[str]:
+        """Columns whose values are told."""
+        return {*self.labels, *([self.measure] if self.measure else [])}
 
 
-def table_said(release: int, rows: Mapping[Hashable, Row], printed: Any, quasi: Sequence[str], recipe: Any) -> Said:
-    """What a printed table of counts tells of ``rows``."""
-    sides = [name for name in printed.column_names if name not in ("n", "hidden")]
+def compatible(one: Said, other: Said) -> bool:
+    """Whether all that both told of the same rows was the same."""
+    return all(
+        one.truth[key][name] == other.truth[key][name]
+        for key in one.truth.keys() & other.truth.keys()
+        for name in one.told & other.told
+    )
+
+
+def table_said(
+    release: int,
+    rows: Mapping[Hashable, Row],
+    printed: Any,
+    quasi: Sequence[str],
+    recipe: Any,
+    value: str = "",
+    promised: float = 0.0,
+) -> Said:
+    """What a printed table of counts, or of sums of a ``value``, tells of ``rows``."""
+    figure = value or "n"
+    sides = [name for name in printed.column_names if name not in (figure, "hidden")]
     lines = printed.to_pylist()
     known = [name for name in sides if name in quasi]
     told = [name for name in sides if name not in quasi]
@@ -52,14 +81,23 @@ def table_said(release: int, rows: Mapping[Hashable, Row], printed: Any, quasi: 
         if line["hidden"]:
             low, high = recipe["least_hidden"], np.inf
         elif "base" in recipe:
-            low, high = _before_rounding(line["n"], int(recipe["base"]), recipe["how"], recipe["reach"])
+            low, high = _before_rounding(line[figure], int(recipe["base"]), recipe["how"], recipe["reach"])
         else:
-            low = high = line["n"]
+            low = high = line[figure]
         facts.append(Fact(of, values, low, high))
     labels = {name: frozenset(line[name] for line in lines) - {"Total"} for name in told}
     facts += [Fact(frozenset(rows), ((name, code),), 1, np.inf) for name in told for code in sorted(labels[name])]
     group = {key: tuple(row[name] for name in known) for key, row in rows.items()}
+    if value:
+        return Said(release, group, {}, (), rows, tuple(facts), value, promised)
     return Said(release, group, labels, tuple(facts), rows)
+
+
+def answer_said(release: int, rows: Mapping[Hashable, Row], sums: Mapping[Hashable, int], by: str, value: str) -> Said:
+    """What exact sums tell, of all of ``rows`` or for each value of a column."""
+    group = {key: row[by] if by else None for key, row in rows.items()}
+    facts = [Fact(frozenset(key for key in rows if group[key] == one), (), sums[one], sums[one]) for one in sums]
+    return Said(release, group, {}, (), rows, tuple(facts), value)
 
 
 def _before_rounding(printed: int, base: int, how: str, reach: int) -> tuple[int, int]:
@@ -159,16 +197,17 @@ def exposed(
     A group is an atom, or several of which it is not known already how many of some of them have the value.
     """
     both = [*earlier, *new]
+    earlier, new = ([one for one in part if one.labels] for part in (earlier, new))
     if not earlier or not new:
         return []
-    joint, parts = Databases(both), (Databases(earlier), Databases(new))
+    joint, parts = Databases([*earlier, *new]), (Databases(earlier), Databases(new))
     found = []
     for atoms in _groups(both, smallest if unions else 2):
         rows = [key for atom in atoms for key in atom]
         if len({unit[key] for key in rows}) >= smallest:
             continue
         for column in sensitive:
-            values = {value for one in both for value in one.labels.get(column, ())}
+            values = {value for one in (*earlier, *new) for value in one.labels.get(column, ())}
             for value in sorted(values):
                 if (
                     joint.determined(rows, column, value)
@@ -204,3 +243,90 @@ def _fewer(atoms: Sequence[list[Hashable]]) -> Iterator[list[Hashable]]:
     for size in range(1, len(atoms)):
         for some in combinations(atoms, size):
             yield [key for atom in some for key in atom]
+
+
+class Amounts:
+    """All whole amounts, 0 or more, that agree with sums that were told."""
+
+    def __init__(self, said: Sequence[Said], truth: Mapping[Hashable, int]) -> None:
+        facts = {(one.rows, max(one.low, 0), one.high) for part in said for one in part.sums if one.high < np.inf}
+        assert all(one.low <= 0 for part in said for one in part.sums if one.high == np.inf), (
+            "of hidden sums is nothing known"
+        )
+        self.rows = sorted(frozenset().union(*(one[0] for one in facts)), key=repr)
+        self._truth = truth
+        low, high = (np.array([one[side] for one in facts], np.int16) for side in (1, 2))
+        within = np.array([[key in one[0] for one in facts] for key in self.rows], np.int16)
+        found, sums = np.zeros((1, 0), np.int16), np.zeros((1, len(facts)), np.int16)
+        for place in range(len(self.rows)):
+            amounts = np.arange(high[within[place] > 0].min() + 1, dtype=np.int16)
+            which, before = np.tile(amounts, len(found)), np.repeat(np.arange(len(found)), len(amounts))
+            now = sums[before] + which[:, None] * within[place]
+            complete = ~within[place + 1 :].any(axis=0)
+            ok = ((now <= high) & (~complete | (now >= low))).all(axis=1)
+            found, sums = np.concatenate([found[before[ok]], which[ok, None]], axis=1), now[ok]
+            assert len(found), "the true amounts are always among them"
+        self.found = found
+
+    def largest(self, rows: Sequence[Hashable], own: Sequence[Hashable]) -> float:
+        """The most that some rows have together, for somebody who knows what is in their own."""
+        if not all(key in self.rows for key in rows):
+            return np.inf
+        possible = np.ones(len(self.found), bool)
+        for key in own:
+            if key in self.rows:
+                possible &= self.found[:, self.rows.index(key)] == self._truth[key]
+        return float(self.found[possible][:, [self.rows.index(key) for key in rows]].sum(axis=1).max())
+
+
+def estimated(
+    earlier: Sequence[Said],
+    new: Sequence[Said],
+    unit: Mapping[Hashable, Hashable],
+    share: float,
+    smallest: int = 3,
+) -> list[tuple[Hashable, tuple[Hashable, ...]]]:
+    """Units and rows of theirs of which somebody else knows the amounts to within a share above.
+
+    Who promised as much by a p% rule has to keep it; else only what neither part tells by itself counts. That somebody
+    has nothing counts in groups of fewer than ``smallest`` units.
+    """
+    both = [*earlier, *new]
+    earlier, new = ([one for one in part if one.sums] for part in (earlier, new))
+    promised = max((one.promised for one in new), default=0.0)
+    if not new or not (earlier or promised):
+        return []
+    share = max(promised, share) if earlier else promised
+    truth = {key: row[one.measure] for one in (*earlier, *new) for key, row in one.truth.items()}
+    found = _near(Amounts([*earlier, *new], truth), both, truth, unit, share, smallest)
+    for alone in (earlier, [] if promised else new):
+        if alone and found:
+            found -= _near(Amounts(alone, truth), both, truth, unit, share, smallest)
+    return sorted(found, key=repr)
+
+
+def _near(
+    amounts: Amounts,
+    said: Sequence[Said],
+    truth: Mapping[Hashable, int],
+    unit: Mapping[Hashable, Hashable],
+    share: float,
+    smallest: int,
+) -> set[tuple[Hashable, tuple[Hashable, ...]]]:
+    atoms = [one[0] for one in _groups(said, 2)]
+    owned = {who: [key for key in truth if unit[key] == who] for who in {unit[key] for key in truth}}
+    found = set()
+    for who, own in owned.items():
+        parts = [[key for key in atom if key in own] for atom in atoms]
+        parts = [part for part in parts if part]
+        few = [len({unit[key] for key in atom}) < smallest for atom in atoms if set(atom) & set(own)]
+        for size in range(1, len(parts) + 1):
+            for some in combinations(range(len(parts)), size):
+                rows = [key for part in some for key in parts[part]]
+                mine = sum(truth[key] for key in rows)
+                if not mine and not (size == 1 and few[some[0]]):
+                    continue
+                near = (1 + share) * mine - 1e-6 if mine else 0.5
+                if any(amounts.largest(rows, owned.get(one, ())) < near for one in (None, *owned) if one != who):
+                    found.add((who, tuple(rows)))
+    return found

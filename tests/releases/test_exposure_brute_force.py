@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from sqlglot import parse_one
-from tests.releases.exposure_reference import Row, Said, exposed, file_said, table_said
+from tests.releases.exposure_reference import Row, Said, compatible, exposed, file_said, table_said
 
 import discreet as dc
 from discreet.core.cardfile import parse_cards
@@ -52,6 +53,12 @@ def card_text(columns: list[str], unit: str | None, most: int | None) -> str:
     return "\n".join(lines)
 
 
+def kept(rows: dict[Hashable, dict[str, Any]], condition: str) -> dict[Hashable, Any]:
+    """The rows that have a condition."""
+    test = condition.replace(" = ", " == ").replace("<>", "!=").replace(" OR ", " or ")
+    return {key: row for key, row in rows.items() if eval(test, {}, dict(row))}  # noqa: S307
+
+
 @dataclass
 class History:
     """People, what was released of them, and what the reference knows of it."""
@@ -59,7 +66,10 @@ class History:
     folder: Path
     seed: int
     rows: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
-    states: list[dict[str, Any]] = field(default_factory=list)
+    out: list[list[Said]] = field(default_factory=list)
+    """What each release told that left."""
+    units: dict[Hashable, Hashable] = field(default_factory=dict)
+    changed: bool = False
     log: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -130,6 +140,7 @@ class History:
         else:
             key = draw.choice(list(self.rows))
             self.rows[key] = self.rows[key] | {"ill": draw.choice(self.values)}
+        self.changed = True
         self.log.append(f"{what}: {self.rows}")
         self.table = self._written()
 
@@ -137,10 +148,8 @@ class History:
         if self.draw.random() < 0.4:
             return self.table, dict(self.rows)
         text = self.draw.choice(FILTERS)
-        test = text.replace(" = ", " == ").replace("<>", "!=").replace(" OR ", " or ")
-        kept = {key: row for key, row in self.rows.items() if eval(test, {}, dict(row))}  # noqa: S307
         self.log.append(text)
-        return self.table.where(parse_one(text)), kept
+        return self.table.where(parse_one(text)), kept(self.rows, text)
 
     def _tabulate(self) -> None:
         table, rows = self._filtered()
@@ -193,53 +202,54 @@ class History:
             return
         self.counts["steps"] += 1
         new = said(made, self.counts["steps"])
-        states = self._agreeing(new)
-        sensitive = [name for name in ("ill", "sort") if name in self.columns]
-        unit = {key: row.get("id", key) for one in self.states for key, row in one["units"].items()}
-        unit |= {key: row.get("id", key) for key, row in self.rows.items()}
-        wanted = [found for state in states for found in exposed(state["said"], new, sensitive, unit)]
-        self.counts["of several atoms only"] += bool(wanted) and not any(
-            exposed(state["said"], new, sensitive, unit, unions=False) for state in states
-        )
+        self.units |= {key: row.get("id", key) for key, row in self.rows.items()}
+        sets = list(self._compatible(new))
+        largest = [one for one in sets if not any(set(one) < set(other) for other in sets)]
+        wanted = [found for one in largest for found in self._wanted(one, new)]
         self.log.append(f"wanted: {wanted}; {refusal or 'passed'}")
+        unchecked = any("Not checked together with" in one for one in made.statement.caveats)
         if "not decided" in refusal:
             self.counts["undecided"] += 1
             self.log.append("undecided")
+        elif wanted and not refusal and self.changed and unchecked:
+            self.counts["said not to be checked"] += 1
         else:
             self.counts["refused" if refusal else "passed"] += 1
+            if refusal and not wanted:
+                wanted = [found for one in sets for found in self._wanted(one, new)]
             if bool(wanted) != bool(refusal):
                 self.wrong.append(f"{'not safe' if wanted else 'false alarm'}, seed {self.seed}: {wanted}")
         if kept:
-            self._keep(states, new)
+            self.out.append(new)
 
-    def _agreeing(self, new: list[Said]) -> list[dict[str, Any]]:
-        """The states of the table of which all that was told is as it is now, or a new one."""
-        now = {(key, c): row[c] for one in new for key, row in one.truth.items() for c in one.labels}
-        rows = {key for key, _ in now}
-        common = [state for state in self.states if rows & {key for key, _ in state["told"]}]
-        found = [one for one in common if all(one["told"].get(at, value) == value for at, value in now.items())]
-        if self.states and not common:
-            return self.states[-1:]
-        return found or [{"told": {}, "said": [], "units": {}}]
+    def _wanted(self, earlier: Sequence[int], new: list[Said]) -> list[Any]:
+        """What the reference says that the new release exposes beside some earlier ones."""
+        sensitive = [name for name in ("ill", "sort") if name in self.columns]
+        before = [one for number in earlier for one in self.out[number]]
+        found = exposed(before, new, sensitive, self.units)
+        self.counts["of several atoms only"] += bool(found) and not exposed(
+            before, new, sensitive, self.units, unions=False
+        )
+        return found
 
-    def _keep(self, states: list[dict[str, Any]], new: list[Said]) -> None:
-        for state in states:
-            if not any(state is one for one in self.states):
-                self.states.append(state)
-            for one in new:
-                state["told"] |= {(key, c): row[c] for key, row in one.truth.items() for c in one.labels}
-                state["units"] |= dict(one.truth)
-            state["said"] = [*state["said"], *new]
+    def _compatible(self, new: list[Said]) -> Iterator[tuple[int, ...]]:
+        """Earlier releases that may be put together with the new one: nothing that two of them tell has changed."""
+        everything = [*self.out, new]
+        fits = [[all(compatible(a, b) for a in x for b in y) for x in everything] for y in everything]
+        for size in range(len(self.out) + 1):
+            for some in combinations(range(len(self.out)), size):
+                if all(fits[a][b] for a, b in combinations((*some, len(self.out)), 2)):
+                    yield some
 
 
-def compare(folder: Path, seeds: Iterable[int]) -> Counter[str]:
+def compare(folder: Path, seeds: Iterable[int], kind: type[History] = History) -> Counter[str]:
     """Play histories; an error if a release is refused and the reference says that it is safe, or the other way."""
     total: Counter[str] = Counter()
     wrong = []
     for seed in seeds:
         place = folder / str(seed)
         place.mkdir()
-        history = History(place, seed)
+        history = kind(place, seed)
         try:
             history.play()
         except LookupError:

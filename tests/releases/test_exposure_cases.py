@@ -311,3 +311,11 @@ def test_rows_that_were_told_apart_by_other_columns_are_undecided(tmp_path):
     dc.tabulate(table, "town × ill", rules="min=3")
     with pytest.raises(Exposed, match="told rows apart by columns that are not there"):
         dc.tabulate(table.select("town", "ill"), "town × ill", rules="min=3")
+
+
+def test_a_table_of_what_everybody_knows_tells_no_value(tmp_path):
+    table = opened(tmp_path, people(40))
+    dc.tabulate(table, "town", rules="zero")
+    assert [(one.facts, one.told["why"]) for one in listed(table.registers[0])] == [
+        ("opaque", "it tells no value of anybody")
+    ]

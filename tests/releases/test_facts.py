@@ -11,9 +11,11 @@ from sqlglot import parse_one
 from tests.releases.test_exposure_cases import opened
 
 from discreet.core import sql
+from discreet.errors import DataError
 from discreet.releases import facts
-from discreet.releases.facts import Choice, FactSide, Figures, Opaque, TupleFinder, class_figures
-from discreet.releases.records import Ambiguous, Answered, _combinations
+from discreet.releases.atoms import People, nobody
+from discreet.releases.facts import Choice, FactSide, Figures, Opaque, TupleFinder, class_figures, gap_figures
+from discreet.releases.records import Ambiguous, Answered, _combinations, fetch_records, told_by
 
 PEOPLE = [
     {"id": 1, "town": "A", "ill": "flu", "disease": "no"},
@@ -175,3 +177,66 @@ def test_every_combination_of_values_is_found_once_with_a_row_that_has_it(column
     assert len(found) == len(set(found)) and set(found) == set(rows)
     assert [rows[row] for row in first.tolist()] == list(found)
     assert not columns or _combinations([one[:0] for one in coded], 0)[0] == ()
+
+
+def with_gaps(folder, gaps=(1, 0, 0, 0, 1), data=PEOPLE):
+    """The people as they were released, some without a disease."""
+    rows = opened(folder, PEOPLE)
+    told = ["ill", "disease"]
+    return gap_figures(rows, pa.Table.from_pylist(data), ["town"], told, column="disease", gaps=np.array(gaps, bool))
+
+
+def test_a_gap_may_have_been_any_value_that_the_others_leave(tmp_path):
+    """Of A with the flu one gap and one yes, of A with a cold one no, of B with the flu one no and one gap."""
+    (made,) = with_gaps(tmp_path)
+    known, telling = (one.find.labels.to_pylist() for one in made.sides)
+    singles, totals = {}, {}
+    for (town, told), *ends in zip(made.codes.tolist(), made.low.tolist(), made.high.tolist(), strict=True):
+        leaves = made.sides[1].covers[told].tolist()
+        (place,) = made.sides[0].covers[town].tolist()
+        where = known[place]["town"], telling[leaves[0]]["ill"]
+        if told < len(telling):
+            singles[*where, telling[told]["disease"]] = ends
+        else:
+            assert {telling[leaf]["ill"] for leaf in leaves} == {where[1]}
+            totals[where] = ends
+    assert singles == {
+        ("A", "flu", "no"): [0, 1],
+        ("A", "flu", "yes"): [1, 2],
+        ("A", "cold", "no"): [1, 1],
+        ("B", "flu", "no"): [1, 2],
+        ("B", "flu", "yes"): [0, 1],
+    }
+    assert totals == {("A", "flu"): [2, 2], ("B", "flu"): [2, 2]} and made.complete
+
+
+@pytest.mark.parametrize(("most", "opaque"), [(5, False), (4, True)])
+def test_rows_with_gaps_that_are_too_many_are_opaque(tmp_path, monkeypatch, most, opaque):
+    monkeypatch.setattr(facts, "_MOST_COMBINATIONS", most)
+    assert isinstance(with_gaps(tmp_path), Opaque) is opaque
+
+
+def test_rows_that_are_no_longer_there_are_an_error(tmp_path):
+    with pytest.raises(DataError, match="changed while"):
+        with_gaps(tmp_path, data=[*PEOPLE[:4], {"id": 5, "town": "B", "ill": "cold", "disease": "yes"}])
+
+
+@pytest.mark.parametrize(("low", "high", "fine"), [(0, 0, True), (-1, 1, True), (1, 1, False), (-1, -1, False)])
+def test_figures_of_other_rows_are_an_error(tmp_path, low, high, fine):
+    (made,) = published(tmp_path)
+    other = replace(made, low=made.low + low, high=made.high + high)
+    if fine:
+        assert told_by(other, fetch_records(other), "it").leaves == 3
+    else:
+        with pytest.raises(DataError, match="it was not made of these rows"):
+            told_by(other, fetch_records(other), "it")
+
+
+def test_units_are_counted_in_every_atom_they_are_in():
+    def people(units, atoms):
+        size = len(units)
+        return People(pa.array(range(size)), pa.array(units), np.ones(size, np.int64), np.array(atoms))
+
+    assert people([7, 7, 7], [0, 1, 1]).unit_counts.tolist() == [1, 1], "somebody alone"
+    assert people([7, 8, 8, 7], [0, 0, 1, 1]).unit_counts.tolist() == [2, 2]
+    assert (nobody().people.atoms, people([7], [0]).atoms) == (0, 1)

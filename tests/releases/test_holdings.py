@@ -12,6 +12,7 @@ from tests.releases.test_exposure_cases import ILL, opened, people, where
 import discreet as dc
 from discreet.errors import BadInput, DataError, Exposed
 from discreet.releases import holdings
+from discreet.releases.exposure import Checked, Exposure
 from discreet.releases.holdings import declare_holding
 from discreet.releases.overview import HELD, populations_in
 from discreet.releases.register import earlier_releases
@@ -139,3 +140,20 @@ def test_people_must_be_told_apart_and_values_of_their_kind(tmp_path):
         declare_holding(opened(tmp_path, rows, file="q"), tmp_path / "text.parquet", "ann")
     with pytest.raises(BadInput, match="Say who holds"):
         declare_holding(opened(tmp_path, rows, file="q"), tmp_path / "text.parquet", "")
+
+
+@pytest.mark.parametrize(("most", "measure"), [(6, "income"), (5, "")])
+def test_amounts_of_so_many_people_are_told_one_by_one(tmp_path, monkeypatch, most, measure):
+    table = opened(tmp_path, [{"id": n, "town": "A", "income": 1000 + n} for n in range(6)])
+    monkeypatch.setattr(holdings, "_MOST_AMOUNTS", most)
+    (made,) = holdings._facts(table, [table.card["income"]])
+    assert (made.measure, made.low.tolist()) == (measure, [1000 + n for n in range(6)] if measure else [1] * 6)
+
+
+def test_who_is_who_must_be_known_of_what_somebody_holds(tmp_path, monkeypatch):
+    rows = many()
+    table = opened(tmp_path, rows)
+    unsure = Checked(Exposure((), undecided=("rows are alike",)), None, None)
+    monkeypatch.setattr(holdings, "check", lambda *given, **options: unsure)
+    with pytest.raises(BadInput, match="Nobody can say who is who: rows are alike"):
+        declare_holding(table, held(tmp_path, rows, "id", "ill"), "ann")

@@ -91,3 +91,9 @@ def test_a_draft_is_attacked_too_and_goes_no_further(table, tmp_path):
     assert found.attack.startswith("Attacked together with first: learned something.")
     assert "Not checked together with 1 earlier release" in found.message
     assert len(listed(table.registers[0])) == 1
+
+
+def test_exactly_as_many_rows_as_may_be_are_attacked(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(joint_attack, "_MOST_ROWS", 100)
+    dc.publish(table, "noise alpha=0.5 on age", to=tmp_path / "first")
+    assert attacked(dc.publish(table, MASKED, to=tmp_path / "second")).startswith("Attacked together with first")

@@ -13,6 +13,7 @@ from discreet.releases.atoms import NOT_TOLD, People
 from discreet.releases.joint_counts import (
     Target,
     TooLarge,
+    _among,
     _combinations,
     _dependencies,
     _distinct,
@@ -116,7 +117,8 @@ def test_equal_sums_are_one_equation_within_the_narrowest_interval():
 def united(changes, smallest, *, sizes=(), part=None):
     free = [Target((atom,), "ill", "flu") for atom in range(len(changes))]
     units = {atom: frozenset((atom, n) for n in range(size)) for atom, size in enumerate(sizes or [1] * len(changes))}
-    found = unions(free, np.array(changes), np.zeros(len(changes)) if part is None else np.array(part), units, smallest)
+    marks = np.array(changes).astype(np.uint64) @ np.array([2**40 + 9, 2**61 + 1], np.uint64)[: len(changes[0])]
+    found = unions(free, marks, np.zeros(len(changes)) if part is None else np.array(part), units, smallest)
     return sorted(one.atoms for one in found)
 
 
@@ -129,6 +131,7 @@ def test_atoms_whose_changes_cancel_are_known_together():
     three = [[1, 1], [-1, 0], [0, -1]]
     assert united(three, 3) == [] and united(three, 4) == [(0, 1, 2)]
     assert united([[1], [1], [-1]], 3) == [(0, 2), (1, 2)]
+    assert united([[2], [-1]], 4) == [], "an atom is taken once"
 
 
 @pytest.mark.parametrize(("name", "most"), [("_MOST_LOOKED_AT", 3), ("_MOST_UNIONS", 2)])
@@ -139,3 +142,9 @@ def test_groups_of_atoms_that_are_looked_at_and_found_are_limited(monkeypatch, n
     monkeypatch.setattr(joint_counts, name, most - 1)
     with pytest.raises(TooLarge):
         united([[1], [1], [-1]], 3)
+
+
+@pytest.mark.parametrize("places", [(), (5,), (0, 9), (0, 5, 7)])
+def test_places_are_found_among_others(places):
+    asked = np.array([0, 5, 6, 9, 12])
+    assert _among(asked, np.array(places, np.int64)).tolist() == [one in places for one in asked.tolist()]

@@ -94,6 +94,7 @@ def test_that_somebody_has_nothing_is_looked_for_in_small_atoms_only():
     found = {one.atoms for one in made.candidates(HALF, {0}) if one.unit in nothing}
     assert found == {(0,)}
     assert verdict(made, min(nothing), 0) is Verdict.DETERMINED
+    assert set(system([{1: 1, 2: 7}], [({0}, 8, 8)]).candidates(HALF, ())) == {SumTarget(0, (0,)), SumTarget(1, (0,))}
     assert (_too_close(0, HALF), _too_close(10, HALF), _too_close(1, Fraction(1))) == (0.5, 15, 2)
 
 

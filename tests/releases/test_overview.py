@@ -13,9 +13,20 @@ from tests.releases.test_exposure_cases import opened, where
 import discreet as dc
 from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Approximate, Concentrated, Pure
-from discreet.releases import overview, overview_report
+from discreet.releases import exposure, overview, overview_report
 from discreet.releases.atoms import People, Space
-from discreet.releases.overview import Departure, Group, Overlap, Overview, Population, Spent, departure, populations_in
+from discreet.releases.joint_counts import CountSystem
+from discreet.releases.overview import (
+    Departure,
+    Group,
+    Overlap,
+    Overview,
+    Population,
+    Spent,
+    departure,
+    populations_in,
+    what_if,
+)
 from discreet.releases.overview_report import (
     advice,
     check_said,
@@ -37,8 +48,8 @@ ILL = ["flu", "cold", "flu", "flu", "cold", "flu", "flu", "cold", "cold", "cold"
 
 
 @pytest.fixture(scope="module")
-def register(tmp_path_factory):
-    """Two tables of nine people, by town and by sex, which tell apart four groups of 1, 2, 3 and 3."""
+def table(tmp_path_factory):
+    """Nine people of whom two tables have left, by town and by sex, which tell apart four groups of 1, 2, 3 and 3."""
     folder = tmp_path_factory.mktemp("overview")
     rows = [
         {"id": n, "town": town, "sex": sex, "ill": ill}
@@ -47,7 +58,13 @@ def register(tmp_path_factory):
     table = where(opened(folder, rows), "town <> 'C'")
     for side in ("town", "sex"):
         dc.tabulate(table, f"{side} × ill", rules="zero")
-    return str(folder / "p.register.db")
+    return table
+
+
+@pytest.fixture
+def register(table):
+    """The place of their register."""
+    return table.registers[0]
 
 
 def standing(register, smallest_group=3, **options):
@@ -64,6 +81,8 @@ def test_releases_tell_groups_apart_together(register):
     assert (found.counts, found.determined, found.exposed, found.undecided) == (4, 0, 0, ())
     assert found.most_exposed == tuple(Group(many, (1, 2), ()) for many in (1, 2, 3, 3))
     assert found.overlaps == (Overlap(1, 2, 9, ("ill",)),)
+    alone = standing(register, 1)
+    assert (alone.in_small, alone.counts, alone.determined, alone.exposed) == (0, 0, 0, 0)
 
 
 def test_of_the_men_of_both_towns_together_the_counts_are_known(register):
@@ -87,6 +106,30 @@ def test_only_the_smallest_groups_and_the_last_releases_are_listed(register, mon
     monkeypatch.setattr(overview, "_OVERLAPPING", 1)
     found = standing(register)
     assert ([one.people for one in found.most_exposed], found.groups, found.overlaps) == ([1, 2, 3], 4, ())
+
+
+def test_a_draft_is_checked_with_everything_that_left_and_goes_no_further(table, register):
+    found = what_if(lambda: dc.tabulate(table, "ill", rules="zero"))
+    assert (found.passes, found.checked, found.hint) == (True, (1, 2), "")
+    found = what_if(lambda: dc.tabulate(where(table, "id <> 8"), "town × ill", rules="zero"))
+    assert not found.passes and "tells ill of a group of 1 person" in found.message
+    assert standing(register).releases == (1, 2)
+
+
+@pytest.mark.parametrize(("later", "left"), [(15.0, 45.0), (59.95, 0.1), (100.0, 0.1)])
+def test_every_step_gets_the_time_that_is_left(table, monkeypatch, later, left):
+    """Sixty seconds from when the check began."""
+    clock, given = iter([0.0]), []
+    verdicts = CountSystem.verdicts
+
+    def spy(self, targets, seconds, **options):
+        given.append(seconds)
+        return verdicts(self, targets, 60.0, **options)
+
+    monkeypatch.setattr(exposure, "thread_time", lambda: next(clock, later))
+    monkeypatch.setattr(CountSystem, "verdicts", spy)
+    what_if(lambda: dc.tabulate(where(table, "id <> 8"), "town × ill", rules="zero"))
+    assert given[:3] == [left] * 3, "what would help is looked for after that"
 
 
 @pytest.mark.parametrize("units", [[1, 2, 2, 3], [1, 2, 4, 3], [None] * 4])
@@ -171,6 +214,7 @@ def test_a_time_line_has_a_dot_a_release_placed_by_date():
         (154, 114),
     ]
     assert [one.get("class") for one in dots] == ["state0", "state0", "state0", "state1"]
+    assert [float(one.get("x")) for one in placed(picture, "text")[:5]] == [36, 161, 286, 411, 536]
     texts = [one.text for one in placed(picture, "text")]
     assert texts[:4] == ["checked", "overridden", "not checked", "privacy loss"]
     assert texts[5:] == [

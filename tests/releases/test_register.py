@@ -139,7 +139,9 @@ def test_what_was_checked_against_less_than_is_there_is_refused(place):
         one.add(made("/r1"), after=0)
         with pytest.raises(Taken, match=r"Another release of people .* line 1"):
             other.add(made("/r2"), after=0)
-        other.add(made("/r2", population="others"), after=0)
+        with pytest.raises(Taken, match="line 1"):
+            other.add(made("/r2", population="others"), after=0)  # another name for a population, and the same table
+        other.add(made("/r2", table="others", population="others"), after=0)
         other.add(made("/r2"), after=1)
         one.add(made("/r3"))
         assert [one.release for one in other.entries()] == ["/r1", "/r2", "/r2", "/r3"]

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
 from math import isfinite
@@ -378,6 +378,10 @@ class ExposurePolicy:
         if not isinstance(self.despite, str) or (self.despite and not self.despite.strip()):
             raise BadInput("despite is a reason in words.")
 
+    def counts(self, column: str, value: object) -> bool:
+        """Whether it matters that somebody has a value of a column, in whatever way a number or truth is written."""
+        return column not in self.values or plain(value) in set(map(plain, self.values[column]))
+
     @classmethod
     def from_dict(cls, data: object) -> ExposurePolicy:
         """The policy that the table ``[exposure]`` of a workspace or card file declares; the rest is as by default."""
@@ -420,3 +424,11 @@ def fits(value: Scalar, kind: Kind) -> bool:
     if isinstance(value, float | Decimal) and not isfinite(value):
         return False
     return isinstance(value, TYPES[kind].python)
+
+
+def plain(value: object) -> str:
+    """A value as text, the same for equal numbers and truths, and whatever the case of letters is."""
+    try:
+        return str(Decimal(str(value)).normalize())
+    except InvalidOperation:
+        return str(value).casefold()

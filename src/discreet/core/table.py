@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+REGISTER_SUFFIX = ".register.db"
+"""How the name of a register beside a card ends."""
+
+
 @dataclass(frozen=True, repr=False)
 class Table:
     """Records about people, where they lie, and the card that says what they are.

@@ -150,14 +150,11 @@ class FileLayout:
 
     def problems(self) -> Iterable[tuple[str, str]]:
         """What cannot be, as field and sentence."""
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                yield "encoding", f"{self.encoding!r} is no known encoding"
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            yield "encoding", f"{self.encoding!r} is no known encoding"
         for name in ("delimiter", "quote"):
             text = getattr(self, name)
-            if text is not None and (len(text) > 1 or text in "\r\n" * (text != "")):
+            if text is not None and (len(text) > 1 or text in ("\r", "\n")):
                 yield name, f"is one character, not {text!r}"
         if self.delimiter == "":
             yield "delimiter", "is one character; for a fixed-width file declare widths"
@@ -199,6 +196,15 @@ def chosen(kind: type[_Declared], said: Mapping[str, Any]) -> _Declared:
 def parts_of(text: str) -> list[str]:
     """The directives and literal characters of a date format."""
     return re.findall(r"%.|[^%]|%$", text, re.DOTALL)
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether it is one of characters. Python knows others under such names too: of programs, of hosts, packed ones."""
+    try:
+        found = codecs.lookup(name)
+        return found._is_text_encoding and not re.search("escape|idna|punycode|undefined", found.name)
+    except (LookupError, ValueError):
+        return False
 
 
 def _wrong_format(text: Any) -> str:

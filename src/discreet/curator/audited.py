@@ -41,7 +41,7 @@ from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.facts import Opaque
 from discreet.releases.method import Answering, Made, kept_rows
 from discreet.releases.pipeline import account_of, answered, require_decided
-from discreet.releases.register import Register
+from discreet.releases.register import Entry, Register, same_people
 from discreet.releases.registration import weigh
 from discreet.releases.store import Store
 from discreet.verbs.ask.query_auditing.audit import Audit, Decision, Outcome
@@ -219,8 +219,15 @@ class Audits:
         raise NotFound(f"There is no table about people called {said!r}; there are {known}.")
 
     def ask(self, text: str, table: str, analyst: str) -> AuditedAnswer:
-        """Decide on a question: an answer, or a refusal."""
+        """Decide on a question: an answer, or a refusal.
+
+        An answer is in the register before it is given, as every release is, and after all that it was to be refused
+        for: so of an answer and a release that are made at the same moment, the later one in the register gives way.
+        """
         history = self._history(table)
+        for other in self._workspace.private:
+            if other != table and self.is_audited(other):
+                self.register_answers(other)
         with history.lock:
             question = history.audit.question(text)
             self._catch_up(history, table)
@@ -239,8 +246,11 @@ class Audits:
                     pass
                 self._catch_up(history, table)
             _, decision, found = history.became[text]
-            if decision.outcome is not Outcome.ANSWERED:
-                raise _denied(decision.outcome)
+        if decision.outcome is not Outcome.ANSWERED:
+            raise _denied(decision.outcome)
+        self.register_answers(table)
+        self._require_alone(table, question, found)
+        with history.lock:
             release = self._release(history.audit, question, decision, table, found)
         identity = self._identity(text, table)
         return AuditedAnswer(self._store.keep(identity, table, release), identity, before)
@@ -250,27 +260,29 @@ class Audits:
         history, workspace = self._history(table), self._workspace
         with history.lock:
             self._catch_up(history, table)
-            became = dict(history.became)
-        with Register(workspace.register) as register:
-            there = {one.told.get("line") for one in register.entries() if one.method == METHOD}
-        bounded = workspace.open(table)
-        card = replace(bounded.card, population=workspace.full_card(table).population)
-        policy = ExposurePolicy(despite="query auditing allowed the answer", undecided="warn")
-        listed = replace(
-            bounded, card=card, source=workspace.tables[table].source, registers=(workspace.register,), policy=policy
-        )
-        for text, (question, decision, line) in became.items():
-            if decision.outcome is Outcome.ANSWERED and line.number not in there:
+            with Register(workspace.register) as register:
+                there = {one.told.get("line") for one in register.entries() if one.method == METHOD}
+            due = [(text, *one) for text, one in history.became.items() if one[2].number not in there]
+            due = [one for one in due if one[2].outcome is Outcome.ANSWERED]
+            if not due:
+                return
+            bounded = workspace.open(table)
+            card = replace(bounded.card, population=workspace.full_card(table).population)
+            policy = ExposurePolicy(despite="query auditing allowed the answer", undecided="warn")
+            listed = replace(
+                bounded, card=card, source=workspace.lineage(table), registers=(workspace.register,), policy=policy
+            )
+            for text, question, decision, line in due:
                 told = history.audit.sums(question, decision.told)
-                facts = Opaque("an audited answer that is no sum of whole numbers") if told is None else told
-                weigh(listed, facts, text[:_SHOWN]).register(None, METHOD, 0, line=line.number)
+                columns = tuple(dict.fromkeys(column for _, column in question.weighed))
+                facts = Opaque("an audited answer that is no sum of whole numbers", columns) if told is None else told
+                weigh(listed, facts, text[:_SHOWN], judge=False).register(None, METHOD, 0, line=line.number)
 
-    def _require_alone(self, table: str, question: AuditedQuestion) -> None:
-        """An error if exact figures of the columns have left by other means, which query auditing does not weigh."""
-        people = self._workspace.full_card(table).people
+    def _require_alone(self, table: str, question: AuditedQuestion, answer: Line | None = None) -> None:
+        """An error if exact figures of the columns have left by other means, which query auditing does not weigh: in a
+        release, or in an answer about another table of the same people. With an answer, before it was registered."""
         asked = {column for _, column in question.weighed}
-        with Register(self._workspace.register) as register:
-            out = [one for one in register.entries(people) if one.method != METHOD]
+        out = self._others(table, answer)
         if any(asked & set(one.told.get("tells", ())) for one in out):
             raise Refused(
                 "Exact figures of these columns were released by other means, and what an answer tells together with "
@@ -280,11 +292,24 @@ class Audits:
 
     def _not_checked(self, table: str) -> tuple[str, ...]:
         """What an answer says of earlier releases that no figures describe."""
-        with Register(self._workspace.register) as register:
-            mine = register.entries(self._workspace.full_card(table).people)
-        left = sum(one.facts == "opaque" and one.method != METHOD for one in mine)
+        left = sum(one.facts == "opaque" for one in self._others(table))
         others = number(left, "earlier release")
         return (f"Not checked together with {others} of the same people: no figures describe it.",) if left else ()
+
+    def _others(self, table: str, answer: Line | None = None) -> list[Entry]:
+        """What is in the register of the same people, before an answer, and is no answer about the table."""
+        people = self._workspace.full_card(table).people
+        mine = Entry(0, people, table, self._workspace.lineage(table), "", METHOD, 0)
+        with Register(self._workspace.register) as register:
+            entries = register.entries()
+        answers = [one for one in entries if (one.method, one.table) == (METHOD, table)]
+        until = next((one.number for one in answers if answer and one.told.get("line") == answer.number), len(entries))
+        return [one for one in entries[:until] if same_people(mine, one) and one not in answers]
+
+    def is_audited(self, table: str) -> bool:
+        """Whether a table of this workspace is under query auditing."""
+        found = find_audited(self._ledger, table)
+        return found is not None and found.twin == self._workspace.tables[table].id
 
     def _history(self, table: str) -> _History:
         with self._lock:
@@ -350,8 +375,7 @@ def register_answers(workspace: Workspace) -> None:
     with open_books(workspace) as ledger:
         audits = Audits(workspace, ledger, Store(workspace.releases, ledger))
         for table in workspace.private:
-            found = find_audited(ledger, table)
-            if found is not None and found.twin == workspace.tables[table].id:
+            if audits.is_audited(table):
                 audits.register_answers(table)
 
 

@@ -72,7 +72,7 @@ from discreet.curator.tables import (
 )
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import SPILLED, Limits
-from discreet.engines.read import Address, database, parse_address, read
+from discreet.engines.read import Address, database, parse_address, read, written_source
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound, Unsound
 from discreet.releases.store import SEAL, Store
 
@@ -233,6 +233,10 @@ class Workspace:
                 hint="Register it from a file or a database table.",
             )
         return said if parse_address(said) else os.path.normpath(self.folder.parent / said)
+
+    def lineage(self, name: str) -> str:
+        """Where the rows of a table came from, as a register has it; empty for rows in memory."""
+        return "" if self.tables[name].source.endswith(IN_MEMORY) else written_source(self.source(name))
 
     def full_card(self, name: str) -> Card:
         """The card a table was registered with, hierarchies and all."""

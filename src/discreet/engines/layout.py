@@ -154,7 +154,7 @@ def decoded(path: Path, encoding: str | None) -> Iterator[str]:
                 text = decoder.decode(part, final=not part)
             except UnicodeDecodeError as error:
                 raise _undecodable(path, encoding, line + error.object[: error.start].count(b"\n")) from error
-            except (OSError, EOFError, zlib.error) as error:
+            except (OSError, EOFError, zlib.error, UnicodeError) as error:  # the last: UTF-16 without its mark
                 raise DataError(f"{path.name} could not be read: {error}.", hint="Is the file complete?") from error
             if first and text:
                 text, first = text.removeprefix("\ufeff"), False

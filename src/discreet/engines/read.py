@@ -25,7 +25,7 @@ from discreet.core.draft_tables import DraftedTable, Drafts, link_drafts
 from discreet.core.engine import Engine
 from discreet.core.kind import MOMENTS, Kind, Scalar
 from discreet.core.sql import arrow_type, kind_of
-from discreet.core.table import Table, Violation
+from discreet.core.table import REGISTER_SUFFIX, Table, Violation
 from discreet.core.text_format import FileLayout, TextFormat, declared
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import format_of, open_file
@@ -102,7 +102,7 @@ def read(
 def registers_of(file: Path, card: Card) -> tuple[str, ...]:
     """Places of the registers beside the file of a card: its population's, and one from before it declared that."""
     file = file.absolute()
-    own, first = (file.with_name(f"{one}.register.db") for one in (card.population or file.stem, file.stem))
+    own, first = (file.with_name(f"{one}{REGISTER_SUFFIX}") for one in (card.population or file.stem, file.stem))
     return (str(own), *([str(first)] if own != first and first.exists() else []))
 
 
@@ -110,7 +110,7 @@ def written_source(source: object) -> str:
     """A source as recorded in files: a full path, or an address without password; empty for rows in memory."""
     if not isinstance(source, str | Path):
         return ""
-    return shown(str(source)) if parse_address(str(source)) else os.path.normpath(Path(source).absolute())
+    return shown(str(source)) if parse_address(str(source)) else os.path.realpath(source)
 
 
 @overload

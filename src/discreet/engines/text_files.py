@@ -66,7 +66,10 @@ def open_text(
     except BaseException:
         embedded.run(f"DROP TABLE IF EXISTS {sql.table(name).sql('duckdb')}")
         raise
-    row = [] if tabular else [sql.named(sql.column("rowid") + 1, ROW)]
+    place: exp.Expr = sql.column("rowid") + 1
+    if "rowid" in map(str.casefold, names[0]):  # which hides DuckDB's own
+        place = exp.Window(this=exp.RowNumber())
+    row = [] if tabular else [sql.named(place, ROW)]
     text = exp.select(exp.Star(), *row).from_(sql.table(name))
     if engine is None or engine is embedded:
         return embedded, text, names[0]
@@ -299,6 +302,8 @@ def require_plain(names: Sequence[str], what: str) -> None:
         raise DataError(
             f"{what} has columns without a name: number {', '.join(empty)}.", hint="Give each column a name."
         )
+    if ROW in map(str.casefold, names):
+        raise DataError(f"{what} has a column {ROW}, as discreet calls one of its own.", hint="Rename it.")
     seen: dict[str, str] = {}
     twice = []
     for name in names:

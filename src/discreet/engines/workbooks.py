@@ -67,10 +67,17 @@ def cell_text(value: Any, written: TextFormat) -> str | None:
         return text.replace(".", written.decimal or ".")
     if isinstance(value, dt.date):
         moment = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
-        daily = moment.time() == dt.time()
-        form = next((one for one in written.formats if daily or "%S" in one), "%Y-%m-%d" if daily else "")
+        usual = "%Y-%m-%d" if moment.time() == dt.time() else ""
+        form = next((one for one in written.formats if _says_all(one, moment)), usual)
         return f"{moment:{form}}" if form else moment.isoformat(" ")
     return str(value)
+
+
+def _says_all(format_: str, moment: dt.datetime) -> bool:
+    """Whether a date or time that is written by a format is the same when it is read."""
+    parts = {"%f": moment.microsecond, "%S": moment.second, "%M": moment.minute, "%[HI]": moment.hour}
+    parts["%Y"] = not 1970 <= moment.year < 2070
+    return all(not part or re.search(needed, format_) for needed, part in parts.items())
 
 
 # -- workbooks

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from discreet.core.card import Card, ExposurePolicy, Role
 from discreet.core.exact import exact
+from discreet.core.kind import Kind
 from discreet.core.programs import Numbers
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
@@ -103,6 +104,8 @@ class Known:
     people: bytes | None = None
     same_source: bool = True
     """Whether some of it was made of the same source."""
+    sensitive: Collection[str] = ()
+    """Columns that were sensitive for any of it."""
     held: Mapping[int, str] = field(default_factory=dict)
     """Of lines that are no releases: who holds the table."""
 
@@ -131,8 +134,14 @@ def check(
         return Checked(Exposure(()), None, None)
     deadline = thread_time() + policy.seconds
     sensitive = {column.name for column in card.having(Role.SENSITIVE)}
-    views = {name: joined.spaces[name].views(known.held) if judge else [] for name in joined.new}
-    found = [_seen([_Space(one, sensitive, policy, deadline).exposure() for one in views[name]]) for name in joined.new]
+    sensitive |= set(known.sensitive) if sensitive else set()  # this release need not be about all of them
+    views = {name: joined.spaces[name].views(known.held) for name in joined.new}
+    found = [
+        _seen([_Space(one, sensitive, policy, deadline, card).exposure() for one in views[name]])
+        if judge
+        else Exposure(tuple(sorted({one.number for one in joined.spaces[name].told} - {0})))
+        for name in joined.new
+    ]
     whole = joined.whole(telling)
     told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
     verdict = Exposure(
@@ -149,7 +158,7 @@ def check(
 def _seen(parts: Sequence[Exposure]) -> Exposure:
     """What somebody can tell, whoever it is: the first has the releases alone, others hold tables besides."""
     if len(parts) < 2:
-        return parts[0] if parts else Exposure(())
+        return parts[0]
     return replace(
         parts[0],
         checked=tuple(sorted({line for one in parts for line in one.checked})),
@@ -281,9 +290,17 @@ class _Joining:
 class _Space:
     """The exposure of the people of one space."""
 
-    def __init__(self, space: Space, sensitive: Collection[str], policy: ExposurePolicy, deadline: float) -> None:
-        self._space, self._policy, self._deadline = space, policy, deadline
+    def __init__(
+        self,
+        space: Space,
+        sensitive: Collection[str],
+        policy: ExposurePolicy,
+        deadline: float,
+        card: Card | None = None,
+    ) -> None:
+        self._space, self._policy, self._deadline, self._card = space, policy, deadline, card
         self._sensitive = sensitive
+        self._systems: dict[tuple[int, ...], SumSystem] = {}
 
     def exposure(self) -> Exposure:
         people = self._space.people
@@ -383,10 +400,10 @@ class _Space:
                 continue
             telling = [one for one in told if column in one.tells]
             values = {row[one.tells.index(column)] for one in telling for row in one.domain}
-            counts = self._policy.values.get(column)
-            chosen: list[Any] = sorted((value for value in values if counts is None or value in counts), key=str)
+            counted = {value for value in values if self._policy.counts(column, value)}
+            chosen: list[Any] = sorted(counted, key=str)
             groups = set().union(*(value_groups(one, column) for one in telling))
-            chosen += sorted(tuple(sorted(one, key=str)) for one in groups if counts is None or one <= set(counts))
+            chosen += sorted(tuple(sorted(one, key=str)) for one in groups if one <= counted)
             for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
                 targets += [Target((atom,), column, value) for value in chosen]
         return targets
@@ -480,9 +497,14 @@ class _Space:
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
         assert share is not None  # noqa: S101  # one of both is there
         exposed, undecided = self._estimated(told, share)
-        for alone in (old, *([one] for one in (*old, *([] if promised else new)))):
+        for alone in (old, [] if promised else new):
             if alone and exposed:
                 exposed -= self._estimated(alone, share, exposed)[0]
+        if old and (ends := self._ends(column, measure)) is not None:
+            bounded = self._between(told, share, ends)
+            for part in (old, new):
+                bounded -= self._between(part, share, ends, bounded)
+            exposed |= bounded
         if not exposed:
             why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
             return Exposure((), undecided=why)
@@ -494,7 +516,7 @@ class _Space:
         self, told: Sequence[Told], share: Fraction, among: set[SumTarget] | None = None
     ) -> tuple[set[SumTarget], int]:
         """The targets that can be estimated too closely from these releases, and how many could not be decided."""
-        system = SumSystem.of(self._space, told)
+        system = self._system(told)
         exposed, undecided = set(), 0
         few = self._space.people.unit_counts < self._policy.smallest_group
         small = frozenset(np.flatnonzero(few).tolist())
@@ -506,6 +528,35 @@ class _Space:
                 exposed.add(target)
             undecided += verdict is Verdict.UNDECIDED
         return exposed, undecided
+
+    def _system(self, told: Sequence[Told]) -> SumSystem:
+        key = tuple(map(id, told))
+        if key not in self._systems:
+            self._systems[key] = SumSystem.of(self._space, told)
+        return self._systems[key]
+
+    def _between(
+        self, told: Sequence[Told], share: Fraction, ends: tuple[float, float], among: set[SumTarget] | None = None
+    ) -> set[SumTarget]:
+        """The targets that these releases tell from above and below, by the ends between which amounts lie."""
+        if among is not None and not among:
+            return set()
+        system = self._system(told)
+        targets = system.candidates(share, frozenset(range(len(system.part)))) if among is None else among
+        return system.between((one for one in targets if system.part[one.atoms[0]] >= 0), share, ends)
+
+    def _ends(self, column: str, measure: str) -> tuple[float, float] | None:
+        """The least and the most that an amount can be by the card, in units of the measure, and by those there are."""
+        if self._card is None or column not in self._card:
+            return None
+        declared = self._card[column]
+        ends = declared.bounds or (declared.categories and (min(declared.categories), max(declared.categories)))
+        if not ends and declared.kind is not Kind.BOOLEAN:
+            return None
+        unit = 10.0 ** int(measure.rpartition("^-")[2])
+        low, high = (float(str(one)) * unit for one in ends or (0, 1))
+        amounts = self._space.people.amounts[measure]
+        return min(low, float(np.nanmin(amounts))), max(high, float(np.nanmax(amounts)))
 
 
 def _sorted(targets: Sequence[Target], verdicts: Sequence[Verdict]) -> tuple[list[Target], list[Target]]:

@@ -151,6 +151,8 @@ class Choice:
         telling: list[exp.Expr] = []
         names: set[str] = set()
         for part in _conjuncts(table.chosen):
+            if part.find(exp.Columns, exp.PositionalColumn, exp.Star, exp.Table) is not None:
+                return Opaque("its rows were chosen by a condition that does not say by which columns")
             used = {column.name for column in part.find_all(exp.Column)}
             quasi = used.intersection(table.chosen_by)
             if quasi and used - quasi:

@@ -161,7 +161,7 @@ def _register(table: Table, facts: tuple[Figures, ...], found: Holding, file: Pa
     title = f"a table that {found.recipient} holds ({file.name})"
     for place in table.registers:
         for _ in range(TRIES):
-            known, mine, _ = known_at(table, place)
+            known, _, earlier = known_at(table, place)
             checked = check(facts, title, table.card, known, table.policy, judge=False)
             if checked.told is None:
                 raise BadInput("Nobody can say who is who: " + "; ".join(checked.exposure.undecided))
@@ -169,7 +169,7 @@ def _register(table: Table, facts: tuple[Figures, ...], found: Holding, file: Pa
             entry = entry_of(table, None, "held", found.people, title=title, facts="figures", told=said)
             try:
                 with Register(place) as register:
-                    register.add(entry, checked.told, checked.people, after=mine[-1].number if mine else 0)
+                    register.add(entry, checked.told, checked.people, after=earlier[-1].number if earlier else 0)
                 break
             except Taken:
                 continue

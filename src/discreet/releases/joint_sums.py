@@ -3,15 +3,23 @@
 Unknown is what the people of each atom have together. A contributor knows what they reported, in *every* atom they are
 in, and subtracts it. So for a target t, a set A of atoms that t is in and a contributor u the estimate is the largest
 that the sum over A can be, given all that was released and that no sum is below what u has in it, less what u has in A.
-It must not be within p % above what t has in A.
+It must not be within p % above what t has in A. Whoever is alone in an atom knows its sum exactly.
 
-First everybody is taken to know the largest contribution to each atom, which is more than any single contributor
-knows: if that does not suffice, nothing does. Only where it does are contributors looked at one by one.
+First everybody is taken to know the largest contribution to each atom, and the sum of an atom that somebody else is
+alone in, which is more than any single contributor knows: if that does not suffice, nothing does. Only where it does
+are contributors looked at one by one.
+
+Where the card says between which ends amounts lie, everybody knows that, too, and may find an amount from above and
+below: of two people of whom one has 100 more than the other, and nobody more than 100, one has 100 and one nothing.
+
+Amounts are whole numbers of their smallest unit, and everybody knows that: if the largest sum over the reals is none in
+whole numbers, an integer program says what is. Where sums are very large a unit more or less does not matter, and no
+program could tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -20,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.programs import Numbers
+from discreet.core.programs import Numbers, Program, Status
 from discreet.releases.atoms import Space
 from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import Verdict
@@ -32,6 +40,8 @@ _MOST_CONTRIBUTORS = 2_000
 _MOST_UNION = 4
 """Atoms of one target of which all sets are looked at; of more, the single ones, the pairs and all."""
 _NEARLY = 1 - 1e-7
+_LARGEST = 1e7
+"""What the sums add up to, at most, if they are to be whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +64,13 @@ class SumSystem:
     """The least that everybody knows an atom to have: 0, or minus infinity."""
     part: Numbers
     """For each atom the connected part it is in; -1 if nothing was released of it."""
+    records: Numbers
+    """How many amounts each atom has."""
     contributions: dict[int, dict[int, float]]
     """By atom and unit."""
     by_unit: dict[int, dict[int, float]]
+    alone: Numbers
+    """Whether an atom has one unit only."""
 
     @classmethod
     def of(cls, space: Space, told: Sequence[Told]) -> SumSystem:
@@ -94,7 +108,8 @@ class SumSystem:
                 own[who] = own.get(who, 0.0) + abs(float(amounts[record]) / (people.copies[record] if single else 1))
                 by_unit.setdefault(who, {})[atom] = own[who]
         floor = 0.0 if all(one.nonnegative for one in told) else -np.inf
-        return cls(sums, matrix, low, high, floor, part, contributions, by_unit)
+        records = np.bincount(people.atom, np.where(told_of, people.copies, 0), people.atoms)
+        return cls(sums, matrix, low, high, floor, part, records, contributions, by_unit, people.unit_counts == 1)
 
     def candidates(self, share: Fraction, small: Container[int]) -> Iterator[SumTarget]:
         """Contributors who could be estimated too closely if the sum of their atoms were known exactly.
@@ -113,14 +128,15 @@ class SumSystem:
         """Whether somebody can estimate the target within the share."""
         own = self.by_unit[target.unit]
         mine = sum(own[atom] for atom in target.atoms)
-        mates = np.flatnonzero(self.part == self.part[target.atoms[0]])
+        mates = np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
         largest = {
             int(atom): max((c for unit, c in self.contributions[int(atom)].items() if unit != target.unit), default=0.0)
             for atom in mates
         }
         rivals = self._others(target.unit, target.atoms)
         limit = _too_close(mine, share) * _NEARLY
-        if self._estimate(target, largest, mates) - max(rivals.values(), default=0.0) >= limit:
+        alone = {int(atom) for atom in mates if self.alone[atom] and target.unit not in self.contributions[int(atom)]}
+        if self._reaches(target, largest, mates, alone, limit + max(rivals.values(), default=0.0), deadline):
             return Verdict.FREE
         order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
@@ -128,8 +144,9 @@ class SumSystem:
                 return Verdict.UNDECIDED
             known = {} if unit is None else self.by_unit[unit]
             seen = sum(known.get(atom, 0.0) for atom in target.atoms)
-            if self._estimate(target, known, mates) - seen < limit:
-                return Verdict.DETERMINED
+            reaches = self._reaches(target, known, mates, alone.intersection(known), limit + seen, deadline)
+            if not reaches:
+                return Verdict.UNDECIDED if reaches is None else Verdict.DETERMINED
         return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
 
     def _insiders(self, target: int, mates: Numbers) -> set[int]:
@@ -155,29 +172,84 @@ class SumSystem:
                     found[other] = found.get(other, 0.0) + size
         return found
 
-    def _estimate(self, target: SumTarget, known: dict[int, float], mates: Numbers) -> float:
-        """The largest that the target's atoms may have together, for somebody with a share of their own in some."""
+    def between(self, targets: Iterable[SumTarget], share: Fraction, ends: tuple[float, float]) -> set[SumTarget]:
+        """Those of the targets, alone or in twos in an atom, whose amount can be told within the share from above and
+        from below, by the other of the two or by anybody, since each amount lies between these ends; and not by the
+        ends alone."""
+        found = set()
+        by_part: dict[int, list[SumTarget]] = {}
+        for target in targets:
+            few = len(self.contributions[target.atoms[0]])
+            if len(target.atoms) == 1 and (few == 1 or (few == 2 and self.floor == 0.0)):
+                by_part.setdefault(int(self.part[target.atoms[0]]), []).append(target)
+        for part, mine in by_part.items():
+            mates = np.flatnonzero(self.part == part)
+            sums, least, most = self.sums[mates], self.records[mates] * ends[0], self.records[mates] * ends[1]
+            simplex = Simplex(self._unknowns(mates, sums - np.minimum(least, sums), np.maximum(most, sums) - sums))
+            for target in mine:
+                atom = target.atoms[0]
+                at = np.searchsorted(mates, target.atoms)
+                seen = sum(self._others(target.unit, target.atoms).values())
+                amount = self.sums[atom] - seen
+                near = float(share) * abs(amount) if amount else 0.5
+                known = max(most[at[0]] - seen - amount, amount - least[at[0]] + seen) if seen == 0 else np.inf
+                moves = (abs(simplex.furthest(at, way)[at[0]]) for way in (np.ones(1), -np.ones(1)))
+                if known >= near and all(move < near for move in moves):
+                    found.add(target)
+        return found
+
+    def _reaches(  # noqa: PLR0917
+        self,
+        target: SumTarget,
+        known: dict[int, float],
+        mates: Numbers,
+        exact: Collection[int],
+        far: float,
+        deadline: float,
+    ) -> bool | None:
+        """Whether the target's atoms may have so much together, for somebody with a share of their own in some, who
+        knows the sums of ``exact`` atoms; ``None`` if time runs out."""
         sums = self.sums[mates]
         floor = np.array([known.get(int(atom), self.floor) for atom in mates])
+        rise = np.where(np.isin(mates, list(exact)), 0.0, np.inf)
         places = np.searchsorted(mates, target.atoms)
+        part = self._unknowns(mates, sums - np.minimum(floor, sums), rise)
+        changes = Simplex(part).furthest(places, np.ones(len(places)))
+        still_missing = far - float(sums[places].sum())
+        whole = np.rint(changes)
+        integral = not (part.relations @ whole).any() and (whole >= -part.fall).all() and (whole <= part.rise).all()
+        if changes[places].sum() < still_missing or integral or _scale(sums) > _LARGEST:
+            return bool(changes[places].sum() >= still_missing)
+        cost = np.zeros(len(part))
+        cost[places] = -1.0
+        program = Program(cost, part.relations, 0.0, 0.0, -part.fall, part.rise, integral=True)
+        solved = program.solve(deadline=deadline)
+        reached = solved.x is not None and -solved.value >= still_missing
+        return True if reached else None if solved.status is not Status.OPTIMAL else False
+
+    def _unknowns(self, mates: Numbers, fall: Numbers, rise: Numbers) -> Unknowns:
+        """What the sums of a connected part may be, in changes by which each may fall and rise."""
+        sums = self.sums[mates]
         rows = np.flatnonzero(np.diff(self.matrix[:, mates].indptr))
         matrix = sparse().csr_array(self.matrix[rows][:, mates])
         figures = matrix @ sums
         low, high = self.low[rows], self.high[rows]
         within = np.flatnonzero(low < high)
-        enough = 4.0 * (np.abs(sums).sum() + 1.0)
+        enough = _scale(sums)
         slack = sparse().csr_array(
             (-np.ones(len(within)), (within, np.arange(len(within)))), shape=(len(rows), len(within))
         )
-        fall = np.concatenate(
-            [np.minimum(sums - np.minimum(floor, sums), enough), np.minimum(figures - low, enough)[within]]
+        relations = sparse().csr_array(sparse().hstack([matrix, slack], format="csr"))
+        fall, rise = (
+            np.minimum(np.concatenate([one, more[within]]), enough)
+            for one, more in ((fall, figures - low), (rise, high - figures))
         )
-        rise = np.concatenate([np.full(len(mates), enough), np.minimum(high - figures, enough)[within]])
-        part = Unknowns(
-            np.arange(len(fall)), sparse().csr_array(sparse().hstack([matrix, slack], format="csr")), fall, rise
-        )
-        changes = Simplex(part).furthest(places, np.ones(len(places)))
-        return float((sums + changes[: len(mates)])[places].sum())
+        return Unknowns(np.arange(len(fall)), relations, fall, rise)
+
+
+def _scale(sums: Numbers) -> float:
+    """More than any sum can change by."""
+    return float(4.0 * (np.abs(sums).sum() + 1.0))
 
 
 def _too_close(amount: float, share: Fraction) -> float:

@@ -57,7 +57,7 @@ from discreet.errors import (
 )
 from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
-from discreet.releases.register import Entry, earlier_releases, notice
+from discreet.releases.register import Entry, earlier_releases, notice, with_registers_beside
 from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
@@ -322,6 +322,7 @@ def release(
     a table; ``receipt`` is of a charge that was made for it elsewhere.
     """
     require_places(to, csv=csv, holder=holder)
+    table = None if table is None else with_registers_beside(table)
     card: Any = None if table is None else table.card  # of no table: a survey's reports, several parties' figures
     statement = method.promise(card)
     require_decided(card, statement)
@@ -358,6 +359,8 @@ def release(
             told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
             made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
             before = [one for one in before if not one.number or one in weighed[0].left_out]
+        elif statement.loss is None:
+            made = replace(made, caveats=(*made.caveats, NO_TABLE))
         finished = draft(method, table, statement, made, receipt)
         if table is not None and weighed and weighed[0].unchecked:
             from discreet.releases.joint_attack import attack_together
@@ -369,8 +372,9 @@ def release(
         if text := notice(before):
             finished = replace(finished, notices=(text, *finished.notices))
         progress(0.95, "saving")
-        label = f"{method.verb} {method.name}".strip()
-        finished = _handed_out(finished, label, weighed, folder, csv=csv, holder=holder)
+        finished = _handed_out(
+            finished, f"{method.verb} {method.name}".strip(), weighed, folder, csv=csv, holder=holder
+        )
     progress(1.0, "done")
     return finished
 
@@ -401,6 +405,11 @@ def require_decided(card: Card | None, statement: Statement) -> None:
 
 NO_LEDGER = (
     "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
+)
+
+
+NO_TABLE = (
+    "Not checked together with other releases of the same people: it was not made of a table with the file of a card."
 )
 
 
@@ -494,9 +503,10 @@ def _handed_out(
 
         def before_named(scratch: Path | None) -> None:
             nonlocal copy
+            lines: list[Entry] = []
             for one in weighed:
                 rows = finished.recipe.parameters.get("rows")
-                one.register(folder, label, rows if type(rows) is int else one.table.count())
+                lines += one.register(folder, label, rows if type(rows) is int else one.table.count(), lines=lines)
             if copy is not None:
                 source = scratch if scratch is not None else finished.payload
                 known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""

@@ -34,7 +34,7 @@ from discreet.budget.entries import START
 from discreet.budget.store import Contents, Home, Session, Store, digest, lines_after, require_head
 from discreet.core.document import Format, fields, loads
 from discreet.core.statement import Recipe
-from discreet.core.table import Table
+from discreet.core.table import REGISTER_SUFFIX, Table
 from discreet.errors import BadInput, DiscreetError, LedgerError, NotFound, Taken, Unsound
 
 FORMAT: Format[Session] = Format("register", error=LedgerError)
@@ -155,7 +155,7 @@ class Register:
     ) -> Entry:
         """Write down a release, durably; its folder is noted as seen from the register, so that both can move.
 
-        ``after`` is the last line of this population that it was checked against: if there is a later one by now,
+        ``after`` is the last line of the same people that it was checked against: if there is a later one by now,
         ``Taken`` is raised, and it has to be checked again. Of a population, the last two ``people`` are kept.
         """
         attached = {kind: data for kind, data in ((_FACTS, facts), (_PEOPLE, people)) if data is not None}
@@ -163,7 +163,7 @@ class Register:
         assert store is not None  # noqa: S101  # just made, if it was not there
         with store.writing() as session:
             self._catch_up(session)
-            mine = [line.entry.number for line in self._lines if line.entry.population == entry.population]
+            mine = [line.entry.number for line in self._lines if same_people(entry, line.entry)]
             if after is not None and mine and mine[-1] > after:
                 raise Taken(
                     f"Another release of {entry.population} was registered meanwhile, on line {mine[-1]:,}.",
@@ -308,11 +308,28 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
     return list(found.values())
 
 
+def with_registers_beside(table: Table) -> Table:
+    """The table with all registers beside its own that list releases of the same source: from when its card had another
+    file name, or declared another population."""
+    found = []
+    for folder in dict.fromkeys(Path(place).parent for place in table.registers if place.endswith(REGISTER_SUFFIX)):
+        for file in sorted(folder.glob(f"*{REGISTER_SUFFIX}")):
+            if table.source and str(file) not in table.registers:
+                with Register(str(file)) as register:
+                    found += [str(file)] if any(one.source == table.source for one in register.entries()) else []
+    return replace(table, registers=(*table.registers, *found))
+
+
 def is_of(table: Table, entry: Entry) -> bool:
     """Whether an earlier release is of the same people: of its population, or made of that table or source."""
-    if table.card.people == entry.population or table.card.name == entry.table:
+    return same_people(entry_of(table, None, "", 0), entry)
+
+
+def same_people(one: Entry, other: Entry) -> bool:
+    """Whether two releases are of the same people: of one population, or made of one table or source."""
+    if one.population == other.population or one.table == other.table:
         return True
-    return bool(table.source) and table.source == entry.source
+    return bool(one.source) and one.source == other.source
 
 
 def kind_of(method: str) -> str:

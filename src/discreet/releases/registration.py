@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.core.card import Role
+from discreet.core.card import Role, plain
 from discreet.core.document import loads
+from discreet.core.kind import Kind
 from discreet.core.loss import Loss
 from discreet.core.statement import Statement
 from discreet.core.table import Table
@@ -58,6 +59,8 @@ class Weighed:
     title: str
     checks: tuple[tuple[str, int, Checked, tuple[Entry, ...]], ...]
     """For each register its place, the last line that was looked at, the verdict and the earlier releases."""
+    judged: bool = True
+    """Whether it was judged what it tells together with earlier ones."""
     attack: str = ""
     """What came of attacking it together with those it was not checked with; for the data steward alone."""
 
@@ -116,16 +119,22 @@ class Weighed:
             return []
         return [one for *_, found, earlier in self.checks for one in _unchecked(found, earlier)]
 
-    def register(self, folder: Path | None, method: str, rows: int, **more: object) -> None:
-        """Write the release down in every register, weighed again if others came in between; ``more`` is said of it."""
+    def register(
+        self, folder: Path | None, method: str, rows: int, *, lines: Sequence[Entry] = (), **more: object
+    ) -> list[Entry]:
+        """Write the release down in every register, weighed again if others came in between; ``more`` is said of it.
+
+        ``lines`` are those of the same release of other tables. ``Taken`` if it was not checked together with one that
+        came in between: its statement does not say so.
+        """
         if (rehearsed := _rehearsed.get()) is not None:
             rehearsed.append(self)
-            return
+            return []
         entry = entry_of(self.table, _final.get() or folder, method, rows, title=self.title, told=more)
-        for weighed in self.checks:
-            self._add(entry, weighed)
+        return [self._add(entry, weighed, lines) for weighed in self.checks]
 
-    def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]]) -> None:
+    def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]], lines: Sequence[Entry]) -> Entry:
+        before = weighed[3]
         for _ in range(TRIES):
             place, after, checked, _ = weighed
             kind, told = _described(self.facts, checked)
@@ -142,12 +151,14 @@ class Weighed:
             note = "" if checked.exposure.safe else self._reason
             try:
                 with Register(place) as register:
-                    register.add(
+                    return register.add(
                         replace(entry, facts=kind, told=told, note=note), checked.told, checked.people, after=after
                     )
-                return
             except Taken:
-                (weighed,) = weigh(replace(self.table, registers=(place,)), self.facts, self.title).checks
+                again = weigh(replace(self.table, registers=(place,)), self.facts, self.title, judge=self.judged)
+                (weighed,) = again.checks
+                if self.judged and any(one not in (*before, *lines) for one in again.unchecked):
+                    raise
         raise Taken("Others keep registering releases of the same people.", hint="Try again.")
 
 
@@ -181,27 +192,30 @@ def weigh(
     facts: Facts | tuple[Answered, ...],
     title: str,
     remedies: Callable[[Sequence[Entry]], Sequence[str]] = lambda clashing: (),
+    *,
+    judge: bool = True,
 ) -> Weighed:
     """Check a release together with all earlier ones; ``Exposed`` if they give too much away.
 
-    ``remedies`` says, for the earlier releases that it clashes with, what would pass.
+    ``remedies`` says, for the earlier releases that it clashes with, what would pass. Without ``judge`` it is only
+    linked with them: something else decides whether it may leave.
     """
     _require_known_values(table)
     checks = []
     for place in table.registers:
         known, mine, earlier = known_at(table, place)
-        checked = check(facts, title, table.card, known, table.policy)
+        checked = check(facts, title, table.card, known, table.policy, judge=judge)
         alike = {one.number for one in mine if _same_roles(table, one)}
         lines = tuple(line for line in checked.exposure.checked if line in alike)
         checked = replace(checked, exposure=replace(checked.exposure, checked=lines))
-        checks.append((place, mine[-1].number if mine else 0, checked, tuple(earlier)))
+        checks.append((place, earlier[-1].number if earlier else 0, checked, tuple(earlier)))
         exposure = checked.exposure
         refused = exposure.findings or (exposure.undecided and table.policy.undecided == "refuse")
         if refused and not table.policy.despite:
             lines = tuple({line for finding in exposure.findings for line in finding.releases})
             tried = remedies([one for one in mine if one.number in lines]) if lines else ()
             raise Exposed(_problem(table, exposure, earlier, title), hint=_hint(exposure, tried))
-    return Weighed(table, facts, title, tuple(checks))
+    return Weighed(table, facts, title, tuple(checks), judged=judge)
 
 
 def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]:
@@ -210,15 +224,20 @@ def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]
     Lines of tables that somebody holds are none of the releases.
     """
     with Register(place) as register:
-        entries = [one for one in register.entries() if is_of(table, one)]
-        mine = [one for one in entries if one.population == table.card.people]
+        for _ in range(TRIES):
+            people = register.people(table.card.people)
+            entries = [one for one in register.entries() if is_of(table, one)]
+            mine = [one for one in entries if one.population == table.card.people]
+            newest = max((one.number for one in mine if one.facts == "figures"), default=0)
+            if newest == (0 if people is None else people[0]):  # else another was registered while this was read
+                break
         _require_same_unit(table, mine)
         figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
-        people = register.people(table.card.people)
     known = Known(
         [(one.number, _named(one), data) for one, data in figures if data is not None],
         people[1] if people is not None else None,
         any(one.source == table.source for one, _ in figures),
+        {name for one in mine for name in one.told.get("sensitive", ())},
         {one.number: str(one.told[RECIPIENT]) for one in mine if RECIPIENT in one.told},
     )
     return known, mine, entries
@@ -227,8 +246,9 @@ def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]
 def _require_known_values(table: Table) -> None:
     """An error if the policy counts a value that nobody can have: then none would be counted."""
     for name, values in table.policy.values.items():
-        known = table.card[name].categories if name in table.card else None
-        strange = [] if known is None else sorted(set(map(str, values)) - set(map(str, known)))
+        column = next((one for one in table.card.columns if one.name == name), None)
+        known = None if column is None else (False, True) if column.kind is Kind.BOOLEAN else column.categories
+        strange = [] if known is None else [str(one) for one in values if plain(one) not in set(map(plain, known))]
         if strange:
             raise BadInput(
                 f"The policy of exposure counts {', '.join(strange)} of {name}, which is none of its categories.",

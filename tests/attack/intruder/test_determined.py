@@ -1,11 +1,13 @@
 """Which counts are the same in every possible database, against going through all of them."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from discreet.core.programs import Program, Status
 from discreet.verbs.attack.intruder import determined as module
 from discreet.verbs.attack.intruder.determined import LinearSystem, Seen, Verdict, determined
 
@@ -63,3 +65,23 @@ def test_time_is_what_this_thread_worked(monkeypatch):
         monkeypatch.setattr(module, "LARGE", large)
         found = determined(system, np.arange(90)[open_], seconds=-1.0)
         assert (found == Verdict.UNDECIDED).all()
+
+
+@pytest.mark.parametrize("failing", [("ipm",), ("ipm", "simplex")])
+def test_a_program_that_fails_proves_nothing(monkeypatch, failing):
+    relations, fall, rise = swapping(np.random.default_rng(1), 30, 3)
+    system = LinearSystem(relations, fall, rise, np.tile(np.arange(3), 30))
+    before = determined(system, np.arange(90), seconds=600.0, reals=True)
+    monkeypatch.setattr(module, "LARGE", 10)
+    assert (determined(system, np.arange(90), seconds=600.0, reals=True) == before).all()
+    solve = Program.solve
+
+    def fail(self, *given, solver="choose", **more):
+        found = solve(self, *given, **more)
+        return replace(found, status=Status.FAILED, x=None) if solver in failing else found
+
+    monkeypatch.setattr(Program, "solve", fail)
+    found = determined(system, np.arange(90), seconds=600.0, reals=True)
+    open_ = before == Verdict.UNDECIDED
+    assert open_.any()
+    assert (found[open_] == Verdict.UNDECIDED).all()

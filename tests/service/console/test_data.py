@@ -112,3 +112,24 @@ def test_analysts_and_auditors_have_no_such_page(console):
         assert "This page is not for you" in text(user)
 
     console.visit("ann", act)
+
+
+def test_the_name_of_a_column_is_no_program(console):
+    """A prop that begins with a colon is run by the browser: whoever wrote a file must not be able to set one."""
+    desk, steward = console.clinic.desk, console.clinic.steward
+    names = ("age :onfocus=[steal()] x=", "zip\" :style='steal()' \"", "sex\\ :class=[steal()] \\")
+
+    async def act(user):
+        head = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+        source = await uploaded(desk, steward, "hostile.csv", f"{head}\n1,2,3\n4,5,6\n".encode())
+        await user.open("/data")
+        with user:
+            seen(user, "data-address")[0].set_value(source)
+        press(user, "data-connect")
+        await until(lambda: all(seen(user, f"column-{name}") and seen(user, f"role-{name}") for name in names))
+        press(user, f"hierarchy-{names[0]}")
+        await until(lambda: bool(seen(user, "hierarchy-save")))
+        programs = {key for one in user.client.elements.values() for key in one.props if key.startswith(":")}
+        assert programs <= {":url", ":headers", ":rules", ":options"}
+
+    console.visit("steward", act)

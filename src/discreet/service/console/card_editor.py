@@ -117,8 +117,7 @@ class CardEditor:
 
     def _draw_column(self, name: str, reasons: Sequence[str]) -> None:
         said = self._columns[name]
-        with ui.element("div").classes("dc-rule") as box:
-            box.props["data-testid"] = f"column-{name}"
+        with theme.marked(ui.element("div").classes("dc-rule"), f"column-{name}"):
             with theme.row():
                 ui.label(name).classes("dc-strong dc-short")
                 kinds = [kind.value for kind in Kind]
@@ -127,7 +126,8 @@ class CardEditor:
             if reasons:
                 ui.label(" ".join(reasons)).classes("dc-small dc-soft")
             self._notes[name] = ui.element("div").props("aria-live=polite")
-            with ui.expansion("More about its values").props(f"dense data-testid=more-{name}").classes("dc-full"):
+            more = ui.expansion("More about its values").props("dense").classes("dc-full")
+            with theme.marked(more, f"more-{name}"):
                 place = ui.element("div").classes("dc-stack")
 
             def draw() -> None:

@@ -84,7 +84,7 @@ class _Data:
                         edit = theme.button(
                             "Edit card", f"edit-{name}", lambda name=name: self._edit(name), look="flat dense"
                         )
-                        edit.props(f'aria-label="Edit the card of {name}"')
+                        theme.marked(edit, label=f"Edit the card of {name}")
 
     def _draw_upload(self) -> None:
         theme.prose(f"{_READS}. It is kept for stewards alone, and nothing in it is run.", soft=True)

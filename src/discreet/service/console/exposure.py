@@ -69,8 +69,7 @@ def _draw(found: Overview, *, groups: bool) -> None:
 
 
 def _population(population: Population, *, groups: bool) -> None:
-    with theme.card(f"What left of {population.name}") as card:
-        card.props(f'data-testid="exposure-{population.name}"')
+    with theme.card(f"What left of {population.name}", testid=f"exposure-{population.name}"):
         states = [one.state for one in population.departures]
         with theme.row():
             for state, tone in ((OVERRIDDEN, "bad"), (NOT_CHECKED, "warn")):

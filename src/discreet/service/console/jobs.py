@@ -239,4 +239,4 @@ def list_jobs(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) ->
                     ui.label(job.error).classes("dc-soft dc-small")
             ui.label(f"{job.by}, {when(job.at)}").classes("dc-soft dc-small")
             button = ui.button("Open", on_click=lambda job=job: opened(job)).props("flat dense")
-            button.props(f'data-testid=job-open-{job.id} aria-label="Open {about(job)}"')
+            theme.marked(button, f"job-open-{job.id}", f"Open {about(job)}")

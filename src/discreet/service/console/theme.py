@@ -19,9 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from fastapi import FastAPI
 from nicegui import ui
@@ -43,6 +42,7 @@ MARK = Markup(
 ICON = MARK.replace(" viewBox", ' xmlns="http://www.w3.org/2000/svg" viewBox')
 KEPT = "public, max-age=31536000, immutable"
 """What browsers are told of files whose address changes when they do."""
+_Element = TypeVar("_Element", bound=ui.element)
 _ADDRESS = "/_nicegui/look.css"
 _SHEET = Path(__file__).with_name("look.css")
 _SWITCH = """() => {
@@ -90,7 +90,7 @@ def page(title: str, about: str = "") -> Iterator[None]:
 @contextmanager
 def card(title: str = "", *, note: str = "", testid: str = "") -> Iterator[ui.element]:
     """A box, with a heading and beside it a note."""
-    with ui.element("section").classes("dc-card").props(_marked(testid)) as made:
+    with marked(ui.element("section").classes("dc-card"), testid) as made:
         if title:
             ui.html(tag("h2", title, tag("small", note) if note else None), sanitize=False)
         yield made
@@ -108,12 +108,12 @@ def row() -> ui.element:
 
 def text(label: str, testid: str = "", *, width: str = "dc-mid", props: str = "", **more: Any) -> ui.input:
     """A field for a line of text."""
-    return ui.input(label, **more).props(f"outlined dense {props} {_marked(testid)}").classes(width)
+    return marked(ui.input(label, **more).props(f"outlined dense {props}").classes(width), testid)
 
 
 def figure(label: str, testid: str, *, width: str = "dc-mid", **more: Any) -> ui.number:
     """A field for a number."""
-    return ui.number(label, **more).props(f"outlined dense {_marked(testid)}").classes(width)
+    return marked(ui.number(label, **more).props("outlined dense").classes(width), testid)
 
 
 def select(
@@ -123,12 +123,13 @@ def select(
     several = more.get("multiple", False)
     chosen: dict[str, Any] = {"value": [] if several else next(iter(options), None)} | more
     made = ui.select(dict(options) if isinstance(options, Mapping) else list(options), label=label, **chosen)
-    return made.props(f"outlined dense options-dense {'use-chips' if several else ''} {_marked(testid)}").classes(width)
+    made.props(f"outlined dense options-dense {'use-chips' if several else ''}").classes(width)
+    return marked(made, testid)
 
 
 def lines(label: str, testid: str) -> ui.textarea:
     """A field for several lines of text."""
-    return ui.textarea(label).props(f"outlined autogrow rows=2 {_marked(testid)}").classes("dc-code dc-full")
+    return marked(ui.textarea(label).props("outlined autogrow rows=2").classes("dc-code dc-full"), testid)
 
 
 def said_in(box: ui.input) -> str:
@@ -143,11 +144,19 @@ def lines_in(box: ui.textarea) -> tuple[str, ...]:
 
 def button(label: str, testid: str, click: Callable[..., Any], *, icon: str | None = None, look: str = "") -> ui.button:
     """A button; ``look`` is unelevated, outline or flat."""
-    return ui.button(label, icon=icon, on_click=click).props(f"{look} {_marked(testid)}")
+    return marked(ui.button(label, icon=icon, on_click=click).props(look), testid)
 
 
-def _marked(testid: str) -> str:
-    return f"data-testid={testid}" if testid else ""
+def marked(made: _Element, testid: str = "", label: str = "") -> _Element:
+    """An element with a name for tests, and a label for those who cannot see it.
+
+    Whatever comes from data is set by itself: in a text of several props it could end its own and begin another one,
+    and one whose name begins with a colon is a program.
+    """
+    for key, value in (("data-testid", testid), ("aria-label", label)):
+        if value:
+            made.props[key] = value
+    return made
 
 
 def prose(text: str, *, soft: bool = False) -> ui.label:
@@ -316,7 +325,7 @@ def chart(options: dict[str, Any], *, height: int = 320, label: str) -> ui.echar
     if "tooltip" in options:
         drawn["tooltip"] = {**_TIP, **options["tooltip"]}
     made = ui.echart(drawn, renderer="svg").style(f"height:{height}px").classes("dc-chart")
-    return made.props(f'role=img aria-label="{escape(label)}"')
+    return marked(made.props("role=img"), label=label)
 
 
 COLOURS = ("var(--dc-accent)", "var(--dc-second)", "var(--dc-third)", "var(--dc-fourth)")

@@ -103,7 +103,7 @@ def hide(
         if final is not None:
             aside = stack.enter_context(TemporaryDirectory(dir=final.parent, prefix=".discreet-"))
             waiting = Path(aside) / final.name
-        hiding = _Hiding(opened_source, problem, chosen, tell, waiting)
+        hiding = _Hiding(opened_source, problem, chosen, tell, waiting, ordered=table is not None)
         hidden = release(hiding, table, to=to, holder=holder, progress=progress)
         if waiting is not None and final is not None:
             waiting.rename(final)
@@ -218,6 +218,9 @@ class _Hiding(Method[pa.Table]):
     tell: Tell
     baskets: Path | None = None
     """A scratch file for the transactions, which gets its name once the release has left."""
+    ordered: bool = False
+    """Whether rows leave in the order of what is in them: two releases of a table, each in the order of its rows, would
+    say which rows are the same person's."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -251,7 +254,7 @@ class _Hiding(Method[pa.Table]):
         if self.tell == "secrets":
             disclosed["secrets"] = [str(one) for one in problem.secrets]
         return Made(
-            self.source.payload(result),
+            self._payload(result),
             disclosed,
             (_STEPS[result.possible is not None],),
             caveats=() if table is None else said_of_withheld(table),
@@ -275,7 +278,7 @@ class _Hiding(Method[pa.Table]):
                 hint="exact keeps it if anything can.",
             )
         if self.baskets is not None:
-            self._write_baskets(result.after, self.baskets)
+            self._write_baskets(read if self.ordered else result.after, self.baskets)
         effects = problem.effects(result.after)
         caveats = []
         if effects.put_in:
@@ -319,9 +322,12 @@ class _Hiding(Method[pa.Table]):
         names = tabled.columns if tabled is not None else self.source.columns
         plain = tabled is None and len(names) == 1  # baskets of the values of one column
         before = self.problem.transactions if plain else tabular(data, columns=names).transactions
+        payload = self.source.payload(made.context)
+        if not self._payload(made.context).equals(made.payload):
+            raise NoPromise("The transactions that were written are not those that were made. Nothing was released.")
         changes = [
             (set(was), set(now))
-            for was, now in zip(before.to_rows(), self.source.read_back(made.payload).to_rows(), strict=True)
+            for was, now in zip(before.to_rows(), self.source.read_back(payload).to_rows(), strict=True)
         ]
         if any(now - was for was, now in changes):
             return Opaque("some items were never in their transactions")
@@ -336,11 +342,23 @@ class _Hiding(Method[pa.Table]):
         column = (changed or told)[0]
         gaps = np.array([column not in {of[item] for item in now} for _, now in changes]) & bool(changed)
         if tabled is not None and pa.types.is_boolean(data.schema.field(column).type):  # false is no item, and seen
-            shown: Any = made.payload.column(column)
+            shown: Any = payload.column(column)
             doubtful: Any = pc.is_null(shown) if made.context.possible is not None else pc.invert(shown)
             gaps &= doubtful.fill_null(False).to_numpy()
         known = [name for name in names if name not in told]
         return gap_figures(table, data, known, told, column=column, gaps=gaps)
+
+    def _payload(self, result: HidingResult) -> pa.Table:
+        """What leaves, in the order in which it does."""
+        made = self.source.payload(result)
+        if not self.ordered:
+            return made
+        keys: dict[str, Any] = {
+            name: pc.binary_join(column, "\x1f") if pa.types.is_large_list(column.type) else column
+            for name, column in zip(made.column_names, made.columns, strict=True)
+        }
+        order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+        return made.take(order)
 
     def _write_baskets(self, after: Transactions, file: Path) -> None:
         """Write the file of baskets; it is read again and mined before it gets its name."""

@@ -140,13 +140,13 @@ class _InteriorPoint:
     def __init__(self, part: Unknowns, deadline: float) -> None:
         self._part, self._deadline = part, deadline
 
-    def furthest(self, columns: Numbers, weights: Numbers) -> Numbers:
-        """As ``Simplex.furthest``; nothing changes if time runs out, and then nobody believes it."""
+    def furthest(self, columns: Numbers, weights: Numbers) -> Numbers | None:
+        """As ``Simplex.furthest``; ``None`` if time runs out. Where the method fails, the simplex is tried."""
         part, cost = self._part, np.zeros(len(self._part))
         cost[columns] = -weights
         program = Program(cost, part.relations, 0.0, 0.0, -part.fall, part.rise)
         found = program.solve(deadline=self._deadline, solver="ipm", run_crossover="off").x
-        return np.zeros(len(part)) if found is None else found
+        return found if found is not None else program.solve(deadline=self._deadline, solver="simplex").x
 
 
 class _SmallestChanges:
@@ -279,11 +279,13 @@ class _Component:
             changed = np.zeros(len(open_), bool)
             for sign in (1.0, -1.0):
                 found = program.furthest(asked[open_], sign * weights)
+                if found is None:
+                    return np.zeros(len(asked), bool)
                 changed |= np.abs(found[asked[open_]]) > _MOVES
                 for times in _TIMES:  # a small change in fractions, several times, may be one in whole numbers
                     self._note(times * found)
             if not changed.any():
-                return constant if thread_time() <= self._deadline else np.zeros(len(asked), bool)
+                return constant
             constant[open_[changed]] = False
         return constant
 
