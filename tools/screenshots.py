@@ -80,7 +80,11 @@ def filled(made: Clinic) -> Made:
         rules = ("p=10", "min=3")
         printed = done(desk, steward, Tabulate("visits", ("ward × outcome",), "cost", rules, title="Cost of visits"))
         done(desk, steward, Attack(rows))
-        done(desk, steward, Hide("patients", "5%", "40%", itemsets=SECRETS, columns=ITEMS))
+        done(
+            desk,
+            steward,
+            Hide("patients", "5%", "40%", itemsets=SECRETS, columns=ITEMS, despite="Made up, for a picture."),
+        )
         done(desk, steward, Compare("patients", "il1"))
         together(made.folder, lambda: done(desk, steward, Combine("stays", "visits")))
     return Made(rows, printed)

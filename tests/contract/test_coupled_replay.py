@@ -38,7 +38,7 @@ from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize import private as synthesize
 from discreet.verbs.synthesize.private import Synthesize
 
-ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "_PlayedSession"}
+ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "DrawnRows", "_PlayedSession"}
 """SQL questions, which ``tests/ask/test_replay.py`` replays in the same way; methods that run another one, or release
 what is worked out elsewhere."""
 WITHOUT_LOSS = {"Recode", "Masking", "NonPrivate", "_Learning", "_Tabulation", "_Hiding"}

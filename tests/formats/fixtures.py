@@ -159,7 +159,8 @@ def fill_register(register):
     )
     register.add(seen, b"facts of one", b"people of one")
     register.add(replace(seen, method="mask", title="", facts="opaque", told={"why": "masked"}, note="Agreed."))
-    register.add(replace(seen, population="staff", told={}), b"facts of three", b"people of three", after=0)
+    staff = replace(seen, population="staff", table="staff", source="staff.csv", told={})
+    register.add(staff, b"facts of three", b"people of three", after=0)
 
 
 def require_register(register):
@@ -178,7 +179,7 @@ def require_register(register):
     )
     assert [register.facts(number) for number in (1, 2, 3)] == [b"facts of one", None, b"facts of three"]
     assert register.people("patients") == (1, b"people of one")
-    register.add(found[0], people=b"people of four", after=2)
+    register.add(found[0], people=b"people of four", after=3)
     assert register.people("patients") == (4, b"people of four")
     register.verify()
 
