@@ -878,3 +878,15 @@ def test_totals_of_a_hierarchy_with_one_part_stand_for_it():
         pa.table({"r": ["a", "b", "A", "Total"], "value": [1, 2, 3, 3]}), parents={"r": {"a": "A", "b": "A", "A": None}}
     )
     assert both.dimensions[0].codes == ("Total", "A", "a", "b")
+
+
+@pytest.mark.parametrize(("variance", "fine"), [(0.5, False), (1.0, True), (4.0, True), (4.5, False)])
+def test_changes_allow_a_variance_between_their_smallest_and_their_largest(variance, fine):
+    """Of a count that must change, by 1 or 2 up or down."""
+    changes = np.array([-2, -1, 1, 2])
+    if fine:
+        found = _law(changes, variance, 7)
+        assert found @ changes == pytest.approx(0) and found @ changes**2 == pytest.approx(variance)
+    else:
+        with pytest.raises(BadInput, match="A count of 7 cannot be changed"):
+            _law(changes, variance, 7)

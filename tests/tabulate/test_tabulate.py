@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from tests.releases.test_exposure_cases import opened, where
 
 import discreet as dc
 from discreet.core.release import with_rows
 from discreet.errors import BadInput, DataError
+from discreet.releases.registration import facts_of
 from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import PublishedTable
 from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, Dimension, summed
@@ -230,3 +234,26 @@ def test_large_figures_beside_small_ones_are_audited():
     table = CrossTable(sides, summed(sides, inner), "v", 0, Contributions(summed(sides, counts)))
     made = dc.tabulate(table, rules="min=3", method="suppress how=fast")
     assert (made.holder.details.intervals.high >= made.holder.details.cells.values).all()
+
+
+def test_of_rows_chosen_by_what_not_everybody_knows_nobody_else_is_told_to_be_there(tmp_path, monkeypatch):
+    """Towns and sexes of those with the flu: of other towns, and of other sexes, nobody was chosen."""
+    rows = [
+        {"id": n, "town": town, "sex": sex, "ill": ill}
+        for n, (town, sex, ill) in enumerate(zip("AABC", "fmff", ("flu", "flu", "flu", "cold"), strict=True))
+    ]
+    seen = []
+
+    def keep(method, made, table, loss):
+        seen.extend(method.facts(made, table))
+        return facts_of(method, made, replace(table, registers=()), loss)
+
+    monkeypatch.setattr("discreet.releases.pipeline.facts_of", keep)
+    chosen = where(opened(tmp_path, rows), "ill = 'flu'")
+    dc.tabulate(chosen, "town × sex", method="round base=3 how=conventional")
+    (figures,) = seen
+    assert [side.leaves for side in figures.sides] == [3, 3, 2]
+    assert figures.codes.tolist()[-2:] == [[3, 4, 0], [4, 3, 0]]
+    assert figures.low.tolist()[-2:] == figures.high.tolist()[-2:] == [0, 0]
+    covers = [[cover.tolist() for cover in side.covers[-2:]] for side in figures.sides[:2]]
+    assert covers == [[[2], [0, 1, 2]]] * 2

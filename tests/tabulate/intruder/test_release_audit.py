@@ -36,7 +36,10 @@ SQUARE = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
 def test_a_cell_that_only_has_one_value_is_recovered_and_others_are_not():
     seen = audit(release([[0, 5], [7, 9]], SQUARE)[0])
     assert not len(seen.recovered)
+    assert str(seen).splitlines() == ["4 of 9 cells are hidden.", "None of them can be computed exactly."]
     seen = audit(release([[0, 0], [7, 9]], SQUARE)[0])
+    assert str(seen).splitlines()[:2] == ["4 of 9 cells are hidden.", "a, x can be computed: 0."]
+    assert "None of them" not in str(seen)
     assert [seen.cells.name(int(cell)) for cell in seen.recovered] == ["a, x", "a, y", "b, x", "b, y"]
 
 

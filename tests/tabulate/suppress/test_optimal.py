@@ -1,13 +1,16 @@
 """The exact solver against trying every pattern, with an intruder of its own."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from discreet.errors import NoPromise
+from discreet.verbs.attack.intruder.network import Cut
 from discreet.verbs.tabulate.method import Protection
+from discreet.verbs.tabulate.suppress.demands import Demand, Demands
 from discreet.verbs.tabulate.suppress.linear import Linear
 from discreet.verbs.tabulate.suppress.optimal import optimal
 from discreet.verbs.tabulate.tables.cells import Cells
@@ -278,3 +281,16 @@ def test_where_all_is_hidden_a_cell_may_change_by_more_than_the_one_that_is_look
     for share, amount in ((1.0, 5.0), (0.5, 1.25)):
         opened = Linear(relations).opened(np.full(3, 10.0), np.zeros(3), np.array([1.0, 1.0, share]))
         assert opened.reach(0, 1, 5.0).amount == pytest.approx(amount)
+
+
+@pytest.mark.parametrize("level", [0.5, 8.0])
+def test_a_cell_counts_in_an_inequality_by_its_share_of_what_is_left(level):
+    """A quarter of the level is always there; the others can take three eighths, all and nothing of it."""
+    room = np.array([0.25, 0.375, 2.0, 0.0]) * level
+    yes = np.ones(4, bool)
+    known = SimpleNamespace(rise=room, fall=np.full(4, np.inf), always=np.arange(4) == 0, may=yes & (np.arange(4) > 0))
+    cut = Cut(np.arange(4), np.ones(4), np.zeros(4))
+    which, by = Demands.inequality(known, Demand(9, 1, level), cut)
+    assert (which.tolist(), by.tolist()) == ([1, 2], [0.5, 1.0])
+    known.always[:] = True
+    assert [part.tolist() for part in Demands.inequality(known, Demand(9, 1, level), cut)] == [[], []]
