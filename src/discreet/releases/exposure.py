@@ -497,14 +497,14 @@ class _Space:
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
         assert share is not None  # noqa: S101  # one of both is there
         exposed, undecided = self._estimated(told, share)
-        for alone in (old, [] if promised else new):
-            if alone and exposed:
-                exposed -= self._estimated(alone, share, exposed)[0]
         if old and (ends := self._ends(column, measure)) is not None:
             bounded = self._between(told, share, ends)
             for part in (old, new):
                 bounded -= self._between(part, share, ends, bounded)
             exposed |= bounded
+        for alone in (old, [] if promised else new):
+            if alone and exposed:
+                exposed -= self._estimated(alone, share, exposed)[0]
         if not exposed:
             why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
             return Exposure((), undecided=why)
