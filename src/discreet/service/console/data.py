@@ -15,6 +15,7 @@ from nicegui import events, ui
 
 from discreet.core.card import Card
 from discreet.core.loss import Approximate, Loss, Pure
+from discreet.core.markup import Markup
 from discreet.core.text import number
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, DiscreetError
@@ -27,20 +28,20 @@ from discreet.service.console.frame import Page, Seat
 from discreet.service.operations.data import MOST_BYTES, Level
 from discreet.service.operations.operations import Operations
 
-_PICK = """
+_PICK = Markup("""
 <div class="q-pa-sm">
   <q-btn flat no-caps label="Choose a file or drop it here" @click="props.pickFiles"></q-btn>
   <div style="display: none"><q-uploader-add-trigger></q-uploader-add-trigger></div>
 </div>
-"""
+""")
 """Header of the upload: a button with a name, and the input that it opens beside it, not within."""
-_FILES = """
+_FILES = Markup("""
 <div role="status">
   <div v-for="file in props.files" :key="file.__key">
     {{ file.name }}, {{ file.__sizeLabel }}: {{ file.__progressLabel }}
   </div>
 </div>
-"""
+""")
 _READS = "CSV, TSV, Excel, Parquet, Arrow, JSON lines, SPSS, Stata or SAS"
 
 
