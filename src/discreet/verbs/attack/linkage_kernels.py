@@ -139,6 +139,9 @@ def _point_distance(people: Points, one: Number, rows: Points, other: Number, en
 
 # -- probabilistic linkage: levels of agreement of all pairs -----------------------------------------------------------
 
+_ROUNDING = 1e-9
+"""Slack for sums of match weights, far above their rounding errors."""
+
 
 @njit(cache=True)
 def level_frequencies(people: Array, rows: Array, limits: Array, table: Array) -> Array:
@@ -147,11 +150,15 @@ def level_frequencies(people: Array, rows: Array, limits: Array, table: Array) -
 
     A column's level is the number of its limits that the difference exceeds; NULL on either side says nothing.
     """
-    sums, odds = np.zeros(table.shape), np.zeros(len(rows))
+    sums, odds, ratios = np.zeros(table.shape), np.zeros(len(rows)), 2.0**table
     for one in range(len(people)):
         total = 0.0
         for other in range(len(rows)):
-            odds[other] = 2.0 ** _match_weight(people[one], rows[other], limits, table)
+            odds[other] = 1.0
+            for column in range(len(table)):
+                level = _agreement_level(abs(people[one, column] - rows[other, column]), limits[column])
+                if level >= 0:
+                    odds[other] *= ratios[column, level]
             total += odds[other]
         for other in range(len(rows)):
             part = odds[other] / total
@@ -165,26 +172,41 @@ def level_frequencies(people: Array, rows: Array, limits: Array, table: Array) -
 
 @njit(cache=True)
 def highest_weights(people: Array, rows: Array, limits: Array, table: Array, truth: Array) -> tuple[Array, Array]:
-    """Number of rows with the highest match weight, and whether the true one is among them, for each person."""
+    """Number of rows with the highest match weight, and whether the true one is among them, for each person.
+
+    A row is left as soon as its remaining columns cannot bring it to the highest weight so far. The true row is only
+    looked at first to have a high weight to start from: the result does not depend on where the search begins.
+    """
     ties, found = np.zeros(len(people), np.int64), np.zeros(len(people), np.bool_)
+    reach = np.full(len(table) + 1, _ROUNDING)
+    for column in range(len(table) - 1, -1, -1):
+        reach[column] = reach[column + 1] + max(table[column].max(), 0.0)
     for one in range(len(people)):
-        highest, tied = -np.inf, 0
+        own = -np.inf
+        if truth[one] >= 0:
+            own = _match_weight(people[one], rows[truth[one]], limits, table, reach, own)
+        highest, tied = own, 0
         for other in range(len(rows)):
-            weight = _match_weight(people[one], rows[other], limits, table)
+            weight = _match_weight(people[one], rows[other], limits, table, reach, highest)
             if weight > highest:
                 highest, tied = weight, 1
             elif weight == highest:
                 tied += 1
         ties[one] = tied
-        if truth[one] >= 0:
-            found[one] = _match_weight(people[one], rows[truth[one]], limits, table) == highest
+        found[one] = truth[one] >= 0 and own == highest
     return ties, found
 
 
 @njit(cache=True, inline="always")
-def _match_weight(person: Array, row: Array, limits: Array, table: Array) -> Number:
+def _match_weight(  # noqa: PLR0917 (Numba takes no keyword-only arguments)
+    person: Array, row: Array, limits: Array, table: Array, reach: Array, enough: Number
+) -> Number:
+    """Match weight of a pair; NaN as soon as it is known to be less than ``enough``. ``reach`` is the most that a
+    column and those after it add."""
     total = 0.0
     for column in range(len(table)):
+        if total + reach[column] < enough:
+            return np.nan
         level = _agreement_level(abs(person[column] - row[column]), limits[column])
         if level >= 0:
             total += table[column, level]
