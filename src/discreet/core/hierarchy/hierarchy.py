@@ -7,11 +7,13 @@ own: it stays NULL below the top.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -119,12 +121,9 @@ def codes(hierarchy: Hierarchy, kind: Kind, values: pa.Array[Any]) -> LevelCodes
     The labels come from the very expression the engines run, on an in-process DuckDB, so that a search and the
     release it finds can never disagree.
     """
-    import duckdb
-
     column = sql.column("value")
     levels = [apply(hierarchy, column, level, kind) for level in range(1, hierarchy.height + 1)]
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with _scratch(os.getpid()).cursor() as connection:
         connection.register("given", pa.table({"value": values}))
         missing = unknown(hierarchy, column, kind)
         if missing is not None:
@@ -137,6 +136,16 @@ def codes(hierarchy: Hierarchy, kind: Kind, values: pa.Array[Any]) -> LevelCodes
     found = LevelCodes(np.stack(rows), tuple(level.dictionary for level in encoded))
     _require_nested(hierarchy, found, values)
     return found
+
+
+@cache
+def _scratch(_process: int) -> duckdb.DuckDBPyConnection:
+    """One for each process, since opening it takes longer than labelling; what is registered on a cursor is its own."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
 
 
 def _require_known(hierarchy: Hierarchy, connection: duckdb.DuckDBPyConnection, missing: str) -> None:
