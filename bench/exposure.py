@@ -6,7 +6,7 @@
 - ``workspace``: 20 releases are out; CPU s of the check on top of a release.
 - Growth in releases, people and cells.
 - The law: the share of all counts (an atom, a value) that are determined as tables pile up. ``--law FILE`` keeps it
-  for docs/pictures/make.py.
+  for docs/pictures/make.py, with the growth in releases.
 
 Stored tables are written into a register as releases write them, all at once, since making them takes an hour.
 """
@@ -265,7 +265,9 @@ CONTESTANTS = {"pair": pair, "stored": stored, "workspace": workspace, "law": la
 
 def main() -> None:
     parser = options(__doc__ or "")
-    parser.add_argument("--law", type=Path, help="file for the shares of counts that are determined")
+    parser.add_argument(
+        "--law", type=Path, help="file for the shares of counts that are determined, and the growth in releases"
+    )
     chosen = parser.parse_args()
     if chosen.contestant:
         take_part(CONTESTANTS, chosen)
@@ -282,9 +284,12 @@ def main() -> None:
     growth = {"tables": (10, 100, 300), "people": (10_000, 100_000), "cells": (1, 3)}
     changes = [{name: value} for name, values in growth.items() for value in values]
     varied: list[dict[str, int]] = [{}, *([] if chosen.quick else changes)]
+    growing: list[tuple[int, float]] = []
     for change in varied:
         size = {"people": people, "tables": tables} | change
         held = checked if not change else one("stored", **size)
+        if not {"people", "cells"} & change.keys():
+            growing.append((size["tables"], held.answer["check"]))
         rows.append(
             [
                 ", ".join(f"{name} {value:,}" for name, value in change.items()) or "stored",
@@ -306,7 +311,8 @@ def main() -> None:
     )
     print(f"\n{shares.cpu:.1f} CPU s")
     if chosen.law:
-        chosen.law.write_text(json.dumps({"people": people, "shares": shares.answer}) + "\n")
+        kept = {"people": people, "shares": shares.answer, "growth": sorted(growing)}
+        chosen.law.write_text(json.dumps(kept) + "\n")
     result(
         pair_cpu_s=(refused.cpu, 1.0, True),
         stored_cpu_s=(checked.answer["check"], 60.0, True),

@@ -150,6 +150,31 @@ def reconstruction() -> str:
     ).svg
 
 
+def exposure_law() -> str:
+    """How much tables tell together as they pile up, as ``bench/exposure.py --law`` measured it."""
+    shares = json.loads((HERE / "exposure.json").read_text())["shares"]
+    return curves(
+        "Counts that follow from all tables together, a million people",
+        Axis("unprotected tables that are out", (1, 10, 100, 1000), log=True),
+        Axis("share that is determined", (0, 0.25, 0.5, 0.75, 1)),
+        {
+            "of all counts": [(tables, share) for tables, share, _ in shares],
+            "weighted by people": [(tables, share) for tables, _, share in shares],
+        },
+    ).svg
+
+
+def exposure_growth() -> str:
+    """How long it takes to check a table together with earlier ones, as ``bench/exposure.py --law`` measured it."""
+    growth = json.loads((HERE / "exposure.json").read_text())["growth"]
+    return curves(
+        "Checking one more table, a million people",
+        Axis("tables that are out", (10, 30, 100, 300, 1000), log=True),
+        Axis("CPU seconds", range(0, 31, 5)),
+        {"the check": [tuple(one) for one in growth]},
+    ).svg
+
+
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500, "west": 55_000}
 
 
@@ -178,6 +203,8 @@ PICTURES = {
     "combine-trusted.svg": lambda: combined("trusted"),
     "composition.svg": composition,
     "error.svg": error,
+    "exposure-growth.svg": exposure_growth,
+    "exposure-law.svg": exposure_law,
     "many.svg": many,
     "posterior.svg": posterior,
     "published.svg": published,

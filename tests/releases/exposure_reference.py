@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 Row = Mapping[str, Any]
 
@@ -91,6 +92,18 @@ def table_said(
     if value:
         return Said(release, group, {}, (), rows, tuple(facts), value, promised)
     return Said(release, group, labels, tuple(facts), rows)
+
+
+def each_table(printed: Any, by: Sequence[str]) -> list[Any]:
+    """The tables of a release, each made by columns such as ``town × ill``."""
+    found = []
+    for asked in by:
+        sides = asked.split(" × ")
+        others = [name for name in printed.column_names[:-2] if name not in sides]
+        told = [name for name in others if "Total" in printed.column(name).to_pylist()]  # else there is one code only
+        lines = [line for line in printed.to_pylist() if all(line[name] == "Total" for name in told)]
+        found.append(pa.Table.from_pylist(lines, printed.schema).drop_columns(others))
+    return found
 
 
 def answer_said(release: int, rows: Mapping[Hashable, Row], sums: Mapping[Hashable, int], by: str, value: str) -> Said:
@@ -190,17 +203,19 @@ def exposed(
     *,
     unions: bool = True,
 ) -> list[tuple[tuple[Hashable, ...], str, Any]]:
-    """Groups of fewer than ``smallest`` units of which a count follows from all, and not from either part alone.
+    """Groups of fewer than ``smallest`` units of which a count follows from all, and not from a part alone.
 
-    A part that tells it of a larger group, which is too small as well, is no excuse: fewer people are singled out.
+    Parts are all earlier releases, and each table of the new one. A part that tells it of a larger group, which is too
+    small as well, is no excuse: fewer people are singled out.
 
     A group is an atom, or several of which it is not known already how many of some of them have the value.
     """
     both = [*earlier, *new]
     earlier, new = ([one for one in part if one.labels] for part in (earlier, new))
-    if not earlier or not new:
+    of_parts = [one for one in (earlier, *([one] for one in new)) if one]
+    if not new or len(of_parts) < 2:
         return []
-    joint, parts = Databases([*earlier, *new]), (Databases(earlier), Databases(new))
+    joint, parts = Databases([*earlier, *new]), [Databases(one) for one in of_parts]
     found = []
     for atoms in _groups(both, smallest if unions else 2):
         rows = [key for atom in atoms for key in atom]
@@ -213,7 +228,7 @@ def exposed(
                     joint.determined(rows, column, value)
                     and not any(
                         part.determined(rows, column, value) and not _narrowed(of, atoms, unit, smallest)
-                        for part, of in zip(parts, (earlier, new), strict=True)
+                        for part, of in zip(parts, of_parts, strict=True)
                     )
                     and not any(joint.determined(some, column, value) for some in _fewer(atoms))
                 ):
@@ -288,18 +303,19 @@ def estimated(
 ) -> list[tuple[Hashable, tuple[Hashable, ...]]]:
     """Units and rows of theirs of which somebody else knows the amounts to within a share above.
 
-    Who promised as much by a p% rule has to keep it; else only what neither part tells by itself counts. That somebody
+    Who promised as much by a p% rule has to keep it; else only what no part tells by itself counts. That somebody
     has nothing counts in groups of fewer than ``smallest`` units.
     """
     both = [*earlier, *new]
     earlier, new = ([one for one in part if one.sums] for part in (earlier, new))
     promised = max((one.promised for one in new), default=0.0)
-    if not new or not (earlier or promised):
+    several = bool(earlier) or len(new) > 1
+    if not new or not (several or promised):
         return []
-    share = max(promised, share) if earlier else promised
+    share = max(promised, share) if several else promised
     truth = {key: row[one.measure] for one in (*earlier, *new) for key, row in one.truth.items()}
     found = _near(Amounts([*earlier, *new], truth), both, truth, unit, share, smallest)
-    for alone in (earlier, [] if promised else new):
+    for alone in (earlier, *([] if promised else ([one] for one in new))):
         if alone and found:
             found -= _near(Amounts(alone, truth), both, truth, unit, share, smallest)
     return sorted(found, key=repr)

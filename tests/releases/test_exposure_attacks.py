@@ -114,6 +114,32 @@ def test_a_condition_that_does_not_name_its_columns_is_not_checked(tmp_path, con
     )
 
 
+# -- tables of one release
+
+
+def _by_two_bands(folder, rows):
+    """Both bands are the same, but for one person."""
+    COLUMNS["band"] = COLUMNS["other_band"] = 'kind = "text"\nrole = "quasi"'
+    both = [row | dict.fromkeys(("band", "other_band"), "young" if row["age"] < 45 else "old") for row in rows]
+    both[0]["other_band"] = "young"
+    return opened(folder, both)
+
+
+@expect("refused")
+def two_tables_of_one_release(folder):
+    return table(_by_two_bands(folder, people(400)), "band × ill; other_band × ill")
+
+
+@expect("refused")
+def sums_in_two_tables_of_one_release(folder):
+    return table(_by_two_bands(folder, paid()), "band; other_band", value="income", rules="min=3")
+
+
+@expect("passed")
+def two_tables_of_one_release_that_differ_by_many(folder):
+    return table(opened(folder, people(400, oldest=0)), "town × ill; town; ill")
+
+
 # -- what figures tell besides
 
 
@@ -195,6 +221,22 @@ def no_income(folder):
     rows = opened(folder, paid(income=0))
     table(rows, "town", value="income", rules="p=10")
     return table(where(rows, YOUNG), "town", value="income", rules="p=10")
+
+
+@expect("refused")
+def a_missing_income(folder):
+    """Both sums are the same, so that whoever is left out has no income."""
+    rows = opened(folder, paid(income=None))
+    table(rows, "town", value="income", rules="p=10")
+    return table(where(rows, YOUNG), "town", value="income", rules="p=10")
+
+
+@expect("passed")
+def incomes_of_a_town_in_which_nobody_has_one(folder):
+    """What one table tells by itself is for its own rules to judge."""
+    rows = [row | {"income": None if row["town"] == "B" else row["income"]} for row in paid()]
+    rows[1]["town"] = "E"
+    return table(opened(folder, rows), "town × age", value="income", rules="p=10")
 
 
 @expect("undecided")

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from sqlglot import parse_one
-from tests.releases.exposure_reference import Row, Said, compatible, exposed, file_said, table_said
+from tests.releases.exposure_reference import Row, Said, compatible, each_table, exposed, file_said, table_said
 
 import discreet as dc
 from discreet.core.cardfile import parse_cards
@@ -162,7 +162,8 @@ class History:
         self.log.append(f"tabulate {by} {options}")
 
         def said(made: Any, number: int) -> list[Said]:
-            return [table_said(number, rows, made.payload, QUASI, made.recipe.parameters)]
+            tables = each_table(made.payload, by)
+            return [table_said(number, rows, one, QUASI, made.recipe.parameters) for one in tables]
 
         self._release(lambda given: dc.tabulate(given, by, **options), table, said)  # type: ignore[arg-type]
 

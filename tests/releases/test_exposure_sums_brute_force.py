@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.releases.exposure_reference import Said, answer_said, estimated, table_said
+from tests.releases.exposure_reference import Said, answer_said, each_table, estimated, table_said
 from tests.releases.test_exposure_brute_force import COLUMNS, FILTERS, QUASI, History, compare, kept
 
 import discreet as dc
@@ -101,7 +101,8 @@ class SumHistory(History):
         self.log.append(f"tabulate the pay {by} {options}")
 
         def said(made: Any, number: int) -> list[Said]:
-            return [table_said(number, rows, made.payload, QUASI, made.recipe.parameters, "pay", promised)]
+            tables = each_table(made.payload, by)
+            return [table_said(number, rows, one, QUASI, made.recipe.parameters, "pay", promised) for one in tables]
 
         self._release(lambda given: dc.tabulate(given, by, "pay", **options), table, said)  # type: ignore[arg-type]
 

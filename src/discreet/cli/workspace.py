@@ -68,7 +68,8 @@ def init(
       discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
 
     Each table gets the budget. Of every person at most as many rows count as the card allows, and values outside
-    their bounds are moved to them: a copy that keeps to the card is made once, here, and asked from then on.
+    their bounds are moved to them: a copy that keeps to the card is made once, here, and asked from then on. Earlier
+    releases that are registered beside a card count in the workspace.
     """
     from discreet.curator.curator import Curator
 
@@ -90,6 +91,7 @@ def init(
         _show(curator, as_json)
         if not as_json:
             _tell_open(curator)
+            _tell_adopted(curator)
 
 
 @app.command("show")
@@ -128,6 +130,8 @@ def add_table(
     with working("Registering"), Curator(folder) as curator:
         curator.add_table(name, source, card, loss_of(budget))
         _show(curator, as_json)
+        if not as_json:
+            _tell_adopted(curator, name)
 
 
 @app.command("revise")
@@ -418,6 +422,18 @@ def _tell_open(curator: Curator) -> None:
                 f"Sums and averages of {', '.join(unbounded)} will be refused: the card of {name} has no bounds for "
                 "them. Declare them on the card, then: discreet workspace revise"
             )
+
+
+def _tell_adopted(curator: Curator, table: str | None = None) -> None:
+    """Say how many releases were registered beside the cards, and count in the workspace."""
+    from discreet.releases.adoption import ADOPTED
+    from discreet.releases.register import Register
+
+    with Register(curator.workspace.register) as register:
+        lines = [one for one in register.entries() if ADOPTED in one.told and table in (None, one.table)]
+    if lines:
+        earlier = number(len(lines), "earlier release")
+        console().print(f"What is released from here is checked together with {earlier}, registered beside the card.")
 
 
 def _pairs(given: list[str]) -> list[tuple[str, str]]:

@@ -29,7 +29,15 @@ from discreet.curator.answer import Answer, Left, is_synthetic
 from discreet.curator.audited import AuditedAnswer, Audits, require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.tables import Given as Source
-from discreet.curator.tables import Public, add_version, card_changes, card_for, require_names, write_record
+from discreet.curator.tables import (
+    Public,
+    add_version,
+    card_changes,
+    card_for,
+    inheritance,
+    require_names,
+    write_record,
+)
 from discreet.curator.workspace import LEDGER, Workspace, new_workspace, open_books, open_workspace
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
@@ -102,6 +110,7 @@ class Curator:
     def add_table(self, name: str, source: Any, card: Card | str | Path, budget: Budget | Loss) -> None:
         """Register a further table, with a budget of its own; who may ask it is said by ``add_analyst``.
 
+        What left beside its card counts in the workspace's register from now on.
         On any failure the workspace is as it was; the same again goes on where a crash was.
         """
         self.workspace.refresh()
@@ -111,7 +120,10 @@ class Curator:
                 hint="Name it otherwise, or revise the card of the one that is there.",
             )
         require_names([*self.workspace.tables, name])
+        inherited = inheritance(name, (source, card))
         record = add_version(self.workspace.folder, name, (source, card), None)
+        if inherited is not None:
+            inherited.adopt(card_for(name, source, card), self.workspace.register)
         if not record.public:
             self.ledger.open_account(name, budget)
         write_record(self.workspace.folder, name, record)
@@ -122,7 +134,7 @@ class Curator:
 
         A new bounded table is cut from the rows where they came from, or from ``source``. Budget, analysts and register
         stay, old answers stay as they were, and new questions are about the new bounded table. A synthetic stand-in
-        stays released, and answers no more.
+        stays released, and answers no more. What left beside the card since it was registered counts from now on.
         """
         self.workspace.refresh()
         if name not in self.workspace.tables:
@@ -139,7 +151,10 @@ class Curator:
         changes = card_changes(earlier, later)
         if not changes and source is None:
             raise BadInput(f"The card of {name} says this already.", hint="Change it, or give other rows.")
+        inherited = inheritance(name, (given, card))
         record = add_version(self.workspace.folder, name, (given, later), (known, earlier))
+        if inherited is not None:
+            inherited.adopt(later, self.workspace.register)
         write_record(self.workspace.folder, name, record)
         self.workspace.refresh()
         return changes

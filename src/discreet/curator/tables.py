@@ -36,8 +36,10 @@ from discreet.core.document import fields, flush_name, settle
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded, require_narrow, write_parquet
-from discreet.engines.read import draft, parse_address, read, shown
+from discreet.engines.read import draft, parse_address, read, registers_of, shown, written_source
 from discreet.errors import BadInput, Damaged, EngineError
+from discreet.releases.adoption import Chain, adopt, read_chains
+from discreet.releases.register import registers_beside
 from discreet.verbs.ask.source import described
 
 Given: TypeAlias = tuple[Any, Card | str | Path]
@@ -235,10 +237,38 @@ def public_table(name: str, source: Any, card: Card | str | Path | None = None) 
 
 def card_for(name: str, source: Any, given: Card | str | Path) -> Card:
     """The card for a table: of several in a file the one that has the table's name, or its source's."""
-    if isinstance(given, str | Path):
-        file = "" if not isinstance(source, str | Path) else Path(str(source)).name.partition(".")[0]
-        given = load_card(given, name if name in load_cards(given) else None, default=file)
-    return replace(given, name=name)
+    return replace(_card_in_file(name, source, given) if isinstance(given, str | Path) else given, name=name)
+
+
+def _card_in_file(name: str, source: Any, path: str | Path) -> Card:
+    """The card for a table, as its file has it."""
+    file = "" if not isinstance(source, str | Path) else Path(str(source)).name.partition(".")[0]
+    return load_card(path, name if name in load_cards(path) else None, default=file)
+
+
+@dataclass(frozen=True)
+class Inheritance:
+    """What left beside the card file that a table is registered with, read and checked before anything is made."""
+
+    was: Card
+    """The card as the file has it: its table may have another name there."""
+    chains: tuple[Chain, ...] = ()
+
+    def adopt(self, card: Card, place: str, folder: Path | None = None) -> int:
+        """Have it count in the register of a workspace; how many lines are new there."""
+        return adopt(self.chains, self.was, card, place, folder)
+
+
+def inheritance(name: str, given: Given) -> Inheritance | None:
+    """What the registers beside a card file list of a table's people; ``None`` if there is nothing."""
+    source, card = given
+    if not isinstance(card, str | Path):
+        return None
+    was = _card_in_file(name, source, card)
+    lineage = written_source(source)
+    places = registers_beside(registers_of(Path(card), was), lineage)
+    chains = () if was.public else read_chains(places, was, lineage)
+    return Inheritance(was, chains) if chains else None
 
 
 def file_digest(path: Path) -> str:

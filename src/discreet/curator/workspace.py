@@ -63,6 +63,7 @@ from discreet.curator.tables import (
     Registered,
     digest_of,
     file_digest,
+    inheritance,
     public_table,
     record_times,
     records,
@@ -282,7 +283,10 @@ class Workspace:
 def new_workspace(
     folder: Path, tables: Mapping[str, Given], ledger: str | None, public: Mapping[str, Public] | None = None
 ) -> Iterator[Workspace]:
-    """Register tables in a folder that gets its name when the block ends well; else nothing is left of it."""
+    """Register tables in a folder that gets its name when the block ends well; else nothing is left of it.
+
+    What left beside the cards counts in the workspace's register from the start.
+    """
     folder = folder.absolute()
     require_free(folder)
     given = dict(tables)
@@ -293,6 +297,7 @@ def new_workspace(
     require_names(given)
     if ledger is not None:
         require_no_secret(ledger)
+    inherited = {name: some for name, one in tables.items() if (some := inheritance(name, one)) is not None}
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         (made / "releases").mkdir(parents=True)
@@ -302,6 +307,8 @@ def new_workspace(
             raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")
         said = FORMAT.mark() | {"ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
         (made / _FILE).write_text(toml.dump(said), encoding="utf-8", newline="\n")
+        for name, some in inherited.items():
+            some.adopt(workspace.full_card(name), workspace.register, folder)
         yield workspace
         try:
             settle(made, folder)

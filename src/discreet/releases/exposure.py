@@ -33,7 +33,7 @@ from discreet.releases.atoms import Space, dump_people, dump_told, link, load_pe
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import SumSystem, SumTarget
-from discreet.releases.records import Ambiguous, Answered, Records, Told, all_keys, fetch_records, told_by
+from discreet.releases.records import Ambiguous, Answered, Recorded, Records, Told, all_keys, fetch_records, told_by
 from discreet.verbs.attack.intruder.determined import Verdict
 
 _EXPLAINING = 10.0
@@ -111,7 +111,7 @@ class Known:
 
 
 def check(
-    facts: Facts | tuple[Answered, ...],
+    facts: Facts | tuple[Answered | Recorded, ...],
     title: str,
     card: Card,
     known: Known,
@@ -198,7 +198,7 @@ class _Joining:
         self.parents: dict[str, Numbers] = {}
         self._unsure: set[str] = set()
 
-    def add(self, facts: Sequence[Figures | Answered]) -> None:
+    def add(self, facts: Sequence[Figures | Answered | Recorded]) -> None:
         """Link all figures of the release with the people that earlier releases told of."""
         found = [(one, *self._read(one)) for one in facts]
         agreeing = [self._agreeing(figures, records, told) for figures, records, told in found]
@@ -208,7 +208,7 @@ class _Joining:
                 self._link(name, records, told)
             self._add_stable(figures, records)
 
-    def whole(self, facts: Sequence[Figures | Answered]) -> list[str]:
+    def whole(self, facts: Sequence[Figures | Answered | Recorded]) -> list[str]:
         """The spaces in which all figures of the release are, and in which it is known who is who.
 
         Of several, what was told in one is not put beside what was told in another, so that it was checked with one.
@@ -218,9 +218,9 @@ class _Joining:
         sure = (name for name in self.new if name not in self._unsure and (name != STABLE or stable))
         return [name for name in sure if many[name] == len(facts)]
 
-    def _read(self, figures: Figures | Answered) -> tuple[Records, Told]:
+    def _read(self, figures: Figures | Answered | Recorded) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())
-        if isinstance(figures, Answered):
+        if not isinstance(figures, Figures):
             records, told = figures.records(self._card.unit or "")
             if by and records.by != by:
                 raise Ambiguous(
@@ -230,14 +230,20 @@ class _Joining:
         records = fetch_records(figures, by)
         return records, told_by(figures, records, self._title)
 
-    def _add_stable(self, figures: Figures | Answered, records: Records) -> None:
+    def _add_stable(self, figures: Figures | Answered | Recorded, records: Records) -> None:
         """Link what is told of columns that never change with all states of the table."""
-        plain = isinstance(figures, Figures) and self._card.stable
-        lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
-        if lasting is None or records.by != (self._card.unit,):
+        if isinstance(figures, Recorded):
+            found = figures.stable
+        else:
+            plain = isinstance(figures, Figures) and self._card.stable
+            lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
+            if lasting is None or records.by != (self._card.unit,):
+                return
+            stable = fetch_records(lasting, records.by)
+            found = stable, told_by(lasting, stable, self._title)
+        if found is None:
             return
-        records = fetch_records(lasting, records.by)
-        told = told_by(lasting, records, self._title)
+        records, told = found
         if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
             raise DataError(
                 f"A column that the card of {self._card.name} calls stable has changed for somebody since "
@@ -257,7 +263,7 @@ class _Joining:
         if name not in self.new:
             self.new.append(name)
 
-    def _agreeing(self, figures: Figures | Answered, records: Records, told: Told) -> list[str]:
+    def _agreeing(self, figures: Figures | Answered | Recorded, records: Records, told: Told) -> list[str]:
         """The states of the table of which all that was told is as it is now, for everybody who is in both.
 
         More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
@@ -332,7 +338,7 @@ class _Space:
 
     def _counts(self) -> Exposure:
         told = [one for one in self._space.told if not one.measure]
-        if not any(one.number == 0 for one in told) or not any(one.number for one in told):
+        if len(told) < 2 or not any(one.number == 0 for one in told):
             return Exposure(())
         people = self._space.people
         covered = np.any([one.group >= 0 for one in told], axis=0)
@@ -349,7 +355,7 @@ class _Space:
         pinned, undecided = self._pinned(told, small)
         new = [one for one in told if one.number == 0]
         old = [one for one in told if one.number]
-        for part in (new, old):  # what this one tells by itself is for its own rules to judge; the rest is out
+        for part in (*([one] for one in new), old):  # one table is for its own rules to judge; the rest is out
             known = set(self._decide(part, self._asked(part, pinned))[0])
             pinned = [one for one in pinned if one not in known or self._narrowed(part, one)]
         findings = self._explained(old, new, pinned)
@@ -492,19 +498,21 @@ class _Space:
         if len({one.measure for one in self._space.told if one.measure.rpartition(" in 10^-")[0] == column}) > 1:
             return Exposure((), undecided=(f"sums of {column} were released with different decimals",))
         promised = max((Fraction(one.share) for one in new if one.share), default=None)
-        if promised is None and not old:
+        several = bool(old) or len(new) > 1
+        if promised is None and not several:
             return Exposure(())
-        share = max(promised or Fraction(0), exact(self._policy.share, "share")) if old else promised
+        share = max(promised or Fraction(0), exact(self._policy.share, "share")) if several else promised
         assert share is not None  # noqa: S101  # one of both is there
         exposed, undecided = self._estimated(told, share)
-        if old and (ends := self._ends(column, measure)) is not None:
+        alone = [*([old] if old else []), *([one] for one in new)]  # what one table tells is for its own rules to judge
+        if several and (ends := self._ends(column, measure)) is not None:
             bounded = self._between(told, share, ends)
-            for part in (old, new):
+            for part in alone:
                 bounded -= self._between(part, share, ends, bounded)
             exposed |= bounded
-        for alone in (old, [] if promised else new):
-            if alone and exposed:
-                exposed -= self._estimated(alone, share, exposed)[0]
+        for part in alone:
+            if exposed and (part is old or not promised):
+                exposed -= self._estimated(part, share, exposed)[0]
         if not exposed:
             why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
             return Exposure((), undecided=why)

@@ -117,6 +117,25 @@ class Answered:
         return records, told
 
 
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Figures as a register kept them, with the people they tell of."""
+
+    people: Records
+    told: Told
+    stable: tuple[Records, Told] | None = None
+    """The same of the columns that never change."""
+
+    @property
+    def tells(self) -> tuple[str, ...]:
+        """The columns that it tells of, or the measure."""
+        return (*self.told.tells, *([self.told.measure] if self.told.measure else []))
+
+    def records(self, unit: str) -> tuple[Records, Told]:  # whatever the unit is called
+        """The people and the figures."""
+        return self.people, self.told
+
+
 def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
     """Everybody that figures tell of, by one GROUP BY on the engine, told apart ``by`` columns as they were before."""
     rows, card = figures.rows, figures.rows.card

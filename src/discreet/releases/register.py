@@ -24,7 +24,7 @@ import datetime as dt
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -114,17 +114,34 @@ class _Line:
     sums: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Addition:
+    """A release that is to be registered, and what is kept with its line."""
+
+    entry: Entry
+    facts: bytes | None = None
+    people: bytes | None = None
+
+
 class Register:
     """A register, at a place as ``Home`` writes it; opened and checked when it is first needed. One thread's own.
 
-    Lines are added and never changed. One that was never written to is empty, and reading does not make it.
+    Lines are added and never changed. One that was never written to is empty, and reading does not make it. ``folder``
+    is where the register will lie, if it is being made elsewhere: folders of releases are noted as seen from there.
     """
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, *, folder: Path | None = None) -> None:
         self._home = Home.parse(place)
+        self._folder = self._home.path.absolute().parent if folder is None else folder.absolute()
         self._store: Store | None = None
         self._lines: list[_Line] = []
         self._last = (0, START)
+        self._digests: list[str] = []
+
+    def digests(self) -> list[str]:
+        """The digest of every line, the oldest first: no other line of any register has the same."""
+        self.entries()
+        return list(self._digests)
 
     def entries(self, population: str | None = None) -> list[Entry]:
         """All that was released, or all of one population, the oldest first."""
@@ -158,40 +175,63 @@ class Register:
         ``after`` is the last line of the same people that it was checked against: if there is a later one by now,
         ``Taken`` is raised, and it has to be checked again. Of a population, the last two ``people`` are kept.
         """
-        attached = {kind: data for kind, data in ((_FACTS, facts), (_PEOPLE, people)) if data is not None}
+        return self.add_all([Addition(entry, facts, people)], after=after)[0]
+
+    def add_all(
+        self, additions: Sequence[Addition], *, after: int | None = None, lines: int | None = None
+    ) -> list[Entry]:
+        """Write down several releases, all or none, as ``add`` does; the first of them is compared with ``after``.
+
+        ``lines`` is how many lines the register must have: if it has more by now, ``Taken`` is raised.
+        """
         store = self._found(create=True)
         assert store is not None  # noqa: S101  # just made, if it was not there
+        written: list[tuple[_Line, str]] = []
         with store.writing() as session:
             self._catch_up(session)
-            mine = [line.entry.number for line in self._lines if same_people(entry, line.entry)]
-            if after is not None and mine and mine[-1] > after:
+            mine = [one.entry.number for one in self._lines if same_people(additions[0].entry, one.entry)]
+            if lines not in (None, len(self._lines)) or (after is not None and mine and mine[-1] > after):
                 raise Taken(
-                    f"Another release of {entry.population} was registered meanwhile, on line {mine[-1]:,}.",
+                    f"Another release of {additions[0].entry.population} was registered meanwhile, on line "
+                    f"{mine[-1] if mine else len(self._lines):,}.",
                     hint="Check this one together with it, and try again.",
                 )
-            number, before = self._last[0] + 1, self._last[1]
-            at = entry.at or dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-            entry = replace(entry, number=number, at=at)
-            line = _Line(entry, {kind: hashlib.sha256(data).hexdigest() for kind, data in attached.items()})
-            content = self._written(line)
-            last = (number, digest(before, content))
-            session.run("INSERT INTO lines (number, content, digest) VALUES (?, ?, ?)", [(number, content, last[1])])
-            rows = [(number, kind, data) for kind, data in attached.items()]
-            session.run("INSERT INTO attachments (number, kind, data) VALUES (?, ?, ?)", rows)
-            if people is not None:
-                old = [(one.entry.number, _PEOPLE) for one in self._with_people(entry.population)[:-1]][-1:]
-                session.run("DELETE FROM attachments WHERE number = ? AND kind = ?", old)
-        self._lines.append(line)
-        self._last = last
+            before = self._last[1]
+            for number, one in enumerate(additions, self._last[0] + 1):
+                written.append(self._insert(session, one, number, before, [line for line, _ in written]))
+                before = written[-1][1]
+        self._lines += [line for line, _ in written]
+        self._digests += [found for _, found in written]
+        self._last = (len(self._lines), self._digests[-1])
         if store.witness:
-            store.witness.write(*last)
-        return entry
+            store.witness.write(*self._last)
+        return [line.entry for line, _ in written]
+
+    def _insert(
+        self, session: Session, addition: Addition, number: int, before: str, earlier: Sequence[_Line]
+    ) -> tuple[_Line, str]:
+        """Write a line and what is kept with it; ``earlier`` are those of the same transaction. Gives its digest."""
+        kinds = ((_FACTS, addition.facts), (_PEOPLE, addition.people))
+        attached = {kind: data for kind, data in kinds if data is not None}
+        at = addition.entry.at or dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        entry = replace(addition.entry, number=number, at=at)
+        line = _Line(entry, {kind: hashlib.sha256(data).hexdigest() for kind, data in attached.items()})
+        content = self._written(line)
+        found = digest(before, content)
+        session.run("INSERT INTO lines (number, content, digest) VALUES (?, ?, ?)", [(number, content, found)])
+        rows = [(number, kind, data) for kind, data in attached.items()]
+        session.run("INSERT INTO attachments (number, kind, data) VALUES (?, ?, ?)", rows)
+        if addition.people is not None:
+            known = [*self._with_people(entry.population), *_with_people(earlier, entry.population)]
+            old = [(one.entry.number, _PEOPLE) for one in known[:-1]][-1:]
+            session.run("DELETE FROM attachments WHERE number = ? AND kind = ?", old)
+        return line, found
 
     def verify(self) -> None:
         """Go through all lines and all that is kept with them again; ``Unsound`` if anything is not as it was."""
         if (store := self._found()) is None:
             return
-        self._lines, self._last = [], (0, START)
+        self._lines, self._last, self._digests = [], (0, START), []
         with store.reading() as session:
             self._catch_up(session)
             for problem in store.problems(session):
@@ -245,10 +285,11 @@ class Register:
         require_head(session, "lines", self._last if self._last[0] else None, what, REGISTER.remedy)
         for number, content, found in lines_after(session, REGISTER, self._last, what):
             self._lines.append(self._read(number, content))
+            self._digests.append(found)
             self._last = (number, found)
 
     def _with_people(self, population: str) -> list[_Line]:
-        return [line for line in self._lines if line.entry.population == population and _PEOPLE in line.sums]
+        return _with_people(self._lines, population)
 
     def _attached(self, session: Session, line: _Line, kind: str) -> bytes:
         """What was kept with a line; an error if it is not what the line says."""
@@ -280,12 +321,13 @@ class Register:
         said["release"] = release and os.path.normpath(self._folder / release)
         return _Line(Entry(**said | {"number": number}), sums)
 
-    @property
-    def _folder(self) -> Path:
-        return self._home.path.absolute().parent
-
     def _unsound(self, problem: str) -> Unsound:
         return Unsound(f"The register {self._home.path} was edited or damaged: {problem}.", hint=REGISTER.remedy)
+
+
+def _with_people(lines: Sequence[_Line], population: str) -> list[_Line]:
+    """The lines of a population with which the groups of its people were kept."""
+    return [line for line in lines if line.entry.population == population and _PEOPLE in line.sums]
 
 
 def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
@@ -309,15 +351,20 @@ def earlier_releases(table: Table, beside: Path | None = None) -> list[Entry]:
 
 
 def with_registers_beside(table: Table) -> Table:
-    """The table with all registers beside its own that list releases of the same source: from when its card had another
-    file name, or declared another population."""
+    """The table with all registers beside its own that list releases of the same source."""
+    return replace(table, registers=registers_beside(table.registers, table.source))
+
+
+def registers_beside(places: Sequence[str], source: str) -> tuple[str, ...]:
+    """Some registers, and all beside them that list releases of the same source: from when its card had another file
+    name, or declared another population."""
     found = []
-    for folder in dict.fromkeys(Path(place).parent for place in table.registers if place.endswith(REGISTER_SUFFIX)):
+    for folder in dict.fromkeys(Path(place).parent for place in places if place.endswith(REGISTER_SUFFIX)):
         for file in sorted(folder.glob(f"*{REGISTER_SUFFIX}")):
-            if table.source and str(file) not in table.registers:
+            if source and str(file) not in places:
                 with Register(str(file)) as register:
-                    found += [str(file)] if any(one.source == table.source for one in register.entries()) else []
-    return replace(table, registers=(*table.registers, *found))
+                    found += [str(file)] if any(one.source == source for one in register.entries()) else []
+    return (*places, *found)
 
 
 def is_of(table: Table, entry: Entry) -> bool:

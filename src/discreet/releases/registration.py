@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.core.card import Role, plain
+from discreet.core.card import Card, Role, plain
 from discreet.core.document import loads
 from discreet.core.kind import Kind
 from discreet.core.loss import Loss
@@ -21,7 +22,7 @@ from discreet.releases.exposure import Checked, Exposure, Known, check
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.method import Made, Method
 from discreet.releases.records import Answered
-from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, is_of
+from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, same_people
 
 TRIES = 5
 """Attempts to register while others register releases of the same people."""
@@ -130,7 +131,8 @@ class Weighed:
         if (rehearsed := _rehearsed.get()) is not None:
             rehearsed.append(self)
             return []
-        entry = entry_of(self.table, _final.get() or folder, method, rows, title=self.title, told=more)
+        at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")  # one moment, in however many registers
+        entry = entry_of(self.table, _final.get() or folder, method, rows, at=at, title=self.title, told=more)
         return [self._add(entry, weighed, lines) for weighed in self.checks]
 
     def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]], lines: Sequence[Entry]) -> Entry:
@@ -224,19 +226,24 @@ def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]
     Lines of tables that somebody holds are none of the releases.
     """
     with Register(place) as register:
-        for _ in range(TRIES):
-            people = register.people(table.card.people)
-            entries = [one for one in register.entries() if is_of(table, one)]
-            mine = [one for one in entries if one.population == table.card.people]
-            newest = max((one.number for one in mine if one.facts == "figures"), default=0)
-            if newest == (0 if people is None else people[0]):  # else another was registered while this was read
-                break
-        _require_same_unit(table, mine)
-        figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
+        return known_lines(register, table.card, entry_of(table, None, "", 0))
+
+
+def known_lines(register: Register, card: Card, release: Entry) -> tuple[Known, list[Entry], list[Entry]]:
+    """As ``known_at``, of the people of a release, in a register that is open."""
+    for _ in range(TRIES):
+        people = register.people(card.people)
+        entries = [one for one in register.entries() if same_people(release, one)]
+        mine = [one for one in entries if one.population == card.people]
+        newest = max((one.number for one in mine if one.facts == "figures"), default=0)
+        if newest == (0 if people is None else people[0]):  # else another was registered while this was read
+            break
+    _require_same_unit(card, mine)
+    figures = [(one, register.facts(one.number)) for one in mine if one.facts == "figures"]
     known = Known(
-        [(one.number, _named(one), data) for one, data in figures if data is not None],
+        [(one.number, quoted(one), data) for one, data in figures if data is not None],
         people[1] if people is not None else None,
-        any(one.source == table.source for one, _ in figures),
+        any(one.source == release.source for one, _ in figures),
         {name for one in mine for name in one.told.get("sensitive", ())},
         {one.number: str(one.told[RECIPIENT]) for one in mine if RECIPIENT in one.told},
     )
@@ -256,13 +263,13 @@ def _require_known_values(table: Table) -> None:
             )
 
 
-def _require_same_unit(table: Table, earlier: Sequence[Entry]) -> None:
+def _require_same_unit(card: Card, earlier: Sequence[Entry]) -> None:
     for one in earlier:
-        unit = one.told.get("unit", table.card.unit)
-        if one.facts == "figures" and unit != table.card.unit:
+        unit = one.told.get("unit", card.unit)
+        if one.facts == "figures" and unit != card.unit:
             raise BadInput(
-                f"The unit of {table.card.people} was {unit or 'the row'} when line {one.number} of the register was "
-                f"written, and is {table.card.unit or 'the row'} now: nobody can say who is who.",
+                f"The unit of {card.people} was {unit or 'the row'} when line {one.number} of the register was "
+                f"written, and is {card.unit or 'the row'} now: nobody can say who is who.",
                 hint="Declare the unit as it was, or give the card a population of its own.",
             )
 
@@ -280,7 +287,7 @@ def _same_roles(table: Table, earlier: Entry) -> bool:
 def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: str) -> str:
     """What speaks against a release, in words that tell nothing of anybody."""
     said = []
-    named = {one.number: _named(one) for one in earlier}
+    named = {one.number: quoted(one) for one in earlier}
     for finding in exposure.findings:
         others = [named[line] for line in finding.releases if line in named]
         together = f"together with {_listed(others)} “{title}”" if others else f"“{title}” by itself"
@@ -307,7 +314,8 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _named(entry: Entry) -> str:
+def quoted(entry: Entry) -> str:
+    """A release as messages name it."""
     return f"“{entry.title or entry.method}” of {entry.at[:10]} (release {entry.number})"
 
 

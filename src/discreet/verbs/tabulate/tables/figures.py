@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.card import Role
 from discreet.core.programs import Numbers
 from discreet.errors import DataError
@@ -56,15 +58,18 @@ def table_figures(
         low, high = (np.concatenate([one, np.zeros(len(nobody))]) for one in (low, high))
         found.append(choice.side)
         codes = np.concatenate([codes, np.zeros((len(codes), 1), np.int64)], axis=1)
+    rows = what.rows if choice.condition is None else choice.rows
+    if value is not None and what.rows.count() < choice.rows.count():  # who has no amount adds nothing: that is told
+        rows, found = choice.rows, [replace(_with_rest(one), covers=one.covers) for one in found]
     return Figures(
-        what.rows if choice.condition is None else choice.rows,
+        rows,
         tuple(found),
         codes,
         low,
         high,
         measure=value or "",
         decimals=table.decimals,
-        amount=what.value if value is not None else None,
+        amount=exp.Coalesce(this=what.value.copy(), expressions=[sql.literal(0)]) if value is not None else None,
         nonnegative=not what.negative,
         share=share,
     )
