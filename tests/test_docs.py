@@ -1,6 +1,7 @@
 """Documentation that cannot rot: every example runs, every name, error, command and flag is there."""
 
 import inspect
+import json
 import re
 import runpy
 import shlex
@@ -42,21 +43,76 @@ def test_the_examples_of_a_page_run_in_an_empty_folder(page, tmp_path, monkeypat
         elif kind == "python":
             exec(compile(body, str(page), "exec"), names)  # noqa: S102
         elif kind == "console":
-            for line in body.splitlines():
-                if line.startswith("$ "):
-                    run_command(line[2:])
+            for line, shown in commands_of(body):
+                require_output(line, shown if output_is_checked(page) else "", run_command(line))
+
+
+NOTEBOOKS = sorted((DOCS / "tutorials").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.name)
+def test_the_code_cells_of_a_notebook_run_in_an_empty_folder(path, tmp_path, monkeypatch):
+    """`%%writefile` cells are files, lines behind `!` are commands, all other cells share their names."""
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__notebook__"}
+    for cell in json.loads(path.read_text())["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            continue
+        if source.startswith("%%writefile "):
+            title, _, body = source.removeprefix("%%writefile ").partition("\n")
+            Path(title).write_text(body + "\n")
+        elif source.startswith("!"):
+            for line in source.splitlines():
+                run_command(line[1:])
+        else:
+            exec(compile(source, str(path), "exec"), names)  # noqa: S102
+
+
+def test_the_notebooks_are_what_their_script_makes_of_the_tutorials():
+    made = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))
+    assert {path.stem for path in NOTEBOOKS} == set(made["NAMES"])
+    for path in NOTEBOOKS:
+        assert path.read_text() == made["notebook"](path.with_suffix(".md").read_text())
+
+
+def output_is_checked(page):
+    """Whether what a page shows below a command must be what the command prints."""
+    return page.parent.name == "tutorials" or page.name in ("README.md", "index.md", "coming-from.md")
+
+
+def commands_of(body):
+    """Each command of a console block, with the output shown below it."""
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        line, _, shown = part.partition("\n")
+        yield line, shown
+
+
+def require_output(line, shown, printed):
+    """Every shown piece is printed, in this order; `…` stands for anything, and layout does not count."""
+    place, printed = 0, without_layout(printed)
+    for piece in shown.split("…"):
+        found = printed.find(without_layout(piece), place)
+        assert found >= 0, f"{line}\ndoes not print\n{piece}\nbut\n{printed}"
+        place = found + len(without_layout(piece))
+
+
+def without_layout(text):
+    return re.sub(r"[\s─█▏▎▍▌▋▊▉]+", "", text)
 
 
 def run_command(line):
     if line.split()[0] not in ("discreet", "cat", "for", "ls", "mkdir", "head"):
-        return
+        return ""
     words = shlex.split(line, comments=True)
     if words[0] == "discreet" and not {"|", ">", "&&"} & set(words):
         code, stdout, stderr = called(words[1:], Path())
     else:
         run = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
         code, stdout, stderr = run.returncode, run.stdout, run.stderr
-    assert code == (1 if line.endswith("# an error") else 0), f"{line}\n{stdout}{stderr}"
+    expected = 1 if line.endswith("# an error") else 3 if line.endswith("# refused") else 0
+    assert code == expected, f"{line}\n{stdout}{stderr}"
+    return stdout + stderr
 
 
 def test_the_pictures_are_what_their_script_draws():
@@ -79,6 +135,14 @@ def test_every_public_name_is_in_the_reference():
     for name in discreet.__all__:
         if not name.startswith("_"):
             assert re.search(rf"\b{name}\b", text), f"{name} is not in docs/reference.md"
+
+
+def test_the_reference_has_the_names_people_type():
+    reference = runpy.run_path(str(ROOT / "tools" / "reference_page.py"))
+    made = reference["with_public_names"]((DOCS / "reference.md").read_text())
+    headings = re.findall(r"^      heading: (\S+)$", made, re.MULTILINE)
+    assert {"dc.read", "dc.publish", "dc.KAnonymity", "collect.OUE"} <= set(headings)
+    assert not [heading for heading in headings if heading.startswith("discreet.")]
 
 
 def test_every_error_is_drawn_in_its_tree_and_explained():

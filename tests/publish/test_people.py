@@ -126,9 +126,10 @@ def test_rows_are_drawn_by_the_systems_randomness_and_by_nothing_else():
 
 
 def test_each_row_of_a_person_is_drawn_as_often():
-    rows = [{"who": "a", "age": age, "ward": "a", "ill": "x"} for age in range(3)]
+    rows = [{"who": f"p{n}", "age": age, "ward": "a", "ill": "x"} for age in range(3) for n in range(30)]
     table, number = numbered_rows(plain.table_of(rows))
-    seen = Counter(draw_rows(table, number, 1, Entropy()).fetch()["age"][0].as_py() for _ in range(300))
+    seen = Counter(age for _ in range(10) for age in draw_rows(table, number, 1, Entropy()).fetch()["age"].to_pylist())
+    assert seen.total() == 300
     assert all(30 < seen[age] < 180 for age in range(3))  # a fair draw is outside of this less than once in 10^12
 
 
