@@ -77,6 +77,7 @@ CASES = {
     "mixed": (["1", "2", "many"] * 1_000, Kind.TEXT, {}),
     "words": (with_some(["red", "blue"] * 1_500, "?", "n/a"), Kind.TEXT, {"missing": ("?", "n/a")}),
     "perhaps": (["red", "unknown"] * 1_500, Kind.TEXT, {}),
+    "a category": (["private", "none"] * 1_500, Kind.TEXT, {}),
     "country": (["NA", "AT", "DE"] * 1_000, Kind.TEXT, {}),
     "rhesus": (["+", "-"] * 1_500, Kind.TEXT, {}),
     "empty": ([None, ""] * 1_500, Kind.TEXT, {}),

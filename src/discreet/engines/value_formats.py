@@ -45,13 +45,13 @@ _RARE = 200
 """A format is proposed if no fewer than one in so many values have it."""
 _SYMBOLS = (
     *("?", "??", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "..", "...", "/", "na", "n/a", "n.a.", "n. a.", "#n/a"),
-    *("#na", "#nv", "#null!", "null", "(null)", "<na>", "\\n", "none", "nan", "nil", "k.a.", "k. a.", "k.a", "o.a."),
+    *("#na", "#nv", "#null!", "null", "(null)", "<na>", "\\n", "nan", "nil", "k.a.", "k. a.", "k.a", "o.a."),
     *("keine angabe", "non renseigné", "n.d.", "s/d"),
 )
 """Marks that stand for a missing value in whatever column, in lower case."""
 _WORDS = (
-    *("unknown", "unbekannt", "inconnu", "inconnue", "desconocido", "desconocida", "missing", "fehlt", "fehlend"),
-    *("not known", "nicht bekannt", "ohne angabe", "not available", "no data", "unspecified", "sin datos"),
+    *("none", "unknown", "unbekannt", "inconnu", "inconnue", "desconocido", "desconocida", "missing", "fehlt"),
+    *("fehlend", "not known", "nicht bekannt", "ohne angabe", "not available", "no data", "unspecified", "sin datos"),
 )
 """Words that do so in a column of numbers, dates or truths, and may do so in one of texts."""
 _MARKS = (*_SYMBOLS, *_WORDS)
