@@ -122,6 +122,16 @@ def test_the_pictures_are_what_their_script_draws():
         assert (DOCS / "pictures" / name).read_text() == draw()
 
 
+def test_a_page_on_a_concept_has_one_picture_and_links_to_the_glossary():
+    concepts = DOCS / "concepts"
+    listed = (concepts / "index.md").read_text()
+    for page in set(concepts.glob("*.md")) - {concepts / "index.md"}:
+        text = page.read_text()
+        assert text.count("](../pictures/") == 1, page.name
+        assert "](../glossary.md#" in text, page.name
+        assert f"({page.name})" in listed, page.name
+
+
 def test_every_page_is_in_the_navigation():
     nav = (ROOT / "mkdocs.yml").read_text()
     decisions = (DOCS / "decisions" / "index.md").read_text()
