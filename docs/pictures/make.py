@@ -43,22 +43,22 @@ EPSILONS = ("0.05", "0.1", "0.5", "1", "2")
 
 
 def error() -> str:
-    """How far off the count of people is, for several epsilons: larger is less private and more exact."""
+    """Error of a count for several epsilons; a larger epsilon is less private and more accurate."""
     errors = [DiscreteLaplace.for_loss(Pure(epsilon)).error("0.05") for epsilon in EPSILONS]
     labels = [f"ε = {epsilon}" for epsilon in EPSILONS]
-    return bars("A count of people is within this, 95 times in 100", labels, errors).svg
+    return bars("Error of a count at 95 % confidence", labels, errors).svg
 
 
 def belief() -> str:
-    """What an adversary who gave one chance in ten to a secret may believe after an answer, at most."""
+    """Highest posterior belief of an adversary with a prior of one in ten."""
     prior = 0.1
     beliefs = [100 * prior * math.exp(float(e)) / (1 - prior + prior * math.exp(float(e))) for e in EPSILONS]
     labels = ["before", *(f"ε = {epsilon}" for epsilon in EPSILONS)]
-    return bars("What an adversary may believe at most, in per cent", labels, [100 * prior, *beliefs]).svg
+    return bars("Upper bound on an adversary's belief, per cent", labels, [100 * prior, *beliefs]).svg
 
 
 def with_and_without() -> str:
-    """How likely each answer to a count is, with somebody in the data and without, at half an epsilon."""
+    """Probability of each noisy count with and without one person, at an epsilon of one half."""
     q = math.exp(-0.5)
 
     def chance(noise: int) -> float:
@@ -66,12 +66,12 @@ def with_and_without() -> str:
 
     answers = range(92, 110)
     return curves(
-        "What a count may say, at ε = 0.5",
-        Axis("the answer", range(92, 111, 2)),
-        Axis("its probability", (0.0, 0.05, 0.1, 0.15, 0.2, 0.25)),
+        "Distribution of a noisy count, ε = 0.5",
+        Axis("noisy count", range(92, 111, 2)),
+        Axis("probability", (0.0, 0.05, 0.1, 0.15, 0.2, 0.25)),
         {
             "100 people": [(answer, chance(answer - 100)) for answer in answers],
-            "you too: 101": [(answer, chance(answer - 101)) for answer in answers],
+            "with you: 101": [(answer, chance(answer - 101)) for answer in answers],
         },
     ).svg
 
@@ -82,9 +82,9 @@ def posterior() -> str:
 
 
 def composition() -> str:
-    """What it costs to learn how three bits are distributed, in three ways, each count at the same epsilon."""
+    """Cost of the joint distribution of three bits, asked in three ways with the same epsilon per count."""
     ways = ["eight running counts", "three single bits", "one histogram"]
-    return bars("In units of one question's epsilon", ways, [8, 3, 1]).svg
+    return bars("Total cost, in multiples of one question's epsilon", ways, [8, 3, 1]).svg
 
 
 def many() -> str:
