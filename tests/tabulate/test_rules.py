@@ -73,6 +73,7 @@ def test_figures_beyond_doubles_are_compared_exactly():
     far = 2**58
     assert levels(one_cell(100 * (far // 100), far // 100 * 10, far // 100 * 10), PPercent(10)) is None
     assert levels(one_cell(100 * (far // 100), far // 100 * 10, far // 100 * 10 - 1), PPercent(10)) == (1, 1)
+    assert levels(one_cell(2**50, 2**48, 2**47), PPercent("0.001")) is None  # 2**47 times 100,000 has more than 64 bits
 
 
 def test_decimals_are_units():

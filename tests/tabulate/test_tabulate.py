@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -236,12 +237,8 @@ def test_large_figures_beside_small_ones_are_audited():
     assert (made.holder.details.intervals.high >= made.holder.details.cells.values).all()
 
 
-def test_of_rows_chosen_by_what_not_everybody_knows_nobody_else_is_told_to_be_there(tmp_path, monkeypatch):
-    """Towns and sexes of those with the flu: of other towns, and of other sexes, nobody was chosen."""
-    rows = [
-        {"id": n, "town": town, "sex": sex, "ill": ill}
-        for n, (town, sex, ill) in enumerate(zip("AABC", "fmff", ("flu", "flu", "flu", "cold"), strict=True))
-    ]
+def facts_seen(monkeypatch):
+    """A list that gets what each release tells."""
     seen = []
 
     def keep(method, made, table, loss):
@@ -249,6 +246,23 @@ def test_of_rows_chosen_by_what_not_everybody_knows_nobody_else_is_told_to_be_th
         return facts_of(method, made, replace(table, registers=()), loss)
 
     monkeypatch.setattr("discreet.releases.pipeline.facts_of", keep)
+    return seen
+
+
+def test_the_facts_of_a_table_have_the_share_that_its_p_percent_rule_promises(tmp_path, monkeypatch):
+    rows = [{"id": n, "town": "AB"[n % 2], "income": 10 + n} for n in range(24)]
+    seen = facts_seen(monkeypatch)
+    dc.tabulate(opened(tmp_path, rows), "town", value="income", rules="p=15")
+    assert [one.share for one in seen] == [Fraction(15, 100)]
+
+
+def test_of_rows_chosen_by_what_not_everybody_knows_nobody_else_is_told_to_be_there(tmp_path, monkeypatch):
+    """Towns and sexes of those with the flu: of other towns, and of other sexes, nobody was chosen."""
+    rows = [
+        {"id": n, "town": town, "sex": sex, "ill": ill}
+        for n, (town, sex, ill) in enumerate(zip("AABC", "fmff", ("flu", "flu", "flu", "cold"), strict=True))
+    ]
+    seen = facts_seen(monkeypatch)
     chosen = where(opened(tmp_path, rows), "ill = 'flu'")
     dc.tabulate(chosen, "town × sex", method="round base=3 how=conventional")
     (figures,) = seen

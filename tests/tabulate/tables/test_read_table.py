@@ -211,6 +211,12 @@ def test_what_is_no_table(tmp_path, header, rows, told, said):
     assert isinstance(refused.value, BadInput | DataError | NotFound)
 
 
+def test_absolute_contributions_may_cancel_out(tmp_path):
+    table = read_table(written(tmp_path, ["a,-10,3,10", "b,4,2,12"], "r,value,count,absolute"))
+    assert table.contributions.absolute.tolist() == [22, 10, 12]
+    assert read_table(written(tmp_path, ["a,-10,3", "b,4,2"], "r,value,count")).values.tolist() == [-6, -10, 4]
+
+
 def test_a_total_is_called_what_it_is_called_on_each_side(tmp_path):
     rows = ["a,x,1", "b,x,2", "Sum,x,3", "a,All,1", "b,All,2", "Sum,All,3"]
     table = read_table(written(tmp_path, rows, "r,s,value"), total={"r": "Sum", "s": "All"})
