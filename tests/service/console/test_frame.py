@@ -20,7 +20,8 @@ READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
     "steward": READING
-    | {"/ask", "/data", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/exposure", "/people", "/audit"},
+    | {"/ask", "/data", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/prove"}
+    | {"/exposure", "/people", "/audit"},
     "auditor": READING | {"/exposure", "/people", "/audit"},
 }
 

@@ -15,6 +15,7 @@ from discreet.service.jobs.specs import (
     Combine,
     Compare,
     Hide,
+    Prove,
     Publish,
     Synthesize,
     Tabulate,
@@ -41,6 +42,7 @@ WHOLE = (
     Attack("20260101-stays-00000000", ("uniqueness",), 100_000),
     Compare("stays", "il1", ("noise alpha=0.1",)),
     Combine("pay", "stays"),
+    Prove("adjacent any\nclaim 1\nyes(x : private bool) : bool\n  return true\n", "dp", 5),
 )
 
 
@@ -49,7 +51,9 @@ def test_a_spec_is_plain_data_and_back(spec):
     said = spec.to_dict()
     assert read_spec(spec.kind, said) == spec
     assert not any(isinstance(value, tuple) for value in said.values())
-    assert set(spec.about()) == {{"attack": "release", "combine": "session"}.get(spec.kind, "table")}
+    assert set(spec.about()) == {"attack": {"release"}, "combine": {"session"}, "prove": set()}.get(
+        spec.kind, {"table"}
+    )
 
 
 def test_there_is_one_of_each_kind():

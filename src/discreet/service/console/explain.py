@@ -83,6 +83,28 @@ RISK_MAP = """Each point is a way to change the table. The further to the right,
 further up, the more of it is lost. The line joins the best there are: for each of the other points there is one \
 that is better in both."""
 
+PROVE = """A program names its private inputs, draws noise, and shows something (emit, return). Its first lines are \
+the claim: “adjacent one by 1” makes two inputs neighbours if one item differs by at most 1; “claim eps” says that no \
+output is more than e^eps times as likely for an input as for its neighbour. “claim 1/2, 1/1000” has a delta, too.
+
+“z := $ Laplace(1/eps, 0)” draws Laplace noise of scale 1/eps around 0. There are also DLaplace (whole numbers), \
+Exp, Gaussian, Bernoulli, Uniform and ExpMech (the exponential mechanism). The language of programs, in the \
+documentation, defines all of it.
+
+Python works, too: functions marked with @private, which are read and never run."""
+
+VERDICTS = {
+    "PROVED": "The claim holds for all inputs that the program may be given, of any length. The proof relates two runs "
+    "on neighbouring inputs, draw by draw: each draw of the first run is coupled with one of the second so that both "
+    "show the same, and the costs of all couplings together are at most the claim.\n\nThe proof was checked by a "
+    "program that does not trust the search. It is about the program as it is written, with exact arithmetic: an "
+    "implementation with floating-point noise may leak more.",
+    "REFUTED": "The claim is false. Two neighbouring inputs and an event are shown whose probabilities differ by more "
+    "than the claim allows. The counterexample was computed again before it was shown.",
+    "UNKNOWN": "Neither a proof nor a counterexample was found within the time limit. The claim may be true or false: "
+    "allow more time, or make the program simpler.",
+}
+"""Explanations of verdicts on a program."""
 
 MODELS = {
     "k-anonymity": K,

@@ -18,7 +18,7 @@ from discreet.service.console import theme
 from discreet.service.console.frame import Seat
 from discreet.service.console.releases import when
 from discreet.service.jobs.queue import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
-from discreet.service.jobs.specs import Attack, Combine, Hide, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Hide, Prove, Spec, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 Result = Mapping[str, Any]
@@ -203,6 +203,8 @@ def job_address(job: Job) -> str:
         return f"/attack?release={job.spec['release']}&job={job.id}"
     if job.kind == Combine.kind:
         return f"/combine?session={job.spec['session']}&job={job.id}"
+    if job.kind == Prove.kind:
+        return f"/prove?job={job.id}"
     return f"/{job.kind if job.kind in (Tabulate.kind, Hide.kind) else 'publish'}?table={job.table}&job={job.id}"
 
 

@@ -14,10 +14,22 @@ from discreet.core.table import Table
 from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate
+from discreet.service.jobs.specs import (
+    MOST_SECONDS,
+    Attack,
+    Combine,
+    Compare,
+    Hide,
+    Prove,
+    Publish,
+    Spec,
+    Synthesize,
+    Tabulate,
+)
 
 if TYPE_CHECKING:
     from discreet.models.model import Model
+    from discreet.verbs.prove.programs import LoadedProgram
     from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.people import People
     from discreet.verbs.publish.recoding import Recoder
@@ -25,10 +37,12 @@ if TYPE_CHECKING:
 
 PUBLISHED, TABULATED, HIDDEN = "published", "tabulated", "hidden"
 _MANY = 10**15
+_LONGEST_NAME = 60
+"""Characters of a program's name in lists of jobs."""
 
 
 def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
-    """The table, or the session, that a job is about, once nothing can be said against the job."""
+    """The table, session or program that a job is about, once nothing can be said against the job."""
     if isinstance(spec, Attack):
         return _attacked(spec, shelf)
     if isinstance(spec, Combine):
@@ -36,6 +50,10 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
 
         require_playable(workspace, spec.session, spec.brings)
         return spec.session
+    if isinstance(spec, Prove):
+        if not 1 <= spec.seconds <= MOST_SECONDS:
+            raise BadInput(f"The time limit is 1 to {MOST_SECONDS} seconds, not {spec.seconds:,}.")
+        return program_of(spec).program.name[:_LONGEST_NAME]
     if spec.table not in workspace.private:
         known = ", ".join(workspace.private)
         raise NotFound(f"There is no table about people called {spec.table!r}; there are {known}.")
@@ -63,6 +81,13 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
     else:
         _require_maskings(spec, card)
     return spec.table
+
+
+def program_of(spec: Prove) -> LoadedProgram:
+    """The program that is to be proved, parsed and type-checked. Nothing of it is run."""
+    from discreet.verbs.prove.programs import load_text
+
+    return load_text(spec.program, python=spec.language == "python")
 
 
 def item_columns(card: Card) -> list[str]:

@@ -27,7 +27,11 @@ _MADE = "made.json"
 _RESULT = "result.json"
 BESIDE = dict.fromkeys(("publish", "tabulate", "hide"), ("holder.html", "holder.parquet"))
 """What lies beside a release, by the kind of the job."""
-WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",)}
+WITHIN = {
+    "attack": ("report.html", "to-pass-on.html"),
+    "compare": ("map.html",),
+    "prove": ("proof.html", "proof.json"),
+}
 """Documents of a job that are stored with its result."""
 
 

@@ -17,9 +17,20 @@ from discreet.core.text import number
 from discreet.curator.audited import find_audited, register_answers
 from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.releases.registration import released_to
-from discreet.service.jobs.checks import method_of, models_of, people_of
+from discreet.service.jobs.checks import method_of, models_of, people_of, program_of
 from discreet.service.jobs.places import Made, Places, Run
-from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
+from discreet.service.jobs.specs import (
+    Attack,
+    Combine,
+    Compare,
+    Hide,
+    Prove,
+    Publish,
+    Spec,
+    Synthesize,
+    Tabulate,
+    read_spec,
+)
 from discreet.service.redact import without_paths
 from discreet.verbs.publish.mask.masker import Masker
 
@@ -255,6 +266,22 @@ def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
     return Made("The session ended with a result."), found
 
 
+def _prove(spec: Prove, bench: _Bench) -> tuple[Made, object]:
+    """Nothing of the workspace is looked at."""
+    from discreet.verbs.prove.certificate import write_certificate
+    from discreet.verbs.prove.picture import draw_verdict
+    from discreet.verbs.prove.prove import prove
+    from discreet.verbs.prove.verdicts import Proved
+
+    loaded = program_of(spec)
+    bench.progress(0.1, f"looking for a proof or a counterexample, {spec.seconds} s at most")
+    verdict = prove(loaded, seconds=spec.seconds)
+    bench.run.paper("proof.html").write_text(draw_verdict(verdict).page, encoding="utf-8")
+    if isinstance(verdict, Proved):
+        write_certificate(verdict.certificate, bench.run.paper("proof.json"))
+    return Made(f"{verdict.word.capitalize()} in {verdict.seconds:.1f} s."), verdict.to_dict()
+
+
 _WORK: Mapping[type[Spec], Callable[[Any, _Bench], tuple[Made, object]]] = {
     Publish: _publish,
     Synthesize: _synthesize,
@@ -263,4 +290,5 @@ _WORK: Mapping[type[Spec], Callable[[Any, _Bench], tuple[Made, object]]] = {
     Attack: _attack,
     Compare: _compare,
     Combine: _combine,
+    Prove: _prove,
 }
