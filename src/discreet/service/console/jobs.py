@@ -18,7 +18,7 @@ from discreet.service.console import theme
 from discreet.service.console.frame import Seat
 from discreet.service.console.releases import when
 from discreet.service.jobs.queue import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
-from discreet.service.jobs.specs import Attack, Combine, Hide, Prove, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Hide, Prove, Publish, Spec, Synthesize, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 Result = Mapping[str, Any]
@@ -205,7 +205,15 @@ def job_address(job: Job) -> str:
         return f"/combine?session={job.spec['session']}&job={job.id}"
     if job.kind == Prove.kind:
         return f"/prove?job={job.id}"
+    if is_synthesis(job):
+        return f"/synthesize?table={job.table}&job={job.id}"
     return f"/{job.kind if job.kind in (Tabulate.kind, Hide.kind) else 'publish'}?table={job.table}&job={job.id}"
+
+
+def is_synthesis(job: Job) -> bool:
+    """Whether a job makes synthetic rows: a table's stand-in, or rows that promise nothing."""
+    made_up = job.kind == Publish.kind and str(job.spec["method"]).lower().split()[:1] == ["synthesize"]
+    return made_up or job.kind == Synthesize.kind
 
 
 def job_line(job: Job, who: Person) -> None:
