@@ -20,7 +20,7 @@ READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
     "steward": READING
-    | {"/ask", "/data", "/publish", "/synthesize", "/tabulate", "/hide", "/attack", "/combine", "/prove"}
+    | {"/ask", "/data", "/publish", "/synthesize", "/tabulate", "/hide", "/collect", "/attack", "/combine", "/prove"}
     | {"/exposure", "/people", "/audit"},
     "auditor": READING | {"/exposure", "/people", "/audit"},
 }

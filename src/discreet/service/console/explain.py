@@ -83,6 +83,16 @@ RISK_MAP = """Each point is a way to change the table. The further to the right,
 further up, the more of it is lost. The line joins the best there are: for each of the other points there is one \
 that is better in both."""
 
+LOCAL = """Local differential privacy: answers are randomised in the respondent's browser before anything is sent. \
+Whatever somebody answers, no report is more than e^ε times as likely as it would be with any other answers. So \
+nobody who sees the reports, you included, can be sure of anybody's answer.
+
+Chance evens out over many people: shares and means can be estimated, with error bars. The smaller ε, the stronger the \
+promise and the more people it takes: 1 to 2 is usual, and above 5 little is hidden. With ε = 2 and 200 people, the \
+share of a single yes-or-no question is off by about 3 percentage points.
+
+It is promised once for all questions together. Whoever answers twice loses twice as much, and counts twice."""
+
 PROVE = """A program names its private inputs, draws noise, and shows something (emit, return). Its first lines are \
 the claim: “adjacent one by 1” makes two inputs neighbours if one item differs by at most 1; “claim eps” says that no \
 output is more than e^eps times as likely for an input as for its neighbour. “claim 1/2, 1/1000” has a delta, too.

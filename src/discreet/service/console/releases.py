@@ -25,6 +25,7 @@ _KINDS = {
     "tabulated": "printed table",
     "hidden": "secrets hidden",
     "synthetic": "synthetic stand-in",
+    "collected": "survey figures",
 }
 _MOST = 50
 
