@@ -62,6 +62,20 @@ def test_rows_are_synthesized_within_the_budget_and_without_a_guarantee(browse):
     expect(page.get_by_test_id("release-rows")).to_contain_text("outcome")
 
 
+def test_a_model_is_learnt_and_released(browse):
+    page = browse("steward")
+    page.goto("/learn?table=visits")
+    expect(page.get_by_test_id("learn-start")).to_be_visible()
+    looked(page)
+    choose(page, "learn-method", "learn statistics")
+    page.get_by_test_id("learn-text").fill("learn statistics step=0.1 integral=5 tries=30 on cost")
+    page.get_by_test_id("learn-start").click()
+    expect(page.get_by_test_id("learn-model")).to_contain_text("mean of cost")
+    looked(page)
+    page.get_by_test_id("learn-open").click()
+    expect(page.get_by_test_id("release-statement")).to_contain_text("integrally private with k = 5")
+
+
 def test_a_survey_is_made_answered_on_a_phone_and_released(browse):
     page = browse("steward")
     page.goto("/collect")

@@ -111,6 +111,7 @@ TABLE = (
     ),
     Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}, scope="manage"),
     Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}, scope="manage"),
+    Tried("POST", "/v1/jobs/learn", (403, 403, 404), {"table": "nothing", "method": "statistics"}, scope="manage"),
     Tried("POST", "/v1/jobs/prove", (403, 403, 400), {"program": "nothing"}, scope="manage"),
     Tried("GET", "/v1/jobs", READERS),
     Tried("GET", "/v1/surveys", STEWARDS),

@@ -20,7 +20,19 @@ READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
     "steward": READING
-    | {"/ask", "/data", "/publish", "/synthesize", "/tabulate", "/hide", "/collect", "/attack", "/combine", "/prove"}
+    | {
+        "/ask",
+        "/data",
+        "/publish",
+        "/synthesize",
+        "/tabulate",
+        "/learn",
+        "/hide",
+        "/collect",
+        "/attack",
+        "/combine",
+        "/prove",
+    }
     | {"/exposure", "/people", "/audit"},
     "auditor": READING | {"/exposure", "/people", "/audit"},
 }

@@ -19,6 +19,7 @@ from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, recent, requested_job
 from discreet.service.console.releases import about
+from discreet.service.jobs.checks import LEARNT
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Attack
 from discreet.service.operations.surveys import COLLECTED
@@ -108,6 +109,11 @@ def why_not(one: Shelved) -> str:
         return (
             "Itemsets and rules are hidden in it, and that was checked by mining before it left. It protects nobody: "
             "take it for rows as they are."
+        )
+    if one.kind == LEARNT:
+        return (
+            "This is a model, and attacks are run on rows. That many different sets of people give it was checked "
+            "before it left; the Learn page shows how it compares with other models."
         )
     if one.kind == COLLECTED:
         return (

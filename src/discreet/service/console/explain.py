@@ -76,6 +76,14 @@ people's rows leave as they are. Publish makes rows in which nobody can be singl
 Whoever asks for less than you gave here may find the secrets; a margin makes that harder. Whoever has the original, \
 or another release of it, can compare."""
 
+INTEGRAL = """Integral privacy: at least k different sets of people in the table give this very model, and nobody is \
+in all of them. So whoever sees the model cannot tell which set it was learnt from, and nobody's part in it is certain.
+
+It is not differential privacy. It says that other sets of people give the same model, and not how likely each of them \
+is. What the model tells of everybody it tells of those it was learnt from, too.
+
+A coarser model (a smaller tree, a larger step) recurs more often. If none recurs often enough, nothing is released."""
+
 ATTACK = """discreet plays the intruder: somebody who has the release, and knows something about the people in it. \
 The report says how many of them are found, and how surely. It is about real people, and for the holder alone."""
 

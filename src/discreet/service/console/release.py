@@ -19,6 +19,7 @@ from discreet.curator.release_index import Shelved
 from discreet.service.console import answer_view, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import about
+from discreet.service.jobs.checks import LEARNT
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.surveys import COLLECTED
 
@@ -69,7 +70,7 @@ def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
         if rows:
             _button("CSV", f"/v1/releases/{one.id}/rows.csv", "release-csv").props("download")
         if seat.who.role is Role.STEWARD:
-            if one.kind not in ("answer", COLLECTED):
+            if one.kind not in ("answer", COLLECTED, LEARNT):
                 _button("Attack it", f"/attack?release={one.id}", "release-attack")
             whom = f"the analysts of {', '.join(one.tables)}" if one.tables else "all analysts"
             shared = ui.switch(f"Shared with {whom}", value=one.shared)

@@ -26,6 +26,7 @@ _KINDS = {
     "hidden": "secrets hidden",
     "synthetic": "synthetic stand-in",
     "collected": "survey figures",
+    "learnt": "model",
 }
 _MOST = 50
 

@@ -25,7 +25,7 @@ from discreet.errors import NotFound
 
 _MADE = "made.json"
 _RESULT = "result.json"
-BESIDE = dict.fromkeys(("publish", "tabulate", "hide"), ("holder.html", "holder.parquet"))
+BESIDE = dict.fromkeys(("publish", "tabulate", "hide", "learn"), ("holder.html", "holder.parquet"))
 """What lies beside a release, by the kind of the job."""
 WITHIN = {
     "attack": ("report.html", "to-pass-on.html"),

@@ -15,6 +15,7 @@ from discreet.core.families import (
     ATTACKS,
     CELL_RULES,
     HIDING,
+    LEARNERS,
     MASKING,
     MODELS,
     PEOPLE,
@@ -165,6 +166,18 @@ class Hide(_Spec):
 
 
 @dataclass(frozen=True)
+class Learn(_Spec):
+    """Learn a model of a table that many different sets of people also give (integral privacy)."""
+
+    kind: ClassVar[str] = "learn"
+    summary: ClassVar[str] = "Learn a model of a table"
+    table: str
+    method: str = _given(families=(LEARNERS,), example="tree target=outcome integral=20", longest=LONGEST_METHOD)
+    title: str = ""
+    despite: str = _given(_DESPITE, default="")
+
+
+@dataclass(frozen=True)
 class Attack(_Spec):
     """Attack a release: what would an intruder learn from it? What is found is for stewards alone."""
 
@@ -217,9 +230,9 @@ class Prove(_Spec):
     seconds: int = _given(f"Time limit of the search, 1 to {MOST_SECONDS} seconds of processor time.", default=20)
 
 
-Spec: TypeAlias = Publish | Synthesize | Tabulate | Hide | Attack | Compare | Combine | Prove
+Spec: TypeAlias = Publish | Synthesize | Tabulate | Hide | Learn | Attack | Compare | Combine | Prove
 SPECS: Mapping[str, type[Spec]] = {
-    one.kind: one for one in (Publish, Synthesize, Tabulate, Hide, Attack, Compare, Combine, Prove)
+    one.kind: one for one in (Publish, Synthesize, Tabulate, Hide, Learn, Attack, Compare, Combine, Prove)
 }
 
 
