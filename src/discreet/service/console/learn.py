@@ -75,6 +75,7 @@ class _Form:
 def _result(found: Mapping[str, Any], job: Job) -> None:
     """The model, what it promises, and how it compares with others."""
     with theme.card(found["title"], testid="learn-result"):
+        theme.badge("integrally private, checked", "good").classes("dc-own")
         ui.label(found["model"]).classes("dc-code dc-asked").props("data-testid=learn-model")
         theme.promise(theme.statement(found["promise"]), "What is promised?")
         theme.holder_only("How it was found, and how it compares, is not in the release.")
