@@ -30,6 +30,8 @@ def test_a_program_is_refuted_and_another_proved(browse):
     page.keyboard.insert_text("adjacent one\nprivate")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_test_id("prove-problem")).to_contain_text("Line 2, column 1")
+    page.keyboard.press("Tab")
+    expect(page.locator(".cm-content:focus")).to_have_count(0)
     looked(page)
     choose(page, "prove-example", "Sparse vector without query noise (not private)")
     expect(page.locator(".cm-content")).to_contain_text("sparse_vector")
