@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Literal
 from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serving
 
 from discreet.curator.people.person import Person
-from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Learn, Prove, Publish, Spec, Tabulate
 from discreet.service.operations.operations import Operations
 from discreet.service.views import Spend
+from discreet.verbs.collect.survey.file import loads
+from discreet.verbs.prove.examples import EXAMPLES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
@@ -39,6 +41,21 @@ QUESTIONS = (
 )
 SECRETS = ("sex=F, insurance=private",)
 ITEMS = ("sex", "ethnicity", "insurance")
+SURVEY = """
+title = "Canteen"
+epsilon = 4
+share = "split"
+people = 300
+[questions.ate]
+text = "Did you eat in the canteen this week?"
+kind = "yes/no"
+protocol = "grr"
+[questions.dish]
+text = "What did you eat last?"
+kind = "choice"
+values = ["soup", "salad", "pasta"]
+protocol = "grr"
+"""
 ASKED = "SELECT ethnicity, COUNT(*) AS patients\nFROM patients\nGROUP BY ethnicity"
 
 
@@ -62,10 +79,11 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Made:
-    """What lies in the workspace: the ids of a release of rows, and of a table."""
+    """What lies in the workspace: the ids of a release of rows, of a table, and of a survey."""
 
     published: str
     tabulated: str
+    survey: str
 
 
 def filled(made: Clinic) -> Made:
@@ -87,7 +105,21 @@ def filled(made: Clinic) -> Made:
         )
         done(desk, steward, Compare("patients", "il1"))
         together(made.folder, lambda: done(desk, steward, Combine("stays", "visits")))
-    return Made(rows, printed)
+        done(desk, steward, Learn("visits", "statistics step=0.02 integral=20 tries=400 on length_of_stay, cost"))
+        done(desk, steward, Prove(EXAMPLES[0].text))
+        survey = answered(desk, steward)
+    return Made(rows, printed, survey)
+
+
+def answered(desk: Operations, who: Person) -> str:
+    """A survey that people answered, by its id; their reports are made up."""
+    view = desk.surveys.set_open(who, desk.surveys.make(who, loads(SURVEY)).id, open=True)
+    _, inbox = desk.surveys.collecting(view.id)
+    for number in range(240):
+        reports = {"ate": int(number % 5 < 3), "dish": min(number % 7 // 2, 2)}
+        sent = {"survey": view.survey.fingerprint, "id": f"{number:032x}", "code": None, "reports": reports}
+        inbox.receive(sent)
+    return view.id
 
 
 def together(workspace: Path, run_job: Callable[[], object]) -> None:
@@ -149,10 +181,14 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("budget", "/budget", "steward", followed, dark=True, height=1000),
         Shot("publish", "/publish", "steward"),
         Shot("map", "/publish", "steward", opened("map-chart", within="Earlier maps of this table"), dark=True),
+        Shot("synthesize", "/synthesize?table=patients", "steward", height=1120),
         Shot("tabulate", "/tabulate?table=visits", "steward"),
         Shot("table", "/tabulate?table=visits", "steward", told, dark=True),
+        Shot("learn", "/learn?table=visits", "steward", opened("learn-result"), height=1000),
         Shot("hide", "/hide?table=patients", "steward", opened("hide-result"), height=1000),
+        Shot("collect", f"/collect?survey={found.survey}", "steward", estimated, dark=True, height=1300),
         Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),
+        Shot("prove", "/prove", "steward", proved, dark=True, height=1350),
         Shot("combine", "/combine", "steward", opened("combine-result"), height=1000),
         Shot("exposure", "/exposure", "steward", tried, dark=True, height=1400),
         Shot("people", "/people", "steward"),
@@ -230,6 +266,19 @@ def tried(page: Page) -> None:
     page.get_by_test_id("whatif-by").fill("sex × insurance")
     page.get_by_test_id("whatif-run").click()
     page.get_by_test_id("whatif-verdict").get_by_text("would").wait_for()
+
+
+def estimated(page: Page) -> None:
+    """Have the figures of a survey estimated."""
+    page.get_by_test_id("collect-estimate").click()
+    page.get_by_test_id("collect-figures").first.wait_for()
+
+
+def proved(page: Page) -> None:
+    """Open a proof, below the program."""
+    opened("prove-page")(page)
+    page.frame_locator("iframe").locator("table").first.wait_for()
+    page.evaluate("innerWidth > 600 && scrollTo(0, 0)")  # all of it is in the picture, but on a phone
 
 
 def told(page: Page) -> None:

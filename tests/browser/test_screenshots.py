@@ -4,7 +4,7 @@ from tools.screenshots import FOLDER, Made, looks, shots
 
 from discreet.service.console.frame import pages
 
-SHOTS = shots(Made("published", "tabulated"))
+SHOTS = shots(Made("published", "tabulated", "survey"))
 
 
 def test_every_picture_has_its_place_in_the_script():

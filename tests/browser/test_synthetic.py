@@ -8,13 +8,12 @@ SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
 
 def test_after_the_budget_is_gone_every_figure_of_the_stand_in_is_marked(browse):
     steward, ben = browse("steward"), browse("ben")
-    steward.goto("/publish?table=patients")
-    choose(steward, "publish-method", "Synthetic stand-in (differentially private)")
+    steward.goto("/synthesize?table=patients")
     choose(steward, "synthesis-by", "mst")
     steward.get_by_test_id("synthesis-epsilon").fill("0.5")
-    steward.get_by_test_id("publish-start").click()
+    steward.get_by_test_id("synthesize-start").click()
     expect(steward.get_by_test_id("job-synthesize")).to_have_attribute("data-state", "done", timeout=120_000)
-    expect(steward.get_by_test_id("publish-earlier")).to_contain_text("synthetic stand-in")
+    expect(steward.get_by_test_id("synthesize-result")).to_contain_text("ε = 0.5")
 
     before = budget(ben, "patients/ben")
     ben.goto("/ask?table=patients")

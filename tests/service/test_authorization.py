@@ -30,6 +30,7 @@ QUESTION = {"questions": ["SELECT count(*) FROM patients"], "epsilon": "0.001"}
 LIMIT = {"budget": BUDGET, "why": "so"}
 TABULATE = {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}
 HIDE = {"table": "nothing", "support": "2%", "itemsets": ["sex=F"]}
+SURVEY = {"survey": "0" * 16}
 CARD = '[tables.t.columns.a]\nkind = "text"\n'
 METHOD = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.001"}}
 
@@ -110,7 +111,15 @@ TABLE = (
     ),
     Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}, scope="manage"),
     Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}, scope="manage"),
+    Tried("POST", "/v1/jobs/learn", (403, 403, 404), {"table": "nothing", "method": "statistics"}, scope="manage"),
+    Tried("POST", "/v1/jobs/prove", (403, 403, 400), {"program": "nothing"}, scope="manage"),
     Tried("GET", "/v1/jobs", READERS),
+    Tried("GET", "/v1/surveys", STEWARDS),
+    Tried("POST", "/v1/surveys", (403, 403, 400), {"survey": "title = 1"}, scope="manage"),
+    Tried("GET", "/v1/surveys/{survey}", (403, 403, 404), path=SURVEY),
+    Tried("PUT", "/v1/surveys/{survey}/open", (403, 403, 404), {"open": True}, SURVEY, scope="manage"),
+    Tried("GET", "/v1/surveys/{survey}/estimates", (403, 403, 404), path=SURVEY),
+    Tried("POST", "/v1/surveys/{survey}/release", (403, 403, 404), path=SURVEY, scope="manage"),
     Tried("GET", "/v1/jobs/{job}", READERS),
     Tried("GET", "/v1/jobs/{job}/events", READERS),
     Tried("GET", "/v1/jobs/{job}/result", (403, 403, 400)),

@@ -13,12 +13,9 @@ from typer import Argument, Option
 
 from discreet.cli.options import Cert, Host, Insecure, Json, Key, Name, Port, require_new, require_parts
 from discreet.cli.output import bold, console, grid, print_json, stoppable, working
-from discreet.core.optional import extra
-from discreet.errors import BadInput, TooMany
+from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
     from discreet.service.settings import Settings
     from discreet.verbs.collect.survey.inbox import Inbox
     from discreet.verbs.collect.survey.question import Question
@@ -112,9 +109,9 @@ def serve(
     """
     from discreet.service.settings import Settings
     from discreet.verbs.collect.survey.file import load
-    from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_codes
+    from discreet.verbs.collect.survey.inbox import REPORT_BYTES, Inbox, default_reports_path, read_codes
 
-    settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)
+    settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=REPORT_BYTES)
     require_parts("fastapi", "uvicorn")
     survey = load(file)
     with Inbox(survey, reports or default_reports_path(file), None if codes is None else read_codes(codes)) as inbox:
@@ -269,35 +266,10 @@ def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Cal
     from discreet.service.api.guard import Guard
     from discreet.service.listen import listening
     from discreet.service.server import Server
+    from discreet.service.survey_pages import RateLimit
     from discreet.verbs.collect.survey.web import make_app
 
     with listening(settings) as listener, suppress(KeyboardInterrupt):  # the way to stop it
         app = Guard(RateLimit(make_app(survey, inbox), settings), settings)
         server = Server(app, settings, lambda: ready(settings.address(listener.getsockname()[1])))
         server.run(sockets=[listener])
-
-
-class RateLimit:
-    """Middleware that limits how fast a neighbourhood of addresses may send reports: as fast as a classroom does."""
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        from discreet.service.api.limits import Buckets
-
-        self._app = app
-        self._buckets = Buckets(settings.rate, settings.burst)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer how long to wait."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            with extra("serve"):
-                from starlette.responses import JSONResponse
-
-            from discreet.service.api.limits import neighbourhood
-
-            try:
-                self._buckets.take(neighbourhood((scope.get("client") or ("",))[0]))
-            except TooMany as error:
-                body = {"message": error.message, "hint": error.hint}
-                await JSONResponse(body, 503, {"Retry-After": str(error.wait)})(scope, receive, send)
-                return
-        await self._app(scope, receive, send)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -19,12 +20,25 @@ from discreet.service.api.guard import Guard
 from discreet.service.api.limits import Buckets
 from discreet.service.api.logs import Log, Logged
 from discreet.service.api.metrics import Metrics
-from discreet.service.api.routes import ask, budgets, data, exposure, jobs, operations, people, releases, session
+from discreet.service.api.routes import (
+    ask,
+    budgets,
+    data,
+    exposure,
+    jobs,
+    operations,
+    people,
+    releases,
+    session,
+    surveys,
+)
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
+from discreet.service.survey_pages import PREFIX, RateLimit, SurveyPages
 from discreet.service.turns import Turns
+from discreet.verbs.collect.survey.inbox import REPORT_BYTES
 
-_ROUTERS = (session, ask, budgets, data, exposure, releases, jobs, people, operations)
+_ROUTERS = (session, ask, budgets, data, exposure, releases, jobs, surveys, people, operations)
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would send what errors say, which may quote data, to whichever OpenTelemetry is set up in the process."""
 _LOOPBACK = ["127.0.0.0/8", "::1"]
@@ -55,6 +69,8 @@ def make_app(desk: Operations, settings: Settings, *, log: Log | None = None, co
     app.add_middleware(Split, prefix="/v1/", there=api)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Logged, log=app.state.log, metrics=app.state.metrics)
+    there = Guard(RateLimit(SurveyPages(desk.surveys), settings), replace(settings, most_body=REPORT_BYTES))
+    app.add_middleware(Split, prefix=PREFIX, there=there)  # before the log, which would say when somebody answered
     if settings.behind_proxy:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=_LOOPBACK)
     return app

@@ -10,9 +10,9 @@ import pytest
 from tests.collect.survey.surveys import survey
 from tests.loops import run
 
-from discreet.cli.collect import RateLimit
 from discreet.service.api.guard import Guard
 from discreet.service.settings import Settings
+from discreet.service.survey_pages import RateLimit
 from discreet.verbs.collect.survey.inbox import Inbox
 from discreet.verbs.collect.survey.web import make_app, page, source
 

@@ -20,7 +20,20 @@ READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
     "steward": READING
-    | {"/ask", "/data", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/exposure", "/people", "/audit"},
+    | {
+        "/ask",
+        "/data",
+        "/publish",
+        "/synthesize",
+        "/tabulate",
+        "/learn",
+        "/hide",
+        "/collect",
+        "/attack",
+        "/combine",
+        "/prove",
+    }
+    | {"/exposure", "/people", "/audit"},
     "auditor": READING | {"/exposure", "/people", "/audit"},
 }
 

@@ -1,7 +1,5 @@
 """The Publish page: rules and methods chosen in words, the job they make, and the map."""
 
-import datetime as dt
-
 import pytest
 from tests.service.console.conftest import press, seen, text, until
 
@@ -9,12 +7,10 @@ from discreet.core.card import Card, Column
 from discreet.core.families import HIDING, MASKING, MODELS, SYNTHESIZERS, TABLE_METHODS
 from discreet.models.model import parse
 from discreet.service.console.forms import MODEL_VALUES, example_values, without_file
-from discreet.service.console.publish import MASK, _about
+from discreet.service.console.publish import MASK
 from discreet.service.console.riskmap import advice, options, placed
-from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Publish
 from discreet.verbs.publish.riskmap import Point, RiskMap
-from discreet.verbs.synthesize.private import parse_private
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
@@ -49,13 +45,6 @@ def test_a_model_begins_with_its_stricter_variant(console):
     assert set(MODEL_VALUES) <= set(without_file(MODELS))
 
 
-def test_a_stand_in_of_before_is_listed_without_its_method():
-    at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    spec = {"table": "patients", "epsilon": "1", "by": "aim"}
-    job = Job("20260101-patients-0", "synthesize", "steward", "patients", spec, at, "done", 1, "", None, "")
-    assert _about(job) == "synthetic stand-in, –"
-
-
 def test_a_model_without_its_number_says_so(console):
     async def act(user):
         await user.open("/publish?table=patients")
@@ -76,25 +65,6 @@ def test_a_model_without_its_number_says_so(console):
 def test_a_form_writes_what_it_was_filled_with(family):
     for entry in family.entries():
         assert family.parse(entry.spell(example_values(entry))) == family.parse(entry.example)
-
-
-def test_a_stand_in_is_asked_for_with_all_that_it_can_be_told(console):
-    async def act(user):
-        await user.open("/publish?table=visits")
-        with user:
-            seen(user, "publish-method")[0].set_value("synthesize")
-            for box, value in {"on": "ward, cost, outcome", "bins": "cost:8", "person": "ward, outcome"}.items():
-                seen(user, f"synthesis-{box}")[0].set_value(value)
-        press(user, "publish-start")
-        await until(lambda: bool(seen(user, "job-synthesize")))
-        press(user, "job-cancel")
-        await until(lambda: seen(user, "job-synthesize")[0].props["data-state"] == "cancelled")
-
-    console.visit("steward", act)
-    job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
-    assert job.spec["method"] == "epsilon=1 delta=1e-9 bins=cost:8 person=ward, outcome on ward, cost, outcome"
-    made = parse_private(job.spec["method"], console.clinic.desk.workspace.card("visits"))
-    assert (made.bins, tuple(made.person)) == ({"cost": 8}, ("ward", "outcome"))
 
 
 def test_clicking_twice_starts_one_job(console):

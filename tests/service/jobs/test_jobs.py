@@ -14,7 +14,7 @@ from tests.releases.registers import listed
 from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
+from discreet.service.jobs.specs import Attack, Compare, Hide, Learn, Publish, Tabulate
 from discreet.service.jobs.work import work
 
 SPEC = Publish("stays", (), "noise alpha=0.1 on age", title="Stays")
@@ -182,6 +182,8 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
         "From which confidence on": Hide("stays", "5%", rules=("ward=north => disease=flu",)),
         "The support 200%": Hide("stays", "200%", itemsets=("ward=north",)),
         "no hiding method 'magc'": Hide("stays", "5%", itemsets=("ward=north",), method="magc"),
+        "no learner": Learn("stays", "magic integral=20"),
+        "has no column 'illness'": Learn("stays", "tree target=illness integral=20"),
         "no masking method": Compare("stays", methods=("magic",)),
         "no such release": Attack("20260101-stays-00000000"),
     }

@@ -15,6 +15,8 @@ from discreet.service.jobs.specs import (
     Combine,
     Compare,
     Hide,
+    Learn,
+    Prove,
     Publish,
     Synthesize,
     Tabulate,
@@ -38,9 +40,11 @@ WHOLE = (
         "10%",
         "Wards",
     ),
+    Learn("stays", "tree target=disease integral=20", "Illness"),
     Attack("20260101-stays-00000000", ("uniqueness",), 100_000),
     Compare("stays", "il1", ("noise alpha=0.1",)),
     Combine("pay", "stays"),
+    Prove("adjacent any\nclaim 1\nyes(x : private bool) : bool\n  return true\n", "dp", 5),
 )
 
 
@@ -49,7 +53,9 @@ def test_a_spec_is_plain_data_and_back(spec):
     said = spec.to_dict()
     assert read_spec(spec.kind, said) == spec
     assert not any(isinstance(value, tuple) for value in said.values())
-    assert set(spec.about()) == {{"attack": "release", "combine": "session"}.get(spec.kind, "table")}
+    assert set(spec.about()) == {"attack": {"release"}, "combine": {"session"}, "prove": set()}.get(
+        spec.kind, {"table"}
+    )
 
 
 def test_there_is_one_of_each_kind():

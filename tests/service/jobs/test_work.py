@@ -9,9 +9,11 @@ from discreet.curator.audited import write_policy
 from discreet.curator.curator import Curator
 from discreet.errors import NoPromise, NotFound
 from discreet.service.jobs.places import Places
-from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
+from discreet.service.jobs.specs import Attack, Compare, Hide, Learn, Prove, Publish, Tabulate
 from discreet.service.jobs.work import Task, work
 from discreet.verbs.ask.query_auditing.policy import Policy, Watch
+from discreet.verbs.prove.certificate import read_certificate
+from discreet.verbs.prove.prove import recheck
 
 
 @pytest.fixture
@@ -51,6 +53,26 @@ def test_publish_then_attack(do, folder):
     for name in ("links.parquet", "../report.html", "result.json", ""):
         with pytest.raises(NotFound, match="no such paper"):
             places.paper(id, "attack", name)
+
+
+def test_a_model_is_released_and_compared_for_the_holder(do):
+    made, places = do(Learn("stays", "statistics step=0.5 tries=40 integral=5 on age", despite="For a test."))
+    id = "20260101-stays-00000000"
+    assert (made.title, made.method) == ("stays, statistics", "learn statistics")
+    result = places.result(id)
+    assert result["model"].startswith("mean of age:") and "k = 5" in result["promise"]
+    assert [one["model"] for one in result["scores"]][:2] == ["integral, k = 5", "plain"]
+    assert Release.load(places.release(id)).payload["kind"] == "statistics"
+    assert "plain" in places.paper(id, "learn", "holder.html").read_text()
+
+
+def test_a_proof_can_be_read_and_checked_again(do):
+    made, places = do(Prove("adjacent any\nclaim 0\nyes(x : private bool) : bool\n  return true\n"))
+    id = "20260101-stays-00000000"
+    assert made.said.startswith("Proved in ") and places.result(id)["verdict"] == "PROVED"
+    assert "<html" in places.paper(id, "prove", "proof.html").read_text()
+    certificate = read_certificate(places.paper(id, "prove", "proof.json"))
+    assert recheck("adjacent any\nclaim 0\nyes(x : private bool) : bool\n  return true\n", certificate).proved
 
 
 def test_masking_keeps_what_is_for_the_holder_beside_and_tells_of_what_is_out(do):

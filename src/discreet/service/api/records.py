@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -12,7 +13,9 @@ from discreet.core import document
 from discreet.core.release import Release
 from discreet.service.api.schemas import LossShape, ScopeName
 from discreet.service.api.views import RoleName, View
+from discreet.service.operations.surveys import SurveyView
 from discreet.service.views import BudgetView
+from discreet.verbs.collect.survey.results import SurveyFigure
 
 
 class BudgetOut(View):
@@ -200,3 +203,52 @@ class RevisedOut(View):
     """What a revised card changed."""
 
     changes: list[str]
+
+
+class SurveyOut(View):
+    """A survey; people answer it at `path`, without signing in."""
+
+    id: str = Field(examples=["0123456789abcdef"])
+    title: str
+    epsilon: str = Field(description="What each respondent loses at most, by all questions together.")
+    questions: list[str] = Field(description="Names of the questions.")
+    open: bool
+    reports: int
+    path: str = Field(examples=["/s/0123456789abcdef/"])
+
+    @classmethod
+    def of(cls, view: SurveyView) -> Self:
+        """A survey as a steward sees it."""
+        return cls(
+            id=view.id,
+            title=view.survey.title,
+            epsilon=str(view.survey.loss.epsilon),
+            questions=[one.name for one in view.survey.questions],
+            open=view.open,
+            reports=view.reports,
+            path=f"/s/{view.id}/",
+        )
+
+
+class FigureOut(View):
+    """An estimated figure of a survey."""
+
+    question: str
+    figure: str = Field(description="A value, mean, or the name of a quantile.")
+    kind: Literal["share", "mean", "quantile"]
+    estimate: float
+    low: float = Field(description="Of an interval that holds with 95 %.")
+    high: float
+    low_together: float = Field(description="Of intervals that hold for all figures at once with 95 %.")
+    high_together: float
+
+    @classmethod
+    def of(cls, figure: SurveyFigure) -> Self:
+        """A figure as it was estimated."""
+        return cls.model_validate(asdict(figure))
+
+
+class SurveyRelease(View):
+    """The release of a survey's figures."""
+
+    release: str = Field(examples=["20260101-survey-0a1b2c3d"])

@@ -396,3 +396,27 @@ class RevisedCard(Given):
     """A card to take the place of a table's."""
 
     card: CardToml
+
+
+_SURVEY = """title = "Music"
+epsilon = 2
+people = 1000
+
+[questions.like]
+text = "Do you like the band?"
+kind = "yes/no"
+"""
+
+
+class NewSurvey(Given):
+    """A survey, as a survey file says it."""
+
+    survey: Annotated[Text, StringConstraints(min_length=1, max_length=100_000)] = Field(
+        description="TOML, as `discreet collect new` writes it.", examples=[_SURVEY]
+    )
+
+
+class OpenSurvey(Given):
+    """Whether people may answer."""
+
+    open: bool

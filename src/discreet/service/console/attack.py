@@ -19,8 +19,10 @@ from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, recent, requested_job
 from discreet.service.console.releases import about
+from discreet.service.jobs.checks import LEARNT
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Attack
+from discreet.service.operations.surveys import COLLECTED
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.attack.report import UNSURE, describe_details, share_text
 
@@ -107,6 +109,16 @@ def why_not(one: Shelved) -> str:
         return (
             "Itemsets and rules are hidden in it, and that was checked by mining before it left. It protects nobody: "
             "take it for rows as they are."
+        )
+    if one.kind == LEARNT:
+        return (
+            "This is a model, and attacks are run on rows. That many different sets of people give it was checked "
+            "before it left; the Learn page shows how it compares with other models."
+        )
+    if one.kind == COLLECTED:
+        return (
+            "These figures were estimated from answers that were randomised in the respondents' browsers. Local "
+            "differential privacy holds whatever an intruder knows or does, so there is nothing to measure."
         )
     if one.loss is not None:
         return (

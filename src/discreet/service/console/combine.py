@@ -54,7 +54,7 @@ async def _build(seat: Seat) -> None:
         await show(chosen)
 
 
-PAGE = Page("/combine", "Combine", "hub", (Role.STEWARD,), 55, _build)
+PAGE = Page("/combine", "Combine", "hub", (Role.STEWARD,), 48, _build)
 
 
 def _draw_session(seat: Seat, view: SessionView, before: list[Job]) -> JobBox:

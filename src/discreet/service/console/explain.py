@@ -76,6 +76,14 @@ people's rows leave as they are. Publish makes rows in which nobody can be singl
 Whoever asks for less than you gave here may find the secrets; a margin makes that harder. Whoever has the original, \
 or another release of it, can compare."""
 
+INTEGRAL = """Integral privacy: at least k different sets of people in the table give this very model, and nobody is \
+in all of them. So whoever sees the model cannot tell which set it was learnt from, and nobody's part in it is certain.
+
+It is not differential privacy. It says that other sets of people give the same model, and not how likely each of them \
+is. What the model tells of everybody it tells of those it was learnt from, too.
+
+A coarser model (a smaller tree, a larger step) recurs more often. If none recurs often enough, nothing is released."""
+
 ATTACK = """discreet plays the intruder: somebody who has the release, and knows something about the people in it. \
 The report says how many of them are found, and how surely. It is about real people, and for the holder alone."""
 
@@ -83,6 +91,38 @@ RISK_MAP = """Each point is a way to change the table. The further to the right,
 further up, the more of it is lost. The line joins the best there are: for each of the other points there is one \
 that is better in both."""
 
+LOCAL = """Local differential privacy: answers are randomised in the respondent's browser before anything is sent. \
+Whatever somebody answers, no report is more than e^ε times as likely as it would be with any other answers. So \
+nobody who sees the reports, you included, can be sure of anybody's answer.
+
+Chance evens out over many people: shares and means can be estimated, with error bars. The smaller ε, the stronger the \
+promise and the more people it takes: 1 to 2 is usual, and above 5 little is hidden. With ε = 2 and 200 people, the \
+share of a single yes-or-no question is off by about 3 percentage points.
+
+It is promised once for all questions together. Whoever answers twice loses twice as much, and counts twice."""
+
+PROVE = """A program names its private inputs, draws noise, and shows something (emit, return). Its first lines are \
+the claim: “adjacent one by 1” makes two inputs neighbours if one item differs by at most 1; “claim eps” says that no \
+output is more than e^eps times as likely for an input as for its neighbour. “claim 1/2, 1/1000” has a delta, too.
+
+“z := $ Laplace(1/eps, 0)” draws Laplace noise of scale 1/eps around 0. There are also DLaplace (whole numbers), \
+Exp, Gaussian, Bernoulli, Uniform and ExpMech (the exponential mechanism). The language of programs, in the \
+documentation, defines all of it.
+
+Python works, too: functions marked with @private, which are read and never run."""
+
+VERDICTS = {
+    "PROVED": "The claim holds for all inputs that the program may be given, of any length. The proof relates two runs "
+    "on neighbouring inputs, draw by draw: each draw of the first run is coupled with one of the second so that both "
+    "show the same, and the costs of all couplings together are at most the claim.\n\nThe proof was checked by a "
+    "program that does not trust the search. It is about the program as it is written, with exact arithmetic: an "
+    "implementation with floating-point noise may leak more.",
+    "REFUTED": "The claim is false. Two neighbouring inputs and an event are shown whose probabilities differ by more "
+    "than the claim allows. The counterexample was computed again before it was shown.",
+    "UNKNOWN": "Neither a proof nor a counterexample was found within the time limit. The claim may be true or false: "
+    "allow more time, or make the program simpler.",
+}
+"""Explanations of verdicts on a program."""
 
 MODELS = {
     "k-anonymity": K,

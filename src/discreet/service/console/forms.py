@@ -69,7 +69,7 @@ class EntryFields:
         if one.is_flag:
             made = ui.checkbox(one.word, value=value is True or one.default is True)
         elif one.column and self._columns:
-            self._values[one.name] = value or self._columns[0]
+            self._values[one.name] = value if value in self._columns else self._columns[0]
             made = theme.select(self._columns, one.word, value=self._values[one.name])
         elif one.words:
             made = theme.select(list(one.words), one.word, value=value or one.default or None)
@@ -97,8 +97,10 @@ class MethodForm:
         *,
         text: str | None = None,
         values: Mapping[str, str] | None = None,
+        columns: Callable[[Entry], Sequence[str]] = lambda entry: (),
     ) -> None:
-        self._testid, self._start = testid, values
+        """``columns`` are those that a parameter of an entry may name, if they are to be chosen from a list."""
+        self._testid, self._start, self._columns = testid, values, columns
         self._entries = {entry.title: entry for family in families for entry in family.entries()}
         self.choice = theme.select(list(self._entries), "Method", f"{testid}-method", on_change=self._chosen)
         self.choice.set_visibility(len(self._entries) > 1)
@@ -117,7 +119,13 @@ class MethodForm:
         self._about.set_text(f"{entry.summary}{f' ({entry.paper})' if entry.paper else ''}")
         self._place.clear()
         with self._place:
-            self._fields = EntryFields(entry, f"{self._testid}-{{}}", values=self._start, changed=self._write)
+            self._fields = EntryFields(
+                entry,
+                f"{self._testid}-{{}}",
+                columns=self._columns(entry),
+                values=self._start,
+                changed=self._write,
+            )
         self._write()
 
     def _write(self) -> None:

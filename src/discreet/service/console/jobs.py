@@ -18,7 +18,7 @@ from discreet.service.console import theme
 from discreet.service.console.frame import Seat
 from discreet.service.console.releases import when
 from discreet.service.jobs.queue import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
-from discreet.service.jobs.specs import Attack, Combine, Hide, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Hide, Learn, Prove, Publish, Spec, Synthesize, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 Result = Mapping[str, Any]
@@ -179,8 +179,8 @@ async def choose_table(
     await show(chosen)
 
 
-def release_buttons(release: str, testid: str, *, job: str = "") -> None:
-    """Buttons that open a release, download its rows and, for a ``job``, the page of the holder's copy."""
+def release_buttons(release: str, testid: str, *, job: str = "", rows: bool = True) -> None:
+    """Buttons that open a release, download its ``rows`` and, for a ``job``, the page of the holder's copy."""
 
     def csv() -> None:
         ui.download.from_url(f"/v1/releases/{release}/rows.csv")
@@ -192,7 +192,8 @@ def release_buttons(release: str, testid: str, *, job: str = "") -> None:
     theme.button(
         "Open the release", f"{testid}-open", lambda: ui.navigate.to(opened), icon="description", look="unelevated"
     )
-    theme.button("CSV", f"{testid}-csv", csv, icon="download", look="outline")
+    if rows:
+        theme.button("CSV", f"{testid}-csv", csv, icon="download", look="outline")
     if job:
         theme.button("The page for you alone", f"{testid}-holder", holder, icon="lock", look="flat")
 
@@ -203,7 +204,18 @@ def job_address(job: Job) -> str:
         return f"/attack?release={job.spec['release']}&job={job.id}"
     if job.kind == Combine.kind:
         return f"/combine?session={job.spec['session']}&job={job.id}"
-    return f"/{job.kind if job.kind in (Tabulate.kind, Hide.kind) else 'publish'}?table={job.table}&job={job.id}"
+    if job.kind == Prove.kind:
+        return f"/prove?job={job.id}"
+    if is_synthesis(job):
+        return f"/synthesize?table={job.table}&job={job.id}"
+    own = job.kind in (Tabulate.kind, Hide.kind, Learn.kind)
+    return f"/{job.kind if own else 'publish'}?table={job.table}&job={job.id}"
+
+
+def is_synthesis(job: Job) -> bool:
+    """Whether a job makes synthetic rows: a table's stand-in, or rows that promise nothing."""
+    made_up = job.kind == Publish.kind and str(job.spec["method"]).lower().split()[:1] == ["synthesize"]
+    return made_up or job.kind == Synthesize.kind
 
 
 def job_line(job: Job, who: Person) -> None:

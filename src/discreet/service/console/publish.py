@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
-publish-quality, people-method, people-<parameter>, people-text, publish-title, publish-despite, synthesis-<parameter>,
-synthesis-text, publish-start, publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of
-``forms`` and ``riskmap``; job-publish, job-synthesize, job-compare.
+publish-quality, people-method, people-<parameter>, people-text, publish-title, publish-despite, publish-start,
+publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of ``forms`` and ``riskmap``;
+job-publish, job-compare.
 """
 
 from __future__ import annotations
@@ -14,36 +14,25 @@ from nicegui import ui
 
 from discreet.core.card import Card
 from discreet.core.card import Role as Part
-from discreet.core.families import MASKING, PEOPLE, PRIVATE_SYNTHESIS, QUALITIES, RECODERS, SYNTHESIZERS
-from discreet.core.kind import Kind
+from discreet.core.families import MASKING, PEOPLE, QUALITIES, RECODERS
 from discreet.curator.people.person import Person, Role
 from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
 from discreet.service.console.forms import DESPITE, MethodForm, ModelRows
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, choose_table, release_buttons
+from discreet.service.console.jobs import JobBox, choose_table, is_synthesis, release_buttons
 from discreet.service.console.releases import when
 from discreet.service.console.riskmap import Comparison
 from discreet.service.jobs.queue import Job
-from discreet.service.jobs.specs import Publish, Synthesize
+from discreet.service.jobs.specs import Publish
 from discreet.service.operations.operations import Operations
 
 MASK = "mask"
-SYNTHESIZE = "synthesize"
-OTHERS = {
-    MASK: (
-        "Changed values (masking)",
-        "Values are changed at random or exchanged between people, so that rows look like the original and nobody's "
-        "are quite true. Masking promises nothing by itself: compare and attack before you hand it over.",
-    ),
-    SYNTHESIZE: (
-        "Synthetic stand-in (differentially private)",
-        "Rows are drawn from counts with noise, so that nobody is in them and many of them together look like the "
-        "table. It is charged to the table's own budget, and to nobody else's. From then on it answers the "
-        "questions that a budget does not cover, for nothing, and marked as synthetic.",
-    ),
-}
-"""Methods that need a form of their own: what they are called, and what they do."""
+MASKED = (
+    "Values are changed at random or exchanged between people, so that rows look like the original and nobody's "
+    "are quite true. Masking promises nothing by itself: compare and attack before you hand it over."
+)
+"""What masking does."""
 PARTS = {
     Part.IDENTIFIER: ("Names people", "never leaves", "bad"),
     Part.QUASI: ("Known to outsiders", "becomes coarser or is changed", "warn"),
@@ -57,12 +46,13 @@ async def _build(seat: Seat) -> None:
     """The page."""
 
     async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
-        form = _Form(seat, table, card, await seat.call(_out, seat.desk, table), jobs)
+        mine = [job for job in jobs if not is_synthesis(job)]
+        form = _Form(seat, table, card, await seat.call(earlier_releases, seat.desk, table), mine)
         await Comparison(seat, table, form.choose).begin()
         return form.box
 
     with theme.page("Publish", "Give a table away, so that nobody in it can be singled out."):
-        await choose_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
+        await choose_table(seat, "Table", Publish.kind, drawn)
 
 
 PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
@@ -71,7 +61,7 @@ PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
 class _Form:
     """The choices for one table, and what was started with them."""
 
-    def __init__(self, seat: Seat, table: str, card: Card, out: list[_Out], jobs: list[Job]) -> None:
+    def __init__(self, seat: Seat, table: str, card: Card, out: list[EarlierRelease], jobs: list[Job]) -> None:
         self._seat, self._table = seat, table
         _roles(card)
         with theme.card("Privacy models", note="Every model is checked again on what leaves.") as self._rules:
@@ -91,8 +81,7 @@ class _Form:
         with theme.row():
             start = ui.button("Publish", icon="ios_share", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=publish-start")
-            first = ui.label("You see what came of it before anybody else does.").classes("dc-soft")
-            first.bind_visibility_from(self._method, "value", lambda method: method != SYNTHESIZE)  # asked at once
+            ui.label("You see what came of it before anybody else does.").classes("dc-soft")
         self.box: JobBox = JobBox(seat, "Publishing", self._published)
         self.box.earlier("Earlier jobs", jobs, _about)
 
@@ -103,7 +92,7 @@ class _Form:
 
     def _draw_method(self, card: Card) -> None:
         self._recoders = {entry.name: entry for entry in RECODERS.entries()}
-        labels = {name: name for name in self._recoders} | {name: label for name, (label, _) in OTHERS.items()}
+        labels = {name: name for name in self._recoders} | {MASK: "Changed values (masking)"}
         measures = [entry.name for entry in QUALITIES.entries() if not any(one.required for one in entry.parameters)]
         with theme.row():
             self._method = theme.select(labels, "Method", "publish-method", on_change=self._show_method)
@@ -112,15 +101,12 @@ class _Form:
         self._about = ui.label().classes("dc-prose dc-soft")
         self._left_out = theme.promise(explain.SUPPRESS, "What if rows are left out?")
         with ui.element("div").classes("dc-stack") as self._masking:
-            self._mask = MethodForm((MASKING, SYNTHESIZERS), "masking", text="publish-mask")
+            self._mask = MethodForm((MASKING,), "masking", text="publish-mask")
             theme.prose(
                 "“on age, income” behind it says which columns are changed; without it, all that outsiders may "
                 "know and that the method can change.",
                 soft=True,
             ).classes("dc-small")
-        with ui.element("div").classes("dc-stack") as self._synthesis:
-            names = {"columns": ", ".join(_declared(card))}
-            self._private = MethodForm((PRIVATE_SYNTHESIS,), "synthesis", values=names)
         self._title = theme.text("Title (optional)", "publish-title", width="", props="maxlength=120")
         self._despite = theme.text(DESPITE, "publish-despite", width="", props="maxlength=500")
         self._show_method()
@@ -128,28 +114,23 @@ class _Form:
     def _show_method(self) -> None:
         method = self._method.value
         recoder = self._recoders.get(method)
-        self._about.set_text(recoder.summary if recoder else OTHERS[method][1])
+        self._about.set_text(recoder.summary if recoder else MASKED)
         takes = {one.name for one in recoder.parameters} if recoder else set()
         self._masking.set_visibility(method == MASK)
-        self._synthesis.set_visibility(method == SYNTHESIZE)
-        self._rules.set_visibility(method != SYNTHESIZE)
-        self._title.set_visibility(method != SYNTHESIZE)
         self._despite.set_visibility(method in self._recoders)
         self._suppress.set_visibility("suppress" in takes)
         self._left_out.set_visibility("suppress" in takes)
         self._quality.set_visibility("quality" in takes)
 
-    def _draw_out(self, out: list[_Out]) -> None:
+    def _draw_out(self, out: list[EarlierRelease]) -> None:
         self._out.clear()
         with self._out:
-            _listing(out)
+            list_earlier_releases(out)
 
-    def _spec(self) -> Publish | Synthesize:
+    def _spec(self) -> Publish:
         method = self._method.value
-        if method == SYNTHESIZE:
-            return Synthesize(self._table, self._private.written)
         said = {"title": theme.said_in(self._title)}
-        if self._people is not None and not (method == MASK and self._mask.written.startswith(SYNTHESIZE)):
+        if self._people is not None:
             said["people"] = self._people.written
         if self._despite.visible:
             said["despite"] = theme.said_in(self._despite)
@@ -158,11 +139,10 @@ class _Form:
         if self._quality.visible:
             said["quality"] = self._quality.value
         written = self._mask.written if method == MASK else method
-        models = () if written.startswith(SYNTHESIZE) else self._models.written()
-        return Publish(self._table, models, written, **said)
+        return Publish(self._table, self._models.written(), written, **said)
 
     async def _published(self, job: Job) -> None:
-        self._draw_out(await self._seat.run(_out, self._seat.desk, self._table) or [])
+        self._draw_out(await self._seat.run(earlier_releases, self._seat.desk, self._table) or [])
         self.box.made.clear()
         with self.box.made, theme.card("It is made"):
             theme.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
@@ -174,17 +154,8 @@ class _Form:
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
 
 
-def _declared(card: Card) -> list[str]:
-    """The columns that rows can be drawn of: what they may be is declared. None, if that is all of them."""
-    released = [column for column in card.columns if column.role is not Part.IDENTIFIER and column.name != card.unit]
-    known = [one.name for one in released if one.bounds or one.categories or one.kind is Kind.BOOLEAN]
-    return known if len(known) < len(released) else []
-
-
 def _about(job: Job) -> str:
     """What a job was to make, in a few words."""
-    if job.kind == Synthesize.kind:
-        return f"synthetic stand-in, {job.spec.get('method', '–')}"  # a job of before may have no method
     return job.spec["title"] or ", ".join(job.spec["models"]) or str(job.spec["method"])
 
 
@@ -202,11 +173,11 @@ def _roles(card: Card) -> None:
                             theme.badge(column.name, tone).props["title"] = column.declared or column.kind.value
 
 
-_Out: TypeAlias = tuple[str, str, str, str]
+EarlierRelease: TypeAlias = tuple[str, str, str, str]
 """When something left, how, of how many rows it was made, and its name."""
 
 
-def _out(who: Person, desk: Operations, table: str) -> list[_Out]:
+def earlier_releases(who: Person, desk: Operations, table: str) -> list[EarlierRelease]:
     """Earlier releases of a table, rows and printed tables, in the order they were made."""
     rows = [(one.at[:10] or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
     for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic stand-in")):
@@ -214,8 +185,8 @@ def _out(who: Person, desk: Operations, table: str) -> list[_Out]:
     return sorted(rows)
 
 
-def _listing(out: list[_Out]) -> None:
-    """Earlier releases of the same people."""
+def list_earlier_releases(out: list[EarlierRelease]) -> None:
+    """Draw the list of earlier releases of the same people."""
     if not out:
         theme.empty("Nothing of this table was published from here yet.")
         return

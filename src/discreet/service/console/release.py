@@ -19,7 +19,9 @@ from discreet.curator.release_index import Shelved
 from discreet.service.console import answer_view, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import about
+from discreet.service.jobs.checks import LEARNT
 from discreet.service.operations.operations import Operations
+from discreet.service.operations.surveys import COLLECTED
 
 _PREVIEW = 20
 _NAMES = {"suppress": "may be left out", "optimal": "the best possible", "locally_optimal": "no small change is better"}
@@ -68,9 +70,10 @@ def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
         if rows:
             _button("CSV", f"/v1/releases/{one.id}/rows.csv", "release-csv").props("download")
         if seat.who.role is Role.STEWARD:
-            if one.kind != "answer":
+            if one.kind not in ("answer", COLLECTED, LEARNT):
                 _button("Attack it", f"/attack?release={one.id}", "release-attack")
-            shared = ui.switch(f"Shared with the analysts of {', '.join(one.tables)}", value=one.shared)
+            whom = f"the analysts of {', '.join(one.tables)}" if one.tables else "all analysts"
+            shared = ui.switch(f"Shared with {whom}", value=one.shared)
             shared.props("data-testid=release-share")
 
             async def share() -> None:

@@ -25,6 +25,8 @@ _KINDS = {
     "tabulated": "printed table",
     "hidden": "secrets hidden",
     "synthetic": "synthetic stand-in",
+    "collected": "survey figures",
+    "learnt": "model",
 }
 _MOST = 50
 

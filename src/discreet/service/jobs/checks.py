@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
-from discreet.core.families import HIDING, MASKING, PEOPLE, SYNTHESIZERS, TABLE_METHODS
+from discreet.core.families import HIDING, LEARNERS, MASKING, PEOPLE, SYNTHESIZERS, TABLE_METHODS
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate
+from discreet.service.jobs.specs import (
+    MOST_SECONDS,
+    Attack,
+    Combine,
+    Compare,
+    Hide,
+    Learn,
+    Prove,
+    Publish,
+    Spec,
+    Synthesize,
+    Tabulate,
+)
 
 if TYPE_CHECKING:
     from discreet.models.model import Model
+    from discreet.verbs.learn.learner import Learn as Learning
+    from discreet.verbs.prove.programs import LoadedProgram
     from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.people import People
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 
-PUBLISHED, TABULATED, HIDDEN = "published", "tabulated", "hidden"
+PUBLISHED, TABULATED, HIDDEN, LEARNT = "published", "tabulated", "hidden", "learnt"
 _MANY = 10**15
+_LONGEST_NAME = 60
+"""Characters of a program's name in lists of jobs."""
 
 
 def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
-    """The table, or the session, that a job is about, once nothing can be said against the job."""
+    """The table, session or program that a job is about, once nothing can be said against the job."""
     if isinstance(spec, Attack):
         return _attacked(spec, shelf)
     if isinstance(spec, Combine):
@@ -36,6 +54,10 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
 
         require_playable(workspace, spec.session, spec.brings)
         return spec.session
+    if isinstance(spec, Prove):
+        if not 1 <= spec.seconds <= MOST_SECONDS:
+            raise BadInput(f"The time limit is 1 to {MOST_SECONDS} seconds, not {spec.seconds:,}.")
+        return program_of(spec).program.name[:_LONGEST_NAME]
     if spec.table not in workspace.private:
         known = ", ".join(workspace.private)
         raise NotFound(f"There is no table about people called {spec.table!r}; there are {known}.")
@@ -60,9 +82,25 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
         _require_tables(spec, card)
     elif isinstance(spec, Hide):
         _require_secrets(spec, card)
+    elif isinstance(spec, Learn):
+        learning_of(spec, card)
     else:
         _require_maskings(spec, card)
     return spec.table
+
+
+def learning_of(spec: Learn, card: Card) -> Learning:
+    """What is to be learnt, and how long to look; by as many processes as leave one for those who ask."""
+    verb = "" if spec.method.split(" ")[0].lower() == "learn" else "learn "
+    found: Learning = LEARNERS.parse(f"{verb}{spec.method}", card)
+    return replace(found, processes=min(found.processes, max(1, (os.cpu_count() or 1) - 1)))
+
+
+def program_of(spec: Prove) -> LoadedProgram:
+    """The program that is to be proved, parsed and type-checked. Nothing of it is run."""
+    from discreet.verbs.prove.programs import load_text
+
+    return load_text(spec.program, python=spec.language == "python")
 
 
 def item_columns(card: Card) -> list[str]:

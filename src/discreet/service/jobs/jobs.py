@@ -20,7 +20,7 @@ from discreet.curator.release_index import Shelf, Shelved
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
-from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
+from discreet.service.jobs.checks import HIDDEN, LEARNT, PUBLISHED, TABULATED, table_of
 from discreet.service.jobs.places import Made, Places
 from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
 from discreet.service.jobs.runner import PATIENCE, Runner
@@ -28,7 +28,7 @@ from discreet.service.jobs.specs import Spec
 from discreet.service.jobs.work import Task
 
 __all__ = ["Job", "Jobs"]
-_KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN}
+_KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN, "learn": LEARNT}
 """Jobs that make a release, with its kind in the release index."""
 _LONGEST_TITLE = 120
 

@@ -25,9 +25,13 @@ from discreet.errors import NotFound
 
 _MADE = "made.json"
 _RESULT = "result.json"
-BESIDE = dict.fromkeys(("publish", "tabulate", "hide"), ("holder.html", "holder.parquet"))
+BESIDE = dict.fromkeys(("publish", "tabulate", "hide", "learn"), ("holder.html", "holder.parquet"))
 """What lies beside a release, by the kind of the job."""
-WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",)}
+WITHIN = {
+    "attack": ("report.html", "to-pass-on.html"),
+    "compare": ("map.html",),
+    "prove": ("proof.html", "proof.json"),
+}
 """Documents of a job that are stored with its result."""
 
 

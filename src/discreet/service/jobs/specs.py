@@ -15,6 +15,7 @@ from discreet.core.families import (
     ATTACKS,
     CELL_RULES,
     HIDING,
+    LEARNERS,
     MASKING,
     MODELS,
     PEOPLE,
@@ -34,6 +35,10 @@ LONGEST_METHOD = 20_000
 MOST_TEXTS = 100
 """Texts of a list."""
 _DESPITE = "Reason to release it although it exposes somebody together with earlier releases; the statement quotes it."
+LONGEST_PROGRAM = 20_000
+"""Characters of a program to prove."""
+MOST_SECONDS = 300
+"""Largest time limit of a proof, seconds of processor time."""
 LARGEST = 10**11
 """Largest number: of people, or of rows."""
 
@@ -49,7 +54,8 @@ class _Spec:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            _require(one.name, str(one.type), getattr(self, one.name), one.metadata.get("longest", LONGEST))
+            longest, lines = one.metadata.get("longest", LONGEST), one.metadata.get("lines", False)
+            _require(one.name, str(one.type), getattr(self, one.name), longest, lines=lines)
 
     def about(self) -> dict[str, str]:
         """What it is about, for the audit log: names, and nothing that somebody wrote freely."""
@@ -75,9 +81,13 @@ class _Spec:
 
 
 def _given(sentence: str = "", *, families: tuple[Family, ...] = (), example: object = None, **more: Any) -> Any:
-    """A field with what the API says of it; ``families`` are the catalogue's whose names may be given."""
+    """A field with what the API says of it; ``families`` are the catalogue's whose names may be given.
+
+    A text is one line, unless it may have several ``lines``.
+    """
     described = {"sentence": sentence, "families": families, "example": example, "pattern": more.pop("pattern", None)}
-    return field(metadata=described | {"longest": more.pop("longest", LONGEST)}, **more)
+    limits = {"longest": more.pop("longest", LONGEST), "lines": more.pop("lines", False)}
+    return field(metadata=described | limits, **more)
 
 
 @dataclass(frozen=True)
@@ -156,6 +166,18 @@ class Hide(_Spec):
 
 
 @dataclass(frozen=True)
+class Learn(_Spec):
+    """Learn a model of a table that many different sets of people also give (integral privacy)."""
+
+    kind: ClassVar[str] = "learn"
+    summary: ClassVar[str] = "Learn a model of a table"
+    table: str
+    method: str = _given(families=(LEARNERS,), example="tree target=outcome integral=20", longest=LONGEST_METHOD)
+    title: str = ""
+    despite: str = _given(_DESPITE, default="")
+
+
+@dataclass(frozen=True)
 class Attack(_Spec):
     """Attack a release: what would an intruder learn from it? What is found is for stewards alone."""
 
@@ -189,9 +211,28 @@ class Combine(_Spec):
     """A table of the workspace, or a file beside the manifest."""
 
 
-Spec: TypeAlias = Publish | Synthesize | Tabulate | Hide | Attack | Compare | Combine
+@dataclass(frozen=True)
+class Prove(_Spec):
+    """Prove that a program is differentially private, or find two neighbours that break its claim.
+
+    The program is parsed and never run.
+    """
+
+    kind: ClassVar[str] = "prove"
+    summary: ClassVar[str] = "Prove or refute the privacy claim of a program"
+    program: str = _given(
+        "The program's text; of several programs in it the last is meant.",
+        example="adjacent any\nclaim 1\nnothing(x : private bool) : bool\n  return true\n",
+        longest=LONGEST_PROGRAM,
+        lines=True,
+    )
+    language: str = _given("dp, or python with marked functions.", pattern="^(dp|python)$", default="dp")
+    seconds: int = _given(f"Time limit of the search, 1 to {MOST_SECONDS} seconds of processor time.", default=20)
+
+
+Spec: TypeAlias = Publish | Synthesize | Tabulate | Hide | Learn | Attack | Compare | Combine | Prove
 SPECS: Mapping[str, type[Spec]] = {
-    one.kind: one for one in (Publish, Synthesize, Tabulate, Hide, Attack, Compare, Combine)
+    one.kind: one for one in (Publish, Synthesize, Tabulate, Hide, Learn, Attack, Compare, Combine, Prove)
 }
 
 
@@ -206,7 +247,7 @@ def _known(names: Mapping[str, object]) -> str:
     return f"Known are {', '.join(names)}."
 
 
-def _require(name: str, kind: str, value: object, longest: int) -> None:
+def _require(name: str, kind: str, value: object, longest: int, *, lines: bool) -> None:
     """An error unless a field's value is of its kind, and not longer than anybody needs."""
     if kind == "int":
         if type(value) is not int or not 0 <= value <= LARGEST:
@@ -217,9 +258,12 @@ def _require(name: str, kind: str, value: object, longest: int) -> None:
         for one in value:
             _require_text(name, one, longest)
     elif value is not None or "None" not in kind:
-        _require_text(name, value, longest)
+        _require_text(name, value, longest, lines=lines)
 
 
-def _require_text(name: str, value: object, longest: int) -> None:
-    if not isinstance(value, str) or len(value) > longest or not value.isprintable():
-        raise BadInput(f"{name} is text, in one line of at most {longest:,} characters.")
+def _require_text(name: str, value: object, longest: int, *, lines: bool = False) -> None:
+    short = isinstance(value, str) and len(value) <= longest
+    parts = value.split("\n") if lines and isinstance(value, str) else [value]
+    if not short or not all(isinstance(one, str) and one.isprintable() for one in parts):
+        form = "text in lines, without tabs," if lines else "text, in one line"
+        raise BadInput(f"{name} is {form} of at most {longest:,} characters.")

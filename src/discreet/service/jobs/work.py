@@ -17,9 +17,21 @@ from discreet.core.text import number
 from discreet.curator.audited import find_audited, register_answers
 from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.releases.registration import released_to
-from discreet.service.jobs.checks import method_of, models_of, people_of
+from discreet.service.jobs.checks import learning_of, method_of, models_of, people_of, program_of
 from discreet.service.jobs.places import Made, Places, Run
-from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
+from discreet.service.jobs.specs import (
+    Attack,
+    Combine,
+    Compare,
+    Hide,
+    Learn,
+    Prove,
+    Publish,
+    Spec,
+    Synthesize,
+    Tabulate,
+    read_spec,
+)
 from discreet.service.redact import without_paths
 from discreet.verbs.publish.mask.masker import Masker
 
@@ -61,11 +73,11 @@ def work(task: Task, progress: Progress) -> Made:
     folder = Path(task.workspace)
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
     spec = read_spec(task.kind, task.spec)
-    if isinstance(spec, Publish | Tabulate | Hide):
+    if isinstance(spec, Publish | Tabulate | Hide | Learn):
         register_answers(bench.workspace)
     with released_to(bench.places.release(task.id)):  # where it will lie, once all of it is there
         made, result = _WORK[type(spec)](spec, bench)
-    if isinstance(spec, Publish | Tabulate | Hide) and _audited(bench.workspace, spec.table):
+    if isinstance(spec, Publish | Tabulate | Hide | Learn) and _audited(bench.workspace, spec.table):
         made = replace(made, said=f"{made.said} {_BESIDE_ANSWERS}")
     bench.run.end(made, result)
     return made
@@ -108,7 +120,7 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
 
 
-def _original(spec: Publish | Tabulate | Hide, bench: _Bench) -> Table:
+def _original(spec: Publish | Tabulate | Hide | Learn, bench: _Bench) -> Table:
     """The rows as they were registered, to be released despite exposure if the job gives a reason."""
     return bench.workspace.original(spec.table).despite(spec.despite or None)
 
@@ -211,6 +223,29 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
     return made, found
 
 
+def _learn(spec: Learn, bench: _Bench) -> tuple[Made, object]:
+    from discreet.verbs.learn.learn import learn, read_model
+
+    table = _original(spec, bench)
+    release = learn(table, learning_of(spec, table.card), progress=bench.progress, **_places(bench))
+    _write_page(bench, release)
+    evidence, compared = release.holder.details  # type: ignore[union-attr]  # just made
+    title, warning = spec.title or release.title, _notices(release, bench)
+    found = {
+        "release": bench.task.id,
+        "title": title,
+        "model": str(read_model(release.payload)),
+        "promise": release.promise,
+        "found": str(evidence),
+        "heading": compared.heading,
+        "measure": compared.measure,
+        "scores": [{"model": name, "score": score} for name, score in compared.scores],
+        "warning": warning,
+    }
+    made = Made(f"A model was learnt. {warning}".strip(), title, release.recipe.method, release.private)
+    return made, found
+
+
 def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     from discreet.core.release import Release
     from discreet.verbs.attack.attack import attack, links_of
@@ -255,12 +290,30 @@ def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
     return Made("The session ended with a result."), found
 
 
+def _prove(spec: Prove, bench: _Bench) -> tuple[Made, object]:
+    """Nothing of the workspace is looked at."""
+    from discreet.verbs.prove.certificate import write_certificate
+    from discreet.verbs.prove.picture import draw_verdict
+    from discreet.verbs.prove.prove import prove
+    from discreet.verbs.prove.verdicts import Proved
+
+    loaded = program_of(spec)
+    bench.progress(0.1, f"looking for a proof or a counterexample, {spec.seconds} s at most")
+    verdict = prove(loaded, seconds=spec.seconds)
+    bench.run.paper("proof.html").write_text(draw_verdict(verdict).page, encoding="utf-8")
+    if isinstance(verdict, Proved):
+        write_certificate(verdict.certificate, bench.run.paper("proof.json"))
+    return Made(f"{verdict.word.capitalize()} in {verdict.seconds:.1f} s."), verdict.to_dict()
+
+
 _WORK: Mapping[type[Spec], Callable[[Any, _Bench], tuple[Made, object]]] = {
     Publish: _publish,
     Synthesize: _synthesize,
     Tabulate: _tabulate,
     Hide: _hide,
+    Learn: _learn,
     Attack: _attack,
     Compare: _compare,
     Combine: _combine,
+    Prove: _prove,
 }

@@ -18,7 +18,7 @@ from discreet.engines.limits import limited
 from discreet.errors import NotAllowed
 from discreet.releases.overview import Overview, Population, WhatIf, what_if
 from discreet.service.jobs.checks import table_of
-from discreet.service.jobs.specs import Hide, Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Hide, Learn, Publish, Spec, Tabulate
 from discreet.service.jobs.work import make_rows
 from discreet.service.operations.permissions import READERS, Permissions
 
@@ -59,7 +59,7 @@ class ExposureOperations:
 
     def require_override(self, who: Person, spec: Spec) -> str:
         """The reason why a job is to release something despite exposure; an error if this person may give none."""
-        reason = spec.despite if isinstance(spec, Publish | Tabulate | Hide) else ""
+        reason = spec.despite if isinstance(spec, Publish | Tabulate | Hide | Learn) else ""
         if reason and who.role.value not in self._curator.workspace.policy.override:
             raise NotAllowed(
                 "The policy of this workspace does not let you release something despite exposure.",

@@ -45,6 +45,7 @@ from discreet.service.operations.budgets import BudgetOperations
 from discreet.service.operations.data import DataOperations
 from discreet.service.operations.exposure import ExposureOperations
 from discreet.service.operations.permissions import READERS, Permissions, listed
+from discreet.service.operations.surveys import SurveyOperations
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.views import Spend, TableView
@@ -58,7 +59,7 @@ class Operations:
     """A workspace, the people who may use it, and what each of them may do.
 
     ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger, ``data`` what is
-    about files and cards, ``exposure`` what everything that left tells together.
+    about files and cards, ``exposure`` what everything that left tells together, ``surveys`` what is asked of people.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -74,6 +75,7 @@ class Operations:
         self.data = DataOperations(self._curator, self._may)
         self._shelf = Shelf(self._state, self.workspace)
         self.exposure = ExposureOperations(self._curator, self._shelf, self._may)
+        self.surveys = SurveyOperations(self.workspace, self._shelf, self._may)
         self._jobs = Jobs(self._state, self.workspace.folder)
         self._watching: list[Callable[[bool], None]] = []
 
@@ -89,6 +91,7 @@ class Operations:
     def close(self, grace: float = 0.0) -> None:
         """Shut down, giving running jobs this number of seconds, and close everything."""
         self._jobs.stop(grace)
+        self.surveys.stop()
         self._state.close()
         self._curator.close()
 

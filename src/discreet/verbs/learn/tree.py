@@ -178,7 +178,8 @@ def draw_lines(title: str, lines: Sequence[tuple[int, str]], caption: str) -> Pi
 _LEAST = 0.01
 """Fewest rows on each side of a test, as a share of all."""
 _DEEPEST = 8
-_MOST_CLASSES = 64
+MOST_CLASSES = 64
+"""Largest number of values of a target."""
 
 
 @declare(LEARNERS, "tree", rank=0, example="learn tree target=COLUMN integral=20")
@@ -210,8 +211,8 @@ class DecisionTree(Learner):
             raise BadInput(
                 f"A tree tells values that are declared, and {self.target!r} is a number.", hint="Use linear."
             )
-        if not 2 <= len(target.values) <= _MOST_CLASSES:
-            raise BadInput(f"{self.target!r} must have 2 to {_MOST_CLASSES} values, and has {len(target.values)}.")
+        if not 2 <= len(target.values) <= MOST_CLASSES:
+            raise BadInput(f"{self.target!r} must have 2 to {MOST_CLASSES} values, and has {len(target.values)}.")
         features = features_of(table, self.columns, but=self.target)
         return Frame.of(table, (*features, target), (self.target,))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from discreet.core.text import meant
-from discreet.errors import BadInput, NotFound
+from discreet.errors import BadInput, BadProgram, NotFound
 from discreet.verbs.prove.parser import parse_programs
 from discreet.verbs.prove.python_programs import read_function, read_module
-from discreet.verbs.prove.syntax import Program
+from discreet.verbs.prove.syntax import At, Program
 from discreet.verbs.prove.typecheck import check_types
 
 
@@ -32,7 +32,23 @@ def load_program(source: Source, name: str | None = None) -> LoadedProgram:
     """Load the program called ``name`` (by default the last one) and check its types."""
     if isinstance(source, LoadedProgram):
         return source
-    programs, text = _read_source(source)
+    return _select(*_read_source(source), name)
+
+
+def load_text(text: str, *, python: bool = False) -> LoadedProgram:
+    """Load the last program of a text that somebody else wrote, whatever it looks like.
+
+    ``load_program`` takes a text of one line for the path of a file; this opens none. Nothing of the text is run:
+    Python is parsed (``ast``), and translated if all of it is in the language.
+    """
+    try:
+        return _select(read_module(text) if python else parse_programs(text), text, None)
+    except (RecursionError, MemoryError):
+        hint = "Give parts of it names of their own."
+        raise BadProgram("The program is nested too deeply.", At(1, 1), hint=hint) from None
+
+
+def _select(programs: tuple[Program, ...], text: str, name: str | None) -> LoadedProgram:
     others: dict[str, Program] = {}
     for program in programs:
         check_types(program, others, text)

@@ -24,7 +24,9 @@ from discreet.service.jobs.specs import SPECS, Combine, Spec, read_spec
 
 router = APIRouter(route_class=EarlyRoute, prefix="/v1/jobs", tags=["jobs"])
 JobId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-z-]{4,60}$"), Path()]
-Paper: TypeAlias = Literal["report.html", "to-pass-on.html", "map.html", "holder.html", "holder.parquet"]
+Paper: TypeAlias = Literal[
+    "report.html", "to-pass-on.html", "map.html", "holder.html", "holder.parquet", "proof.html", "proof.json"
+]
 _EVENT = {
     "type": "object",
     "description": "Each event; its data is the job, as JSON.",

@@ -22,12 +22,14 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.core.document import Format, fields, flush_name, write
+from discreet.core.document import Format, fields, flush_name, owned, write
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey
 
 FORMAT: Format[dict[str, Any]] = Format("reports", unmarked=True)
 """A step is given the first line of a file of reports."""
+REPORT_BYTES = 100_000
+"""Largest report that is received, bytes."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _LINES_PER_BATCH = 10_000
 _BROKEN = "A report that cannot be read"
@@ -48,6 +50,7 @@ class Inbox:
         self.needs_code = codes is not None
         """Whether everybody has a one-time code."""
         self._lock = threading.Lock()
+        self._closed = False
         with ExitStack() as files:  # let go of, if anything is wrong with them
             self._reports = files.enter_context(closing(_Lines(path)))
             if self._reports.new:
@@ -67,7 +70,9 @@ class Inbox:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._files.close()
+        with self._lock:  # a report that is being written is written wholly
+            self._closed = True
+            self._files.close()
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -82,6 +87,8 @@ class Inbox:
         require_survey_reports(self._survey, document["reports"])
         line = json.dumps({"id": document["id"], "reports": document["reports"]})
         with self._lock:
+            if self._closed:
+                raise NotAllowed("This survey is closed.", hint="Nothing was kept.")
             if bytes.fromhex(document["id"]) in self._ids:
                 return
             if self._codes is not None:
@@ -179,7 +186,7 @@ class _Lines:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.new = not path.exists() or path.stat().st_size == 0
-        self._file: BufferedRandom = path.open("a+b")
+        self._file: BufferedRandom = open(path, "a+b", opener=owned)  # noqa: SIM115  # until it is closed
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

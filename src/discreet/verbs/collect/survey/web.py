@@ -60,13 +60,13 @@ $code
 <p id="said" role="status" aria-live="polite"></p>
 <section id="leaving" hidden>
 <h2>This is all that leaves</h2>
-<pre id="report"></pre>
+<pre id="report" tabindex="0"></pre>
 <p class="hint">The id is random, and there so that a report that is sent twice counts once.</p>
 <p><button type="button" id="send">Send it</button></p>
 </section>
 <h2>How it is done</h2>
 <details><summary>The program that changes your answers, as it runs in your browser</summary>
-<pre>$source</pre></details>
+<pre tabindex="0">$source</pre></details>
 <details><summary>The exact guarantee, and what it depends on</summary>
 <p>$exactly</p></details>
 </main>
