@@ -152,5 +152,5 @@ def test_tables_of_one_database_can_be_joined_and_others_not(tmp_path, postgres,
     with Curator.create(tmp_path / "clinic", tables, BUDGET) as curator:
         joined = "SELECT COUNT(*) AS n FROM visits JOIN {} USING (patient)"
         assert abs(curator.ask(joined.format("people"), epsilon=2).table["n"][0].as_py() - 1000) < 100
-        with pytest.raises(BadQuery, match="different places"):
+        with pytest.raises(BadQuery, match="different databases"):
             curator.ask(joined.format("here"), epsilon=1)

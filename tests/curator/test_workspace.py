@@ -76,7 +76,10 @@ def test_a_card_that_was_changed_is_noticed(tmp_path):
     clinic(tmp_path / "clinic").close()
     card = tmp_path / "clinic" / "tables" / "visits" / "card.toml"
     card.write_text(card.read_text().replace("1000.0", "9000.0"))
-    with Curator(tmp_path / "clinic") as curator, pytest.raises(Damaged, match="not the one its twin was cut by"):
+    with (
+        Curator(tmp_path / "clinic") as curator,
+        pytest.raises(Damaged, match="not the one its bounded table was made with"),
+    ):
         curator.ask(COUNT, epsilon=1)
 
 
@@ -124,7 +127,7 @@ def test_no_password_is_written_down(tmp_path, address):
 
 @pytest.fixture
 def shared_ledger(postgres_address):
-    """A database in which there is no ledger, before and after."""
+    """A database in which there is not a ledger, before and after."""
     yield postgres_address
     with psycopg.connect(postgres_address) as connection:
         connection.execute("DROP SCHEMA discreet_ledger CASCADE")

@@ -155,7 +155,7 @@ def entry(number=1, facts="figures", note="", title="a title", **told):
 @pytest.mark.parametrize(
     ("line", "state", "said"),
     [
-        (entry(), "checked", "checked; there was nothing to check it with"),
+        (entry(), "checked", "checked; the first release"),
         (entry(checked=[1, 4]), "checked", "checked with 1, 4"),
         (entry(note="agreed"), "overridden", "released despite exposure: agreed"),
         (entry(facts="opaque", why="noise"), "not checked", "not checked: noise"),
@@ -267,10 +267,10 @@ def test_a_graph_has_the_last_releases(register, monkeypatch):
 def test_a_summary_says_who_is_worst_placed(register):
     found = standing(register)
     assert dict(summary(population(()), found)) == {
-        "told of": "9 people in 4 groups that all releases together tell apart",
+        "told of": "9 people in 4 groups that all releases together distinguish",
         "in groups of fewer than 3": "3 people",
-        "worst placed": "1 person, in a group of their own",
-        "already exposed": "0 people: 0 counts of groups of fewer than 3 can be computed from what left",
+        "worst placed": "1 person, in groups of one",
+        "already exposed": "0 people: 0 counts of groups of fewer than 3 can be computed from all releases",
     }
     safe = replace(found, in_small=0, counts=0, smallest=2000, undecided=("a", "b"))
     said = dict(summary(population(()), safe))
@@ -297,7 +297,7 @@ def test_the_page_has_a_section_for_what_left_what_it_tells_and_what_was_spent(r
     found = standing(register)
     spent = (Spent("t", "", "1", "2"), Spent("t", "ann", "1", "2"))
     page = str(report(Overview((population(departures(2), found),), spent), "Exposure"))
-    for said in ("What left of p", "What it tells together<", "Privacy loss", "table budget", "Overlap", "ann"):
+    for said in ("What left of p", "What they reveal together<", "Privacy loss", "table budget", "Overlap", "ann"):
         assert said in page
     assert "Nothing has left yet" not in page and "not checked:" not in page
     empty = str(report(Overview(()), "Exposure"))
@@ -305,6 +305,6 @@ def test_the_page_has_a_section_for_what_left_what_it_tells_and_what_was_spent(r
     first, second = departures(2)
     unchecked = population([first, replace(second, state="not checked")])
     page = str(report(Overview((unchecked,)), "Exposure"))
-    assert "neither checked nor attacked" in page and "Overlap" not in page
+    assert "not checked jointly" in page and "Overlap" not in page
     assert Overview((unchecked,), recipient="ann").to_dict()["recipient"] == "ann"
     assert Overview(()).to_dict()["recipient"] is None

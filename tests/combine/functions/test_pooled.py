@@ -258,7 +258,7 @@ def test_perfectly_separated_classes_are_said_not_to_converge():
         ("histogram of=age", "edges"),
         ("histogram of=age edges=3,2", "edges"),
         ("table of=sex", "not declared"),
-        ("tree y=a:n|y x=a:n|y", "none of x"),
+        ("tree y=a:n|y x=a:n|y", "not in x"),
         ("logistic y=a:1|2|3 x=b:0:1", "two categories"),
         ("mean of=a:0:1,b:0:1", "more than one"),
         ("mean of=a:0", "is no column"),

@@ -81,5 +81,5 @@ def test_a_file_that_is_none_is_said(tmp_path):
 
 
 def test_who_takes_no_part_is_said():
-    with pytest.raises(BadInput, match="middle takes no part in session"):
+    with pytest.raises(BadInput, match="middle is not a party of session"):
         SESSION.party("middle")
