@@ -214,7 +214,7 @@ def test_who_deals_brings_nothing_and_all_others_something(tmp_path):
     parties = dict.fromkeys(("north", "south", "west"), 1)
     file = prepared(tmp_path, parties, protocol="join", function="covariance key=id of=north/a:0:9,south/b:0:9")
     assert session.brings_nothing(find_participant(file, "west").manifest.terms, "west")
-    with pytest.raises(BadInput, match="north brings data"):
+    with pytest.raises(BadInput, match="north must provide data"):
         take_part(file, name="north")
 
 

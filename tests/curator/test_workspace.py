@@ -56,7 +56,7 @@ def test_what_is_no_workspace_or_a_broken_one_says_so(tmp_path):
     good = file.read_text()
     for bad, error, said in (
         (good.replace("format = 1", "format = 2"), BadInput, "format 2"),
-        (good.replace("ledger =", "lodger ="), Damaged, "not as it was written"),
+        (good.replace("ledger =", "lodger ="), Damaged, "was changed"),
         (good + "[", Damaged, "cannot be read"),
     ):
         file.write_text(bad)
@@ -87,7 +87,7 @@ def test_a_twin_that_was_changed_is_noticed_by_verify(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         assert curator.verify().sound
         (tmp_path / "clinic" / "tables" / "visits" / "twin.parquet").write_bytes(b"PAR1")
-        with pytest.raises(Damaged, match="twin of visits"):
+        with pytest.raises(Damaged, match="bounded table of visits"):
             curator.verify()
 
 
@@ -95,7 +95,7 @@ def test_a_twin_that_is_missing_is_noticed(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         (tmp_path / "clinic" / "tables" / "visits" / "twin.parquet").unlink()
         for look in (lambda: curator.ask(COUNT, epsilon=1), curator.verify, curator.workspace.require_files):
-            with pytest.raises(Damaged, match="twin of visits is missing"):
+            with pytest.raises(Damaged, match="bounded table of visits is missing"):
                 look()
         (tmp_path / "clinic" / "tables" / "visits" / "card.toml").unlink()
         with pytest.raises(Damaged, match="card of visits is missing"):

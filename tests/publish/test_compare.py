@@ -182,7 +182,7 @@ def test_a_menu_names_methods_and_values_to_try(tmp_path):
     ("text", "message"),
     [
         ("x = [", "is not TOML"),
-        ("x = 1", "'x' means nothing"),
+        ("x = 1", "unknown key 'x'"),
         ("methods = [1]", "list of texts"),
         ("vary = 1", "written as"),
         ("", "names no method"),

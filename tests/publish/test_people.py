@@ -102,7 +102,7 @@ def test_one_row_of_each_person_is_drawn_and_everything_works_as_with_one_row():
 def test_an_attack_on_drawn_rows_needs_the_holders_copy(tmp_path):
     table = plain.table_of(plain.rows_of(5, people=12))
     dc.publish(table, HALF, "k=2", people="one-row", to=tmp_path / "out")
-    with pytest.raises(DataError, match="nobody knows which"):
+    with pytest.raises(DataError, match="it is unknown which"):
         dc.attack(Release.load(tmp_path / "out"), table)
 
 

@@ -205,7 +205,7 @@ def test_a_respondent_in_two_hidden_cells(tmp_path):
         *others("1", "3"), *others("2", "123"),
     )  # fmt: skip
     table = opened(tmp_path, rows, unit="firm", most=5)
-    with pytest.raises(Exposed, match="by itself tells income"):
+    with pytest.raises(Exposed, match="by itself reveals income"):
         dc.tabulate(table, "region × sector", value="income", rules="p=10")
 
 
@@ -215,7 +215,7 @@ def test_the_union_of_hidden_cells(tmp_path):
         *others("1", "3"), *others("2", "123"),
     )  # fmt: skip
     table = opened(tmp_path, rows, unit="firm", most=5)
-    with pytest.raises(Exposed, match="by itself tells income"):
+    with pytest.raises(Exposed, match="by itself reveals income"):
         dc.tabulate(table, "region × sector", value="income", rules="p=10")
 
 

@@ -135,7 +135,7 @@ def test_a_service_that_is_started_again_is_not_noticed(clinic):
 
 def test_who_has_no_token_or_no_way_in_is_told(clinic, address, secured, monkeypatch, remote):
     monkeypatch.delenv("DISCREET_TOKEN", raising=False)
-    with pytest.raises(NotSignedIn, match="no token"):
+    with pytest.raises(NotSignedIn, match="No token given"):
         connect(address)
     with pytest.raises(NotSignedIn):
         connect(address, "dct_wrong", ca=secured.cert)

@@ -155,7 +155,7 @@ def test_ranks_that_are_needed_must_be_known_of_every_cell():
         if fine:
             assert protect(cells, [PPercent(10)]).sensitive[0]
         else:
-            with pytest.raises(BadInput, match="1 cell nothing tells: all"):
+            with pytest.raises(BadInput, match="unknown for 1 cell: all"):
                 protect(cells, [PPercent(10)])
 
 

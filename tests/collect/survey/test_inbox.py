@@ -49,7 +49,7 @@ def test_a_report_is_on_the_disk_and_counts_once(path):
     [
         ({"survey": "0" * 64}, "has changed"),
         ({"id": "1"}, "32 hexadecimal"),
-        ({"id": 1}, "id is not what"),
+        ({"id": 1}, "id has the wrong type"),
         ({"code": "x"}, "no codes"),
         ({"more": 1}, "unknown field"),
         ({"reports": {}}, "does not match the survey's questions"),
@@ -61,7 +61,7 @@ def test_a_report_is_on_the_disk_and_counts_once(path):
         ({"reports": GOOD | {"like": True}}, "whole number"),
         ({"reports": GOOD | {"like": 0.5}}, "whole number"),
         ({"reports": GOOD | {"like": None}}, "whole number"),
-        ({"reports": GOOD | {"income": 2}}, "no device"),
+        ({"reports": GOOD | {"income": 2}}, "impossible number"),
         ({"reports": GOOD | {"albums": "ff08"}}, "does not have"),
         ({"reports": GOOD | {"albums": "ff"}}, "4 hexadecimal"),
         ({"reports": GOOD | {"albums": "FF07"}}, "4 hexadecimal"),

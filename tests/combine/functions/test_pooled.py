@@ -265,7 +265,7 @@ def test_perfectly_separated_classes_are_said_not_to_converge():
         ("quantile at=0", "above 0"),
         ("quantile at=2", "more than the whole"),
         ("kmeans x=a:0:1 k=0", "one centre"),
-        ("mean weight=b", "means nothing"),
+        ("mean weight=b", "is not a parameter of"),
         ("table", "needs of"),
         ("regression y=sex:f|m x=a:0:1", "must be a number"),
         ("table of=a:x|x", "different"),
