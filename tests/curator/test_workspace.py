@@ -64,7 +64,7 @@ def test_what_is_no_workspace_or_a_broken_one_says_so(tmp_path):
             Curator(folder)
     file.write_text(good)
     (folder / "releases").rmdir()
-    with pytest.raises(Damaged, match="not whole"):
+    with pytest.raises(Damaged, match="is incomplete"):
         Curator(folder)
     (folder / "releases").mkdir()
     (folder / "ledger.db").unlink()
