@@ -66,7 +66,7 @@ def test_a_table_of_figures_is_protected(folder):
 
 def test_a_table_is_folded_to_the_width_of_the_terminal(folder):
     line = ["tabulate", "--table", "published.csv", "--rule", "n=1,k=0.7", "-o"]
-    wide, narrow = (called([*line, f"at{width}"], folder, width).stdout for width in (140, 30))
+    wide, narrow = (called([*line, f"at{width}"], folder, width).stdout for width in (140, 22))
     assert sum("M3" in one for one in wide.splitlines()) < sum("M3" in one for one in narrow.splitlines())
     assert "report.html" not in narrow
 

@@ -283,12 +283,12 @@ def _block(out: Console, table: CrossTable, texts: Sequence[str], start: int) ->
     """The columns from ``start`` that fit the terminal's width, at least one, and where the next block starts."""
     *down, across = table.dimensions
     labels = [table.codes(cell)[:-1] for cell in range(0, table.size, len(across))]
-    end = len(across)
+    end, unbounded = len(across), out.options.update(width=10_000)  # what is measured is cut to the options' width
     while True:
         listing = grid(*(side.name for side in down), *(f"#{code}" for code in across.codes[start:end]))
         for row, names in enumerate(labels):
             listing.add_row(*names, *texts[row * len(across) + start : row * len(across) + end])
-        if end == start + 1 or out.measure(listing).maximum <= out.width:
+        if end == start + 1 or out.measure(listing, options=unbounded).maximum <= out.width:
             return listing, end
         end -= 1
 
