@@ -58,7 +58,7 @@ def main() -> None:
             "matched": round(finding.figure, 4),
             "guessing": round(finding.baseline, 4),
             "rows": release.payload.num_rows,
-            "alone and somebody": round(finding.details["rows alone in the release that are somebody unique"], 4),
+            "alone and somebody": round(finding.details["unique released rows that match a unique person"], 4),
         }
         print(f"epsilon {epsilon}: {found[epsilon]}")
     most, least = found[EPSILONS[-1]], found[EPSILONS[0]]

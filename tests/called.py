@@ -27,15 +27,15 @@ class Called(NamedTuple):
     stderr: str
 
 
-def called(words: Sequence[str], folder: Path) -> Called:
-    """``discreet`` with these words in a folder, on a terminal of 140 columns that nobody watches."""
+def called(words: Sequence[str], folder: Path, width: int = 140) -> Called:
+    """``discreet`` with these words in a folder, on a terminal of so many columns that nobody watches."""
     stdout, stderr = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     code = 0
     with (
         chdir(folder),
         patch("sys.argv", ["discreet", *words]),
         patch("typer.main.get_command", _get_command),
-        patch.dict(os.environ, {"COLUMNS": "140"}),
+        patch.dict(os.environ, {"COLUMNS": str(width)}),
         redirect_stdout(stdout),
         redirect_stderr(stderr),
     ):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tokenize
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -162,6 +163,63 @@ def test_the_rules_would_notice(tmp_path, monkeypatch):
     assert len(list(rules_broken(bad))) == 3
     bad.write_text("Measure(1)\nreplace(rows, most=2)")
     assert bounds_made(bad) == {"Measure", "most"}
+
+
+RETIRED = {
+    r"\bno(?:body|bodies)\b": "no one",
+    r"\b(?:some|any|every)body\b": "a person, someone, anyone, everyone",
+    r"\bwhoever\b": "anyone who, the person who",
+    r"\bhangs? on\b": "depends on",
+    r"\bso many (?:seconds|rows|guesses|times|bytes|lines)\b": "a quantity with a unit",
+    r"\bread off the data\b": "taken from the data",
+    r"\bbounded twins?\b|\bthe twin\b": "bounded table, synthetic stand-in",
+    r"\bout already\b|\bhas left yet\b": "earlier releases, released",
+    r"\bturned us away\b": "refused the connection",
+    r"\bmeans nothing to\b": "does not apply to",
+    r"\balone in (?:a|its|their|the) class\b": "unique",
+    r"\bhides among\b": "is in an equivalence class of",
+    r"\b(?:that|which) there (?:is|are) not\b": "unknown",
+    r"\bwhose row is whose\b": "which column identifies the person of each row",
+    r"\bgiven away\b|\bgives? (?:it|them|people|somebody) away\b": "revealed, exposed",
+}
+"""Words that are not used for people to read, as patterns, and what to say instead."""
+SPARED = {"service/console"}
+"""Rooms whose words are not looked at here."""
+IN_DOCS = {r"\bturned us away\b", r"\bmeans nothing to\b", r"\balone in (?:a|its|their|the) class\b"}
+"""Patterns that the documentation is searched for as well."""
+
+
+def retired_words(text, patterns=RETIRED):
+    """Retired words in a text, each with what to say instead."""
+    return {
+        found[0]: patterns[one]
+        for one in patterns
+        if (found := re.search(rf"(?i:{one})", text)) and found[0] != "NOBODY"
+    }
+
+
+def words_of(path):
+    """All that a module says: its strings, docstrings and comments, not its names."""
+    with tokenize.open(path) as file:
+        kinds = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+        return " ".join(one.string for one in tokenize.generate_tokens(file.readline) if one.type in kinds)
+
+
+def test_retired_words_do_not_come_back():
+    rooms = {path: path.relative_to(SOURCE).as_posix() for path in MODULES}
+    found = {
+        name: words
+        for path, name in rooms.items()
+        if not any(name.startswith(one) for one in SPARED) and (words := retired_words(words_of(path)))
+    }
+    assert found == {}
+    root = SOURCE.parents[1]
+    spared = {one: RETIRED[one] for one in IN_DOCS}
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    found = {page.name: words for page in pages if (words := retired_words(page.read_text(), spared))}
+    assert found == {}
+    assert retired_words("Nobody else, nothing.") == {"Nobody": "no one"}
+    assert not retired_words("so many; in the body; what there is not")
 
 
 def packages(lines):

@@ -9,12 +9,12 @@
     │   ├── BadQuery        a question that cannot be asked
     │   └── BadProgram      a program that cannot be read, or uses what cannot be reasoned about
     ├── Refused             privacy says no
-    │   ├── NotDeclared     something must be declared that discreet will not read off the data
+    │   ├── NotDeclared     something must be declared that discreet will not taken from the data
     │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
     │   ├── Exposed         together with earlier releases it would give too much away
     │   └── BudgetExceeded  the budget does not cover this
-    ├── AccessError         whoever asks may not
-    │   ├── NotSignedIn     nobody is signed in, or the sign-in failed or is over
+    ├── AccessError         anyone who asks may not
+    │   ├── NotSignedIn     no one is signed in, or the sign-in failed or is over
     │   ├── NotAllowed      signed in, and not allowed to do this
     │   └── TooMany         too often in too short a time
     ├── Aborted             parties that compute together ended without a result
@@ -23,13 +23,13 @@
     │   ├── Taken           a key or an account stands for something else already
     │   └── Unsound         a ledger, audit log or register was edited, damaged, cut short or put back from a copy
     ├── EngineError         an engine cannot be reached or could not do its work
-    │   ├── Unreachable     nobody answers at that address
-    │   └── LoginFailed     somebody answers and turns us away
+    │   ├── Unreachable     no one answers at that address
+    │   └── LoginFailed     someone answers and turns us away
     └── MissingPart         an optional part is not installed
 
 A message says what happened and what was expected; ``hint`` says what to do. The CLI prints both as one
 paragraph. ``BadInput`` and ``EngineError`` are for the holder of the data and may quote it; a ``Refused``
-may be shown to anybody, and never does.
+may be shown to anyone, and never does.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Refused(DiscreetError):
 
 
 class NotDeclared(Refused):
-    """A missing declaration that discreet will not read off the data."""
+    """A missing declaration that discreet will not taken from the data."""
 
 
 class NoPromise(Refused):
@@ -166,7 +166,7 @@ class TooMany(AccessError):
 class Aborted(DiscreetError):
     """A joint computation ended without a result. ``culprits`` are the parties that were missing or broke the rules.
 
-    Nothing of anybody's value was revealed beyond what the protocol says.
+    Nothing of anyone's value was revealed beyond what the protocol says.
     """
 
     def __init__(self, message: str, *, culprits: Sequence[str] = (), hint: str = "") -> None:

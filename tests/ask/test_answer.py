@@ -157,7 +157,7 @@ def test_groups_that_are_shown_have_so_many_values_at_most(duckdb: DuckDB, monke
     monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 6)
     assert answer(made, price(made, 1, "1e-6")).num_rows == 2
     monkeypatch.setattr("discreet.verbs.ask.answer.MOST_VALUES", 5)
-    with pytest.raises(Refused, match="too many groups"):
+    with pytest.raises(Refused, match="Too many groups"):
         answer(made, price(made, 1, "1e-6"))
 
 

@@ -244,7 +244,7 @@ def test_quantiles_are_asked_of_numbers_of_900_binary_digits(low: float, high: f
     if fine:
         assert quantile(known, (Fraction(low), Fraction(high)), Fraction(1, 2), made.rows.owned).slices == 1024
     else:
-        with pytest.raises(BadQuery, match="no quantiles"):
+        with pytest.raises(BadQuery, match="compute quantiles"):
             quantile(known, (Fraction(low), Fraction(high)), Fraction(1, 2), made.rows.owned)
 
 
@@ -300,7 +300,7 @@ def test_bounds_are_told_if_more_rows_than_the_threshold_are_there() -> None:
     assert search.choose([least + 1, 0, 0]) is None or search.choose([search._thresholds[2] + 1, 0, 0]) == (0, 0)
     assert search.choose([0, search._thresholds[1], 0]) == ((0, 1) if search._thresholds[1] > least else None)
     assert search.choose([0, 0, 0]) is None
-    with pytest.raises(BadInput, match="3 slices have as many counts"):
+    with pytest.raises(BadInput, match="3 slices need as many counts"):
         search.choose([0, 0])
 
 
@@ -349,7 +349,7 @@ def test_public_tables_are_joined_on_what_the_second_has_once(second: list[int |
     if fine:
         assert planned(text, tables).rows.most == 2
     else:
-        with pytest.raises(BadQuery, match="on what the second has once"):
+        with pytest.raises(BadQuery, match="only on a unique key of the second"):
             planned(text, tables)
 
 
@@ -484,7 +484,7 @@ def test_quantiles_are_answered_of_as_many_groups_as_the_limit(
     if fine:
         assert len(measured(made).keys) == 3
     else:
-        with pytest.raises(Refused, match="too many groups"):
+        with pytest.raises(Refused, match="Too many groups"):
             measured(made)
 
 
@@ -517,5 +517,5 @@ def test_a_question_is_written_as_long_as_neither_its_text_nor_its_parts_are_too
     least = max(len(text), parts)
     assert (least == len(text)) is by_text
     assert _Writer(least).sql(tree) == text
-    with pytest.raises(BadQuery, match="too large when it is written out"):
+    with pytest.raises(BadQuery, match="too large when expanded"):
         _Writer(least - 1).sql(tree)

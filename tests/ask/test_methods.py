@@ -169,13 +169,13 @@ def test_parameters_are_plain_data() -> None:
         (Distribution("nowhere", epsilon=1), NotFound, "no column 'nowhere'"),
         (Distribution("age", 0, epsilon=1), BadInput, "1 to 1,024 bins"),
         (Distribution("age", MOST_BINS + 1, epsilon=1), BadInput, "1 to 1,024 bins"),
-        (Distribution("age"), BadInput, "an epsilon or a rho"),
-        (Distribution("age", epsilon=1, rho=1), BadInput, "an epsilon or a rho"),
+        (Distribution("age"), BadInput, "set epsilon or rho"),
+        (Distribution("age", epsilon=1, rho=1), BadInput, "set epsilon or rho"),
         (Distribution("age", epsilon=0), BadInput, "above 0"),
         (Distribution("age", epsilon="1e-30"), BadInput, "scale"),
         (MacroTable.every(["city", "note"], epsilon=1), NotDeclared, "by 'note' needs its values"),
         (MacroTable([["city", "city"]], epsilon=1), BadInput, "a column once"),
-        (MacroTable([["city"]]), BadInput, "an epsilon or a rho"),
+        (MacroTable([["city"]]), BadInput, "set epsilon or rho"),
         (MacroTable([["city"]], epsilon="1e-30"), BadInput, "scale"),
         (MacroTable([["city"]], rho="1e-60"), BadInput, "scale"),
         (Bounds("city", 1), BadInput, "not for text"),
@@ -198,7 +198,7 @@ def test_a_list_of_columns_is_not_one_text() -> None:
     with pytest.raises(BadInput, match="no tables by 2 of 1 columns"):
         MacroTable.every(["city"], 2, epsilon=1)
     count = Card("t", (Column("n", Kind.BOOLEAN),))
-    with pytest.raises(BadInput, match="called n would be taken for a count"):
+    with pytest.raises(BadInput, match="called n would be confused with a count"):
         MacroTable([["n"]], epsilon=1).promise(count)
 
 

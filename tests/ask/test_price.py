@@ -122,7 +122,7 @@ def test_undeclared_groups_are_not_shown_for_a_rho() -> None:
 def test_exactly_one_of_epsilon_and_rho_is_given() -> None:
     made = planned("SELECT COUNT(*) FROM visits")
     for given in ({}, {"epsilon": 1, "rho": 1}):
-        with pytest.raises(BadInput, match="an epsilon or a rho"):
+        with pytest.raises(BadInput, match="set epsilon or rho"):
             price(made, **given)  # type: ignore[arg-type]
     for given in ({"epsilon": 0}, {"rho": 0}):
         with pytest.raises(BadInput, match="must be above 0"):

@@ -109,7 +109,7 @@ def _deep(levels: int) -> str:
 
 def test_what_engines_put_in_the_place_of_columns_is_counted() -> None:
     assert planned(_deep(4))
-    with pytest.raises(BadQuery, match="with all that the SELECTs inside compute"):
+    with pytest.raises(BadQuery, match="including the subqueries it uses"):
         planned(_deep(12))
 
 
@@ -119,7 +119,7 @@ def test_what_a_join_does_for_one_unit_is_bounded() -> None:
     assert planned(f"SELECT COUNT(*) AS n FROM visits AS a {others}")
     heavy = ", ".join(f"SUM(LEAST(LENGTH(UPPER(a.note || '{i}')), 9)) AS s{i}" for i in range(9))
     assert planned(f"SELECT {heavy} FROM visits AS a JOIN visits AS b USING (person)")
-    with pytest.raises(BadQuery, match="could tell of somebody"):
+    with pytest.raises(BadQuery, match="could reveal people"):
         planned(f"SELECT {heavy} FROM visits AS a {others}")
 
 
@@ -183,9 +183,9 @@ def test_a_function_that_is_written_with_its_argument_several_times_is_refused(c
     if call.startswith("NVL2"):  # which becomes longer, and not again and again
         assert len(normal(question)) < 4 * len(question)
         return
-    with pytest.raises(BadQuery, match="too large when it is written out"):
+    with pytest.raises(BadQuery, match="too large when expanded"):
         normal(question)
-    with pytest.raises(BadQuery, match="too large when it is written out"):
+    with pytest.raises(BadQuery, match="too large when expanded"):
         questions_in(question)
 
 
@@ -208,9 +208,9 @@ def test_much_is_not_looked_for_in_long_texts(search: str) -> None:
     """Each place of a text is compared with all of the pattern: for a moment that tells whose text it was."""
     some = [search.replace("#", str(place)) for place in range(10, 30)]
     assert planned(f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(some[:4])}")
-    with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
+    with pytest.raises(BadQuery, match="Searching the texts of one row"):
         planned(f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(some)}")
-    with pytest.raises(BadQuery, match="To look for so much in the texts of one row"):
+    with pytest.raises(BadQuery, match="Searching the texts of one row"):
         planned(f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE {one})' for one in some)} FROM visits")
     assert planned(f"SELECT COUNT(*) FROM (SELECT LEFT(note, 50) AS note FROM visits) WHERE {' OR '.join(some)}")
 
@@ -227,14 +227,14 @@ def test_what_is_made_for_all_parts_together_is_bounded(
     some = [f"{part}{f' AS c{place}' if '(SELECT' in question else ''}" for place in range(4)]
     assert planned(question.format(some[0]), tables)
     monkeypatch.setattr(value, "_MOST_MADE", 15_000)
-    with pytest.raises(BadQuery, match="is too long, with all that is before it"):
+    with pytest.raises(BadQuery, match="is too long, including what it uses"):
         planned(question.format(", ".join(some)), tables)
 
 
 @pytest.mark.parametrize("digits", ["'{}'", "'{}' '{}'", "$${}$$"])
 def test_a_long_text_behind_an_interval_is_not_looked_through(digits: str) -> None:
     """sqlglot looks for numbers and units in it, which took as long as the square of its length."""
-    with pytest.raises(BadQuery, match="Beside an INTERVAL"):
+    with pytest.raises(BadQuery, match="before INTERVAL is too long"):
         planned(f"SELECT COUNT(*) FROM visits WHERE day + INTERVAL {digits.replace('{}', '9' * 9_000)} DAY > day")
 
 

@@ -188,7 +188,7 @@ def test_the_error_holds_where_the_law_is_known() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     tree = Tree.for_loss(Pure(1), 8)
-    with pytest.raises(BadInput, match="8 slices have as many counts, not 7"):
+    with pytest.raises(BadInput, match="8 slices need as many counts, got 7"):
         tree.measure([1] * 7)
     for low, high in ((-1, 3), (3, 3), (0, 9)):
         with pytest.raises(BadInput, match="A range of slices"):
@@ -197,7 +197,7 @@ def test_what_makes_no_sense_is_refused() -> None:
             tree.measure([0] * 8).count(low, high)
     with pytest.raises(BadInput, match="epsilon must be above 0"):
         Tree.for_loss(Pure(0), 8)
-    with pytest.raises(BadInput, match="at most 65,536"):
+    with pytest.raises(BadInput, match="the limit is 65,536"):
         Tree(2**17, 2, SILENT)
     with pytest.raises(BadInput):
         Tree.for_loss(Pure(1), 8, 0)

@@ -34,7 +34,7 @@ def test_other_releases_and_populations_are_taken_in():
     assert {one.attack for one in report.findings} == set(names)
     why = dict(attack(by_age, table, attacks=names).not_applicable)
     assert why["composition"].startswith("No other release")
-    assert why["population uniqueness"] == "The size of the population was not given."
+    assert why["population uniqueness"] == "The size of the population is unknown: give it with --population."
 
 
 def test_rows_in_a_folder_are_read(tmp_path):
@@ -65,7 +65,7 @@ def test_links_that_do_not_fit_are_said():
     table = released.people(30)
     report = attack(by_hand(table.fetch()), table, np.arange(5), attacks=["uniqueness", "distance linkage"])
     assert [one.outcome for one in report.findings] == [Outcome.FAILED] * 2
-    assert all("one whole number a released row" in one.meaning for one in report.findings)
+    assert all("one whole number per released row" in one.meaning for one in report.findings)
 
 
 def test_a_control_reaches_the_attacks_that_use_one():
@@ -78,7 +78,7 @@ def test_a_control_reaches_the_attacks_that_use_one():
     compared = [one for one in report.findings if "risk" in one.details]
     assert len(compared) == len(names)  # all but membership, which is not a risk beside others, and one of our own
     (alone,) = [one for one in names if one not in {each.attack for each in compared}]
-    assert "no control" in dict(attack(by_hand(table.fetch()), table, attacks=names).not_applicable)[alone]
+    assert "control group" in dict(attack(by_hand(table.fetch()), table, attacks=names).not_applicable)[alone]
 
 
 def test_progress_is_told():

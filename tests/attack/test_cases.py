@@ -87,7 +87,7 @@ def test_two_2_anonymous_releases_single_out_don_together():
     assert found.outcome is Outcome.BROKE
     assert DON in found.victims
     assert found.baseline == pytest.approx(1 / 2)
-    assert found.details["of these by none alone"] == 4  # all but Alice and Bob, who are alike
+    assert found.details["of these by no single release"] == 4  # all but Alice and Bob, who are alike
 
 
 def test_two_answers_each_about_two_people_are_about_don():
@@ -118,7 +118,7 @@ def test_noisy_answers_do_not_single_out_don():
     assert found.figure * 6 == pytest.approx(1)
     fitting = zip([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], strict=True)  # of each person the places of age and weight
     likely = [ages["matrix"][a][1] * weights["matrix"][w][2] for a, w in fitting]
-    assert found.details["highest chance to be right"] == pytest.approx(likely[DON] / sum(likely))
+    assert found.details["highest probability of success"] == pytest.approx(likely[DON] / sum(likely))
     assert likely[DON] / sum(likely) < 0.4
 
 
@@ -130,7 +130,7 @@ def test_ms_rich_is_found_from_a_mean():
     assert found.outcome is Outcome.BROKE
     assert found.figure == 1
     assert found.victims[0] == 10
-    assert found.details["computed for who stands out most"] == pytest.approx(100_000)
+    assert found.details["computed for the largest outlier"] == pytest.approx(100_000)
     noisy = dc.Release(133_000 / 11 + 900, dc.Statement(unit="a row"), dc.Recipe("mean", said))
     assert LastFromMean().run(noisy, table).outcome is Outcome.NOTHING
 

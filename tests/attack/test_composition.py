@@ -33,8 +33,8 @@ def test_candidates_are_those_of_all_releases():
     assert found.outcome is Outcome.BROKE
     assert found.figure > found.baseline
     assert found.baseline == QuasiMatching().run(by_hand(one), table, np.arange(60)).figure
-    sure = found.details["sensitive value sure by all together"]
-    assert sure >= found.details["sensitive value sure by the first alone"]
+    sure = found.details["sensitive value certain from all together"]
+    assert sure >= found.details["sensitive value certain from the first alone"]
 
 
 def test_a_release_of_the_same_tells_nothing_new():
@@ -63,4 +63,4 @@ def test_without_others_or_rows_there_is_nothing_to_lay_side_by_side():
     strange = by_hand(pa.table({"z": [1, 2]}))
     found = Composition((strange,)).run(release, table)
     assert found.outcome is Outcome.FAILED
-    assert "tells nothing" in found.meaning
+    assert "no usable values" in found.meaning

@@ -42,7 +42,7 @@ def test_the_interval_covers_as_often_as_it_says_for_every_share():
 
 @pytest.mark.parametrize(("right", "people"), [(-1, 5), (6, 5), (0, 0)])
 def test_a_share_is_of_somebody(right, people):
-    with pytest.raises(BadInput, match="at least one"):
+    with pytest.raises(BadInput, match="at least 1"):
         clopper_pearson(right, people)
 
 
@@ -125,5 +125,5 @@ def test_could_not_run_is_not_found_nothing():
 
 
 def test_a_figure_is_in_its_interval():
-    with pytest.raises(BadInput, match="not in its interval"):
+    with pytest.raises(BadInput, match="outside its interval"):
         Finding("a", "k", Outcome.BROKE, 0.9, (0.4, 0.6), 0.1, "m")

@@ -30,7 +30,7 @@ def test_beliefs_shift_to_what_is_frequent_nearby():
     found = Skewness().run(release, table)
     assert found.figure == pytest.approx((2 * 0.5 + 18) / 20)
     assert found.baseline == pytest.approx((19 * 0.95 + 0.05) / 20)
-    assert found.details["belief that grew most"] == {"value": "ulcer", "from": 0.05, "to": 0.5}
+    assert found.details["largest growth of belief"] == {"value": "ulcer", "from": 0.05, "to": 0.5}
 
 
 def test_values_of_one_kind_are_almost_known():
@@ -91,7 +91,7 @@ def test_what_is_not_there_or_not_as_it_was_cannot_be_learned():
     masked = by_hand(release.payload, "pram", columns=["ill"], matrices={})
     assert Homogeneity().run(masked, table).outcome is Outcome.FAILED
     nobody = released.people(10)
-    assert "calls no column sensitive" in Homogeneity().run(by_hand(nobody.fetch()), nobody).meaning
+    assert "declares no sensitive column" in Homogeneity().run(by_hand(nobody.fetch()), nobody).meaning
     plain = released.known(release.payload, ill=dc.Role.SENSITIVE)
     assert "has no hierarchy" in Similarity().run(release, plain).meaning
     assert Homogeneity(on="ward").run(release, plain).figure == 1

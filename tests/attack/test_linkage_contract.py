@@ -93,9 +93,9 @@ def test_a_constant_column_tells_nothing(attack):
     ("links", "why"),
     [
         (np.zeros(N, int), "same row"),
-        (np.arange(N) + 1, "no row"),
-        (np.arange(5), "one whole number a released row"),
-        (np.arange(float(N)), "one whole number a released row"),
+        (np.arange(N) + 1, "points outside"),
+        (np.arange(5), "one whole number per released row"),
+        (np.arange(float(N)), "one whole number per released row"),
     ],
 )
 def test_links_must_make_sense(links, why):

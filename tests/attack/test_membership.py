@@ -121,7 +121,7 @@ def test_each_target_has_its_own_law(table):
 
 @pytest.mark.parametrize(
     ("targets", "runs", "why"),
-    [([], 64, "different row"), ([1, 1], 64, "different row"), ([30], 64, "rows of the 30"), ([1], 8, "at least 32")],
+    [([], 64, "different row"), ([1, 1], 64, "different row"), ([30], 64, "30 known rows"), ([1], 8, "at least 32")],
 )
 def test_what_cannot_be_played_is_said(table, targets, runs, why):
     found = membership(responding(), table, np.array(targets, dtype=int), runs=runs)
@@ -153,7 +153,7 @@ def test_the_closest_record_of_strangers_tells_nothing():
 def test_without_others_membership_cannot_be_told():
     table = released.people()
     release, _ = released.release(table.fetch())
-    assert "no control" in ClosestRecord().applies(release)
+    assert "control group" in ClosestRecord().applies(release)
     assert ClosestRecord().run(release, table).outcome is Outcome.FAILED
     assert ClosestRecord(table).applies(release) is None
     assert ClosestRecord.name in [one.name for one in every_attack()]

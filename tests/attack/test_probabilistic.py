@@ -50,7 +50,7 @@ def test_the_posterior_is_calibrated():
 
 
 def test_patterns_have_a_level_for_each_column():
-    with pytest.raises(BadInput, match="a row each"):
+    with pytest.raises(BadInput, match="needs a count"):
         estimate(np.zeros((3, 2), int), np.ones(3), (2, 2, 2))
 
 

@@ -42,9 +42,9 @@ def test_found_nothing_and_could_not_run_are_told_apart():
     assert "other: It is for other releases." in str(REPORT)
     quiet = Report("r", "people", (finding("nothing", 0.2, 0.3, Outcome.NOTHING),))
     assert quiet.worst is None
-    assert "prove nothing" in quiet.summary
+    assert "no proof of safety" in quiet.summary
     nobody = Report("r", "people", (failed_finding("stopped", "", "Why."),))
-    assert nobody.summary.endswith("says nothing about how safe it is.")
+    assert nobody.summary.endswith("so its risk is unknown.")
 
 
 def test_too_few_people_to_tell_is_said_of_what_is_neither():
@@ -55,14 +55,14 @@ def test_too_few_people_to_tell_is_said_of_what_is_neither():
         "2 attacks on r: none of them learned something. For 1 of them there are too few people to tell."
     )
     assert "few: too few people to tell" in str(few)
-    assert "chance may explain it; or it may be worse." in str(few)
+    assert "too few people to rule out chance; it may also be worse." in str(few)
     assert '<span class="badge none">too few people to tell</span>' in few._repr_html_()
 
 
 def test_victims_are_in_the_stewards_page_alone(tmp_path):
     page = REPORT.html(tmp_path / "report.html").read_text()
-    assert "rows of victims" in page
-    assert "For the data steward only" in page
+    assert "victim rows" in page
+    assert "Confidential: it names" in page
     passed = REPORT.without_victims().html(tmp_path / "passed.html").read_text()
     assert "victims" not in passed
     assert "victims" not in repr(REPORT)
@@ -85,17 +85,17 @@ def test_details_are_told_in_words_and_shares_in_per_cent(tmp_path):
     raw |= {"columns": ["age", "town"], "candidate rows": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
     assert describe_details(raw) == [
         ("guesses made", "1,000"),
-        ("right without the release", "3.3 %"),
-        ("right about people who are not in the data", "20.0 %"),
-        ("added by the release, of what it could add", "50.0 % (95 %: 40.0 % to 60.0 %)"),
-        ("columns that were used", "age, town"),
-        ("members who were taken for members", "90.0 %"),
+        ("success rate without the release", "3.3 %"),
+        ("success rate on the control group", "20.0 %"),
+        ("risk added by the release, as a share of the maximum", "50.0 % (95 %: 40.0 % to 60.0 %)"),
+        ("columns used", "age, town"),
+        ("true positive rate", "90.0 %"),
         ("a thing said in words", "1.5"),
     ]
-    assert describe_details({"columns": {"age": 0.25}}) == [("given away, by column", "age: 25.0 %")]
+    assert describe_details({"columns": {"age": 0.25}}) == [("revealed, by column", "age: 25.0 %")]
     one = Finding("a", "k", Outcome.BROKE, 0.5, (0.4, 0.6), 0.1, "m", details=raw)
     page = Report("r", "people", (one,)).html(tmp_path / "r.html").read_text()
-    assert "members who were taken for members" in page
+    assert "true positive rate" in page
     assert "TPR" not in page
 
 
@@ -103,7 +103,7 @@ def test_a_real_report_has_both_pictures_and_is_readable():
     table = dc.samples.tarragona5()
     report = attack(bare(table), table)
     assert [picture.title for picture in report.pictures()] == [
-        "What each attack gets",
+        "Success rate of each attack",
         "People by number of candidate rows",
     ]
     assert report._repr_html_().count("<img") == 2

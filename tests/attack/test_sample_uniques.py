@@ -1,4 +1,4 @@
-"""Uniques that are matched, the warning that synthetic does not mean safe, and attacks on rows that are nobody's."""
+"""Uniques that are matched, the warning that synthetic does not mean safe, and attacks on synthetic rows."""
 
 from itertools import product
 
@@ -30,7 +30,7 @@ def test_only_who_is_alone_counts_and_is_looked_for_value_by_value():
     found = MatchedUniques().run(made(pa.table({"a": ["y", "z", "z"], "b": [2, 2, 9]})), table)
     assert (found.details["unique"], found.details["matched"], found.figure) == (2, 1, 0.5)
     assert found.victims == (2,)
-    assert found.details["rows alone in the release that are somebody unique"] == pytest.approx(1 / 3)
+    assert found.details["unique released rows that match a unique person"] == pytest.approx(1 / 3)
 
 
 def test_guessing_is_exactly_what_rows_drawn_column_by_column_match():
@@ -52,7 +52,7 @@ def test_missing_values_are_values_and_columns_can_be_chosen():
     assert MatchedUniques().run(release, table).victims == (1,)
     assert MatchedUniques(("b",)).run(release, table).victims == (0,)
     nobody = known(a=["x", "x"], b=[1, 1])
-    assert "Nobody is alone" in MatchedUniques().run(release, nobody).meaning
+    assert "No one is unique" in MatchedUniques().run(release, nobody).meaning
 
 
 def test_a_control_says_how_many_are_matched_although_nobody_is_in_it():
@@ -87,7 +87,7 @@ def test_a_private_histogram_at_a_large_epsilon_gives_everybody_away(crowd):
         release = histogram(crowd, str(epsilon))
         assert release.statement.loss == Pure(epsilon)
         found[epsilon] = MatchedUniques().run(release, crowd)
-    alone = "rows alone in the release that are somebody unique"
+    alone = "unique released rows that match a unique person"
     assert found[10].details["unique"] > 300
     assert found[10].figure > 0.99
     assert found[10].outcome is Outcome.BROKE

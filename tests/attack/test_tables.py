@@ -92,15 +92,15 @@ def test_totals_alone_determine_nobody():
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ([], "how many people"),
-        ([Published({"x": [1]}, 2)], "how many people"),
-        ([Published({}, 2), Published({"y": [1]}, 2)], "no column"),
+        ([], "total number of people"),
+        ([Published({"x": [1]}, 2)], "total number of people"),
+        ([Published({}, 2), Published({"y": [1]}, 2)], "not a column"),
         ([Published({}, 2), Published({"x": [1]}, None, {"x": "1"})], "needs the count"),
-        ([Published({}, 2, {"x": "one"})], "not a number"),
+        ([Published({}, 2, {"x": "one"})], "not a printed number"),
         ([Published({}, 2, {"x": "NaN"})], "finite"),
         ([Published({}, 2, {"s": "1"})], "whole numbers"),
         ([Published({}, 2, medians={"x": "0.25"})], "median"),
-        ([Published({}, 2), Published({"x": [1]}, 3)], "No file"),
+        ([Published({}, 2), Published({"x": [1]}, 3)], "No microdata"),
     ],
 )
 def test_what_cannot_be_is_said(lines, why):

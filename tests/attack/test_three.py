@@ -71,8 +71,8 @@ def test_without_a_control_guessing_is_to_put_descriptions_together_without_look
         found = SinglingOut(by).run(release, table)
         assert found.baseline < 0.15
         assert found.baseline == SinglingOut(by, control).run(release, table).details["guessing"]
-        assert found.details["without knowing anybody, at most"] == pytest.approx(np.exp(-1), abs=0.01)
-        assert "Up to 37% may do so although nothing is known of anybody" in found.meaning
+        assert found.details["ceiling without any knowledge"] == pytest.approx(np.exp(-1), abs=0.01)
+        assert "Up to 37% is possible without any knowledge" in found.meaning
         assert found.outcome is outcome
 
 
@@ -88,7 +88,7 @@ def test_what_is_general_is_no_risk():
     release, _ = released.release(table.fetch())
     blind, careful = Inference().run(release, table), Inference(control=aging(2)).run(release, table)
     assert blind.figure == careful.figure == 1.0
-    assert blind.outcome is Outcome.BROKE and "no control" in blind.meaning
+    assert blind.outcome is Outcome.BROKE and "control group" in blind.meaning
     assert careful.outcome is Outcome.NOTHING
     assert careful.details["control"] > 0.95
 
@@ -166,11 +166,11 @@ def test_what_a_copy_would_give_is_told_where_people_are_alike_in_a_file(rows):
     counts = [Counter(some) for some in keys]
     first, second, both = (np.array([count[one] for one in some]) for some, count in zip(keys, counts, strict=True))
     expected = np.mean(both / first / second)
-    assert found.details["a copy would give"] == pytest.approx(expected)
+    assert found.details["upper limit from an exact copy"] == pytest.approx(expected)
     assert f"about {expected:.0%}" in found.meaning
     assert found.interval[0] < expected < found.interval[1]
     table = released.people()
-    assert "a copy would give" not in Linkability().run(released.release(table.fetch())[0], table).details
+    assert "upper limit from an exact copy" not in Linkability().run(released.release(table.fetch())[0], table).details
 
 
 def test_of_equally_near_rows_the_commonest_value_is_taken_and_of_equally_common_ones_one_by_lot():

@@ -36,7 +36,7 @@ def test_the_share_of_a_population_is_the_estimators():
     sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
     assert found.figure == pytest.approx(estimates(sizes, 3000).largest)
     assert found.interval[0] <= found.figure <= found.interval[1]
-    assert found.details["alone among the rows"] == sizes[1]
+    assert found.details["sample uniques"] == sizes[1]
     assert found.interval == (min(found.details["estimates"].values()), max(found.details["estimates"].values()))
     assert "not 95 %: " in str(found)
     assert "not 95 %: " in str(Report("r", "people", (found,)))
@@ -49,8 +49,8 @@ def test_a_population_is_no_smaller_than_its_sample():
     table = released.people(50)
     found = PopulationUniques(people=40).run(by_hand(table.fetch()), table)
     assert found.outcome is Outcome.FAILED
-    assert "no sample of 50" in found.meaning
-    assert "not given" in PopulationUniques().applies(by_hand(table.fetch()))
+    assert "smaller than the sample of 50" in found.meaning
+    assert "unknown" in PopulationUniques().applies(by_hand(table.fetch()))
 
 
 def test_a_lucky_guess_among_strangers_is_no_breach():

@@ -71,5 +71,5 @@ def test_an_account_is_below_others() -> None:
 
 def test_only_charges_have_receipts() -> None:
     assert Line(7, AT, CHARGED, "d").receipt.loss == Pure("1/3")
-    with pytest.raises(BadInput, match="no charge"):
+    with pytest.raises(BadInput, match="not a charge"):
         _ = Line(1, AT, Began(), "d").receipt

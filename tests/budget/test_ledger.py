@@ -108,7 +108,7 @@ def test_a_key_charges_once_and_stands_for_one_request(home: Home) -> None:
     with home.open() as ledger:
         assert ledger.charge("t/a", Pure("0.6"), key="k", what="q") == first
         for account, loss, what in [("t", "0.6", "q"), ("t/a", "0.1", "q"), ("t/a", "0.6", "other")]:
-            with pytest.raises(LedgerError, match="another charge, on line 4"):
+            with pytest.raises(LedgerError, match="another charge, in entry 4"):
                 ledger.charge(account, Pure(loss), key="k", what=what)
         assert ledger.account("t").spent == Pure("0.6")
 
@@ -540,7 +540,7 @@ def test_a_change_to_any_byte_of_any_line_is_found(home: Home) -> None:
     filled(home)
     step = 1 if home.schema is None else 11
     with home.open() as ledger, home.tampering() as change:
-        assert str(ledger.verify()) == "7 lines, all sound."
+        assert str(ledger.verify()) == "7 entries, all valid."
         rows = [(line.number, line.digest) for line in ledger.lines()]
         contents = [write(line.number, line.at, line.entry) for line in ledger.lines()]
         for (number, digest), content in zip(rows, contents, strict=True):
@@ -564,16 +564,16 @@ def test_a_change_to_any_byte_of_any_line_is_found(home: Home) -> None:
         ("UPDATE lines SET key = 'k9' WHERE number = 1", 1, "another key"),
         ("DELETE FROM lines WHERE number = 5", 6, "before it is missing"),
         ("DELETE FROM lines WHERE number = 1", 2, "before it is missing"),
-        ("DELETE FROM lines", 1, "first line"),
-        ("DELETE FROM lines WHERE number = 7", None, "t is not what its lines add up to"),
+        ("DELETE FROM lines", 1, "first entry"),
+        ("DELETE FROM lines WHERE number = 7", None, "t does not match the sum of its entries"),
         ("UPDATE lines SET number = 70 WHERE number = 7", 70, "before it is missing"),
-        ("DELETE FROM accounts WHERE name = 't/a'", None, "t/a is not"),
-        ("UPDATE accounts SET whole = peak WHERE name = 't'", None, "t is not"),
-        ("UPDATE accounts SET partition = NULL WHERE name = 't'", None, "t is not"),
+        ("DELETE FROM accounts WHERE name = 't/a'", None, "t/a does not match"),
+        ("UPDATE accounts SET whole = peak WHERE name = 't'", None, "t does not match"),
+        ("UPDATE accounts SET partition = NULL WHERE name = 't'", None, "t does not match"),
         ("UPDATE accounts SET whole = 'x' WHERE name = 't'", None, "cannot be read"),
         ("UPDATE accounts SET budget = '{}' WHERE name = 't'", None, "a budget has no field"),
-        ("DELETE FROM parts WHERE account = 't/a'", None, "t/a is not"),
-        ("UPDATE parts SET part = '1991' WHERE account = 't'", None, "t is not"),
+        ("DELETE FROM parts WHERE account = 't/a'", None, "t/a does not match"),
+        ("UPDATE parts SET part = '1991' WHERE account = 't'", None, "t does not match"),
     ],
 )
 @pytest.mark.parametrize("sums", ["all added up", "kept from the last opening"])
@@ -590,7 +590,7 @@ def test_other_changes_are_noticed_when_it_is_opened(
         assert (verdict.line, problem in verdict.problem) == (line, True), str(verdict)
     with pytest.raises(Unsound, match=f"edited or damaged: .*{problem}") as error:
         home.open()
-    assert "put the newest copy back" in error.value.hint
+    assert "restore the newest copy" in error.value.hint
 
 
 def test_a_changed_byte_is_noticed_when_it_is_opened(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -602,7 +602,7 @@ def test_a_changed_byte_is_noticed_when_it_is_opened(home: Home, monkeypatch: py
     with home.tampering() as change:
         for number, content in contents.items():
             change("UPDATE lines SET content = ? WHERE number = ?", (content.replace("2", "3", 1), number))
-            with pytest.raises(Unsound, match=f"{number - 1} lines are sound; line {number}"):
+            with pytest.raises(Unsound, match=f"{number - 1} entries are valid; entry {number}"):
                 home.open()
             change("UPDATE lines SET content = ? WHERE number = ?", (content, number))
     home.open().close()
@@ -627,9 +627,9 @@ def test_an_old_copy_is_noticed_when_it_is_opened(home: Home) -> None:
     filled(home)
     with put_back(home), home.open() as ledger:
         ledger.charge("t/a", Pure("0.01"), key="k4", what="")
-    with pytest.raises(Unsound, match=r"older copy.*line 8 had been written to it, and it ends at line 7") as error:
+    with pytest.raises(Unsound, match=r"older copy.*entry 8 had been written to it, and it ends at entry 7") as error:
         home.open()
-    assert "put the newest copy back" in error.value.hint
+    assert "restore the newest copy" in error.value.hint
 
 
 def test_lines_cut_off_with_their_sums_are_noticed_when_it_is_opened(home: Home) -> None:
@@ -641,7 +641,7 @@ def test_lines_cut_off_with_their_sums_are_noticed_when_it_is_opened(home: Home)
         change("DELETE FROM lines WHERE number = 8")
         spent = json.dumps(sums["t"].whole.to_dict(), sort_keys=True, separators=(",", ":"))
         change("UPDATE accounts SET whole = ? WHERE name = 't'", (spent,))
-    with pytest.raises(Unsound, match=r"line 8 had been written to it, and it ends at line 7"):
+    with pytest.raises(Unsound, match=r"entry 8 had been written to it, and it ends at entry 7"):
         home.open()
 
 
@@ -651,7 +651,7 @@ def test_an_old_copy_put_back_under_a_ledger_that_is_open_is_not_charged(home: H
         with put_back(home):
             ledger.charge("t/a", Pure("0.01"), key="k4", what="")
         for key in ("k4", "k5"):
-            with pytest.raises(Unsound, match="Line 8 of the ledger, which had been written, is gone"):
+            with pytest.raises(Unsound, match="Entry 8 of the ledger is gone"):
                 ledger.charge("t/a", Pure("0.01"), key=key, what="")
         assert [line.number for line in ledger.lines()] == [1, 2, 3, 4, 5, 6, 7]
 
@@ -668,7 +668,7 @@ def test_a_sum_edited_under_a_ledger_that_is_open_is_not_charged(home: Home, sta
     with home.open() as ledger, home.tampering() as change:
         ledger.open_account("t/b", Pure(1), partition="year")
         change(statement)
-        with pytest.raises(Unsound, match="is not what its lines add up to"):
+        with pytest.raises(Unsound, match="does not match the sum of its entries"):
             ledger.charge("t/a", Pure("0.01"), key="k4", what="", part="1990")
 
 
@@ -807,10 +807,10 @@ def test_receipts_must_be_those_of_their_lines(home: Home) -> None:
         ):
             verdict = ledger.verify([receipts[0], changed])
             assert (verdict.line, verdict.lines) == (changed.line, changed.line - 1)
-            assert "receipt for this line" in verdict.problem
+            assert "receipt for this entry" in verdict.problem
         missing = ledger.verify([replace(receipts[0], line=12), replace(receipts[1], line=11)])
         assert (missing.line, missing.lines, missing.sound) == (11, 9, False)
-        assert str(missing) == "9 lines are sound; line 11: a receipt was given for it, and it is missing."
+        assert str(missing) == "9 entries are valid; entry 11: it is missing, although there is a receipt for it."
 
 
 @pytest.mark.parametrize(("few", "many", "kept"), [(8, 99, 8), (9, 99, None), (99, 3, 6), (99, 99, None)])

@@ -58,9 +58,9 @@ def test_a_newer_format_is_not_guessed_at(postgres_address: str, schema: str) ->
 
 
 def test_nobody_there_or_nobody_let_in(postgres_address: str) -> None:
-    with pytest.raises(Unreachable, match="Nobody answers"):
+    with pytest.raises(Unreachable, match="No answer"):
         open_postgres("postgresql://nobody:secret@localhost:1/none")
-    with pytest.raises(LoginFailed, match="turned us away") as refusal:
+    with pytest.raises(LoginFailed, match="refused the connection") as refusal:
         open_postgres(postgres_address.replace("postgres:@", "guarded:wrong@"))
     assert "wrong" not in str(refusal.value)
     with pytest.raises(NotFound, match="no ledger"):
@@ -76,5 +76,5 @@ def test_a_wrong_address_is_not_quoted(address: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "Upper", "a-b", "x; DROP SCHEMA public", "x" * 64])
 def test_a_schema_has_a_plain_name(postgres_address: str, name: str) -> None:
-    with pytest.raises(BadInput, match="small letters"):
+    with pytest.raises(BadInput, match="lower-case letters"):
         create_postgres(postgres_address, schema=name)

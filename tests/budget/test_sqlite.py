@@ -74,11 +74,11 @@ def test_files_that_are_no_ledger_are_left_as_they_are(tmp_path: Path) -> None:
     connection.close()
     for file in (text, empty, other):
         before = file.read_bytes()
-        with pytest.raises(LedgerError, match="is no ledger"):
+        with pytest.raises(LedgerError, match="is not a ledger"):
             open_ledger(file)
         assert file.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 3
-    with pytest.raises(LedgerError, match="no ledger, but a folder"):
+    with pytest.raises(LedgerError, match="is a folder, not a ledger"):
         open_ledger(tmp_path)
 
 
@@ -237,9 +237,9 @@ def test_an_old_copy_put_back_is_noticed_when_it_is_opened(path: Path, tmp_path:
         receipt = ledger.charge("t", Pure(1), key="k", what="")
     shutil.copy(path, tmp_path / "newest")
     shutil.copy(tmp_path / "copy", path)
-    with pytest.raises(Unsound, match=r"older copy.*line 3 had been written to it, and it ends at line 2") as error:
+    with pytest.raises(Unsound, match=r"older copy.*entry 3 had been written to it, and it ends at entry 2") as error:
         open_ledger(path)
-    assert "put the newest copy back" in error.value.hint
+    assert "restore the newest copy" in error.value.hint
     shutil.copy(tmp_path / "newest", path)
     with open_ledger(path) as ledger:
         assert ledger.find("k") == receipt
@@ -253,13 +253,13 @@ def test_an_old_copy_that_was_charged_elsewhere_is_noticed(path: Path, tmp_path:
             ledger.charge("t", Pure(1), key="k", what=str(place))
             ledger.charge("t", Pure(1), key="l", what="")
     shutil.copy(elsewhere, path)
-    with pytest.raises(Unsound, match=r"line 4 had been written to it, and another line is in its place"):
+    with pytest.raises(Unsound, match=r"entry 4 had been written to it, and another entry is in its place"):
         open_ledger(path)
 
 
 def test_a_ledger_that_is_gone_is_not_made_anew(path: Path) -> None:
     path.unlink()
-    with pytest.raises(Unsound, match=r"with 2 lines, is gone"):
+    with pytest.raises(Unsound, match=r"with 2 entries, is gone"):
         create_ledger(path)
     assert not path.exists()
 
@@ -316,7 +316,7 @@ def test_a_byte_changed_in_the_file_itself_is_found(path: Path, byte: bytes) -> 
     content = path.read_bytes()
     place = content.index(b"number of cases")
     path.write_bytes(content[:place] + byte + content[place + 1 :])
-    with pytest.raises(Unsound, match="edited or damaged: 2 lines are sound; line 3"):
+    with pytest.raises(Unsound, match="edited or damaged: 2 entries are valid; entry 3"):
         open_ledger(path)
 
 
@@ -465,7 +465,7 @@ def test_lines_after_one_that_is_known_are_checked(path: Path) -> None:
                 found = list(lines_after(session, LEDGER, (number, digest), "This", also=", key"))
                 assert found == [(row[0], row[2], row[3], row[1]) for row in rows[known:]]
             for wrong, line in (((2, "0" * 64), 3), ((1, rows[1][3]), 2), ((0, ""), 1)):
-                with pytest.raises(Unsound, match=f"This was edited or damaged, at line {line}"):
+                with pytest.raises(Unsound, match=f"This was edited or damaged, at entry {line}"):
                     next(lines_after(session, LEDGER, wrong, "This"))
     with sqlite3.connect(path) as file:
         file.execute("DROP TRIGGER IF EXISTS no_delete")
@@ -473,7 +473,7 @@ def test_lines_after_one_that_is_known_are_checked(path: Path) -> None:
     file.close()
     with sqlite3.connect(path) as file:
         session = SimpleNamespace(rows=lambda query, values: file.execute(query, values).fetchall())
-        with pytest.raises(Unsound, match="at line 4"):
+        with pytest.raises(Unsound, match="at entry 4"):
             list(lines_after(session, LEDGER, (2, rows[1][3]), "This"))  # type: ignore[arg-type]
     file.close()
 

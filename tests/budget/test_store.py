@@ -205,9 +205,9 @@ def test_as_many_read_at_once_as_there_are_connections_and_the_next_waits(
         for _ in range(8):
             stack.enter_context(readers.snapshot())
         assert len(made) == 8
-        with pytest.raises(LedgerError, match="8 others have been reading for 0 seconds"), readers.snapshot():
+        with pytest.raises(LedgerError, match="8 other readers have been active for 0 seconds"), readers.snapshot():
             pass
-        with pytest.raises(LedgerError, match="8 others"):
+        with pytest.raises(LedgerError, match="8 other readers"):
             readers.once(lambda connection: 1)
     assert readers.once(lambda connection: 1) == 1
 
@@ -319,20 +319,22 @@ def test_a_line_that_was_seen_must_still_be_there() -> None:
     require_head(_Noted(), "lines", None, "It")  # type: ignore[arg-type]
     require_head(_Noted([("d",)]), "lines", (7, "d"), "It")  # type: ignore[arg-type]
     for answers, said in (
-        ([[], [(6,)]], "ends at line 6"),
-        ([[], [(None,)]], "ends at line 0"),
-        ([[("e",)], [(7,)]], "another line is in its place"),
-        ([[("e",)], [(9,)]], "another line is in its place"),
+        ([[], [(6,)]], "ends at entry 6"),
+        ([[], [(None,)]], "ends at entry 0"),
+        ([[("e",)], [(7,)]], "another entry is in its place"),
+        ([[("e",)], [(9,)]], "another entry is in its place"),
     ):
-        with pytest.raises(Unsound, match=f"line 7 had been written to it, and .*{said}"):
+        with pytest.raises(Unsound, match=f"entry 7 had been written to it, and .*{said}"):
             require_head(_Noted(*answers), "lines", (7, "d"), "It")  # type: ignore[arg-type]
 
 
 def test_a_verdict_names_the_first_bad_line_or_the_accounts() -> None:
-    assert str(Verdict(1200)) == "1,200 lines, all sound."
-    assert str(Verdict(3, "it is wrong", 4)) == "3 lines are sound; line 4: it is wrong."
-    assert str(Verdict(3, "t is wrong")) == "3 lines are sound; the accounts: t is wrong."
-    assert str(Verdict(0, "the first line is missing", 0)) == "0 lines are sound; line 0: the first line is missing."
+    assert str(Verdict(1200)) == "1,200 entries, all valid."
+    assert str(Verdict(3, "it is wrong", 4)) == "3 entries are valid; entry 4: it is wrong."
+    assert str(Verdict(3, "t is wrong")) == "3 entries are valid; the accounts: t is wrong."
+    assert (
+        str(Verdict(0, "the first entry is missing", 0)) == "0 entries are valid; entry 0: the first entry is missing."
+    )
     assert (Verdict(1).sound, Verdict(1, "x").sound) == (True, False)
 
 
@@ -411,7 +413,7 @@ def test_a_schema_has_a_plain_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "A", "1a", "a" * 64, "a-b", "a;", "ä"])
 def test_another_name_of_a_schema_is_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="63 small letters"):
+    with pytest.raises(BadInput, match="63 lower-case letters"):
         server(name)
 
 
@@ -423,9 +425,9 @@ def test_another_name_of_a_schema_is_refused(name: str) -> None:
             LoginFailed,
             "password auth",
         ),
-        ("connection failed: fe_sendauth: no password supplied", LoginFailed, "turned us away: fe_sendauth"),
+        ("connection failed: fe_sendauth: no password supplied", LoginFailed, "refused the connection: fe_sendauth"),
         ("connection failed: FATAL:  no pg_hba.conf entry", LoginFailed, "FATAL:  no pg_hba.conf entry"),
-        ("\n\n  connection refused\n", Unreachable, "Nobody answers at db.example:5433/health .s.: connection refused"),
+        ("\n\n  connection refused\n", Unreachable, "No answer from db.example:5433/health .s.: connection refused"),
         ("failed: timeout expired", Unreachable, "s.: timeout expired"),
         ("", Unreachable, "no reason given"),
     ],

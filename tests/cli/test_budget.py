@@ -31,7 +31,7 @@ def test_a_limit_can_be_changed_and_the_reason_stays(command, tmp_path):
             "--budget", "epsilon=1")  # fmt: skip
     said = command("budget", "limit", "clinic", "patients", "--budget", "epsilon=5", "--why", "agreed")
     assert "ε = 5" in said
-    assert "is no budget" in command(
+    assert "is not a budget" in command(
         "budget", "limit", "clinic", "patients", "--budget", "epsilon=1, epsilon=5", "--why", "a slip", code=1
     )
 
@@ -42,6 +42,6 @@ def test_a_limit_that_takes_something_away_has_to_be_meant(command, tmp_path):
     words = ("budget", "limit", "clinic", "visits", "--budget", "epsilon=0.5", "--why", "less")
     said = command(*words, code=1)
     assert "would have none" in said
-    assert "more was spent already (ε = 1" in said
+    assert "more was already spent (ε = 1" in said
     assert "ε = 3" in command("budget", "show", "clinic")
     assert "ε = 0 is left" in command(*words, "--yes")

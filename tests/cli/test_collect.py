@@ -56,7 +56,7 @@ def test_what_is_told_of_reports_that_are_made_up_and_of_a_named_step(run, tmp_p
     pq.write_table(pa.concat_tables([one] * 2_000), tmp_path / "made-up.parquet")
     both = ("collect", "estimate", "music.toml", "reports.parquet", "made-up.parquet")
     shown = run(*both, "--postprocess", "norm-sub")
-    assert "Alarm about age: " in shown
+    assert "Warning about age: " in shown
     assert "post-processed by norm-sub" in shown
     assert {one["question"] for one in json.loads(run(*both, "--json"))["alarms"]} >= {"albums", "age"}
 
@@ -143,11 +143,11 @@ def test_new_takes_what_it_is_told_and_overwrites_nothing(run, tmp_path):
     [
         (["estimate", "no.toml"], "discreet collect new no.toml"),
         (["estimate", "music.toml"], "There are no reports at music.reports.jsonl"),
-        (["estimate", "music.toml", "answers.parquet"], "not of this survey"),
+        (["estimate", "music.toml", "answers.parquet"], "do not belong to the current version of this survey"),
         (["estimate", "answers.parquet"], "not text"),
         (["new", "s.toml", "--epsilon", "0"], "between 0 and 20"),
         (["new", "s.toml", "--share", "guessed"], "split or sampled"),
-        (["serve", "music.toml", "--host", "192.0.2.1"], "in the clear"),
+        (["serve", "music.toml", "--host", "192.0.2.1"], "unencrypted"),
         (["serve", "music.toml", "--codes", "no.txt"], "no list of codes"),
     ],
 )

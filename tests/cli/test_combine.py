@@ -30,7 +30,7 @@ def test_from_keys_to_the_result(command, session, tmp_path):
     assert "north at 127.0.0.1:" in said
     assert "Next, on every host: discreet combine run pay.toml" in said
     assert "Who learns what: each party its own value and the result; no party alone learns more." in said
-    assert "Nobody is kept from lying" not in said
+    assert "A party can lie" not in said
     learnt = command("combine", "coalition", "pay.toml", "--of", "north,south")
     assert (
         learnt == "To north and south together the sum itself gives east's value away; no protocol can prevent that.\n"
@@ -70,8 +70,8 @@ def test_noise_is_charged_on_a_workspace_or_on_a_ledger_beside_the_key(command, 
     file = prepared(tmp_path, epsilon="1", honest=2)
     (tmp_path / "north.txt").write_text("31000\n")
     words = ["combine", "run", "pay.toml", "--as", "north", "--input", "north.txt"]
-    assert "on which ledger" in command(*words, code=1)
-    assert "one of its accounts" in command(*words, "--ledger", "clinic", code=1)
+    assert "no ledger is given" in command(*words, code=1)
+    assert "must be used together" in command(*words, "--ledger", "clinic", code=1)
     assert "no account 'visits'" in command(*words, "--ledger", "clinic", "--account", "visits", code=1)
     brought = {name: value for name, value in PAY.items() if name != "north"}
     with ThreadPoolExecutor(1) as others:
@@ -109,7 +109,10 @@ def _free(loss, key):
     [
         (["new", "pay.toml", "--parties", "north,west", "--bounds", "0:1"], "there is no west.pub"),
         (["new", "pay.toml", "--parties", "north,east"], "needs the bounds"),
-        (["new", "pay.toml", "--parties", "north,east", "--bounds", "0:1", "--at", "south=a:1"], "where a party is"),
+        (
+            ["new", "pay.toml", "--parties", "north,east", "--bounds", "0:1", "--at", "south=a:1"],
+            "the address of a party",
+        ),
         (["new", "north.key", "--parties", "north,east", "--bounds", "0:1"], "There is a file"),
         (["keys", "north"], "exists"),
         (["keys", "North"], "not a party's name"),
@@ -147,9 +150,7 @@ def test_two_parties_and_places_left_out_are_warned_of(command, tmp_path):
     said = command("combine", "new", "three.toml", "--parties", "north,east,south", "--epsilon", "1", *words)
     assert "each learns the other's" not in said
     assert "is off by up to about" in said
-    assert "Nobody is kept from lying" in command(
-        "combine", "new", "four.toml", "--parties", "north,east", *words, "--statement"
-    )
+    assert "A party can lie" in command("combine", "new", "four.toml", "--parties", "north,east", *words, "--statement")
 
 
 def test_a_coalition_is_told_of_the_worst_case_and_of_what_everybody_sees(command, tmp_path):
@@ -164,7 +165,7 @@ def test_a_coalition_is_told_of_the_worst_case_and_of_what_everybody_sees(comman
     prepared(tmp_path, four, function="median")
     said = command("combine", "coalition", "pay.toml", "--of", "north,east")
     assert "nothing beyond the totals for median." in said
-    assert "Everybody learns how many rows there are in all" in said
+    assert "All parties learn the total number of rows" in said
 
 
 def test_the_card_of_the_accounts_table_says_whose_rows_they_are(command, tmp_path):

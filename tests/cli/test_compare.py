@@ -29,7 +29,7 @@ def test_a_map_is_written_and_what_was_measured_kept_beside_it(folder):
     done = RUN.invoke(app, line, catch_exceptions=False)
     assert done.exit_code == 0
     assert "noise alpha=0.1" in done.output
-    assert "for you alone" in done.output
+    assert "confidential" in done.output
     assert "<img" in (folder / "map.html").read_text()
     assert len(list((folder / "map.points").iterdir())) == 2
     told = json.loads(RUN.invoke(app, [*line, "--json"], catch_exceptions=False).stdout)
@@ -58,8 +58,8 @@ def test_synthetic_rows_are_compared_with_the_original(folder):
     done = RUN.invoke(app, [*line, "-o", "f.html"], catch_exceptions=False)
     assert done.exit_code == 0
     assert "k-marginal score" in done.output
-    assert "for you alone" in done.output
-    assert "Errors of pairs" in (folder / "f.html").read_text()
+    assert "confidential" in done.output
+    assert "Errors of pairs of columns" in (folder / "f.html").read_text()
     told = json.loads(
         RUN.invoke(app, [*DATA[:2], "people.parquet", *DATA[2:], "--json"], catch_exceptions=False).stdout
     )

@@ -51,7 +51,7 @@ def registered(run):
 
 
 def test_nothing_has_left_of_a_new_card(run):
-    assert "Nothing has left yet." in run("exposure", "--card", "patients.toml")
+    assert "Nothing has been released yet." in run("exposure", "--card", "patients.toml")
     assert registered(run) == []
 
 
@@ -102,7 +102,7 @@ def test_what_is_not_checked_says_why_and_losses_add_up(run):
     [population] = registered(run)
     states = [one["state"] for one in population["departures"]]
     assert states == ["not checked", "privacy loss", "privacy loss"]
-    assert "which no figures describe" in population["departures"][0]["why"]
+    assert "so its facts are not figures" in population["departures"][0]["why"]
     assert population["total"] == "ε = 1"
     shown = run("exposure", "--card", "patients.toml")
     assert "not checked" in shown
@@ -117,7 +117,7 @@ def test_a_report_opens_offline_with_both_pictures(run, tmp_path):
     run("exposure", "--card", "patients.toml", "-o", "exposure.html")
     page = (tmp_path / "exposure.html").read_text()
     assert page.count("data:image/svg+xml") == 2
-    assert "for the holder alone" in page
+    assert "confidential" in page
     assert "default-src 'none'" in page
     assert "already" in run("exposure", "--card", "patients.toml", "-o", "exposure.html", code=1)
 
@@ -160,7 +160,7 @@ def test_a_recipient_has_what_was_answered_and_shared(run, tmp_path):
     assert [one["analyst"] for one in found["spent"]] == ["ann"]
     departures = [line for one in found["populations"] for line in one["departures"]]
     assert all(line["answer"] for line in departures), "rows were published, and not shared with her"
-    assert "may ask none" in run("exposure", "clinic", "--recipient", "eve", code=1)
+    assert "may not query any" in run("exposure", "clinic", "--recipient", "eve", code=1)
 
 
 def test_the_workspaces_policy_is_that_of_its_tables(run, tmp_path):
@@ -215,8 +215,8 @@ def test_a_draft_of_rows_is_checked_as_publish_would(run, tmp_path):
 def test_a_draft_that_no_figures_describe_says_that_it_is_not_checked(run):
     run("publish", *DATA, "--model", "k=3", "-o", "all")
     for how, attacked in (
-        (("--method", "noise alpha=0.1 on age"), "Attacked together with all: "),
-        (("--method", "synthesize cart"), "Not attacked together with others: rows are synthetic"),
+        (("--method", "noise alpha=0.1 on age"), "Attacked jointly with all: "),
+        (("--method", "synthesize cart"), "Not attacked jointly with others: rows are synthetic"),
     ):
         said = " ".join(run(*rows(*how)).split())
         assert "This would pass. Not checked together with 1 earlier release of the same people" in said
@@ -231,7 +231,7 @@ def test_a_draft_that_no_figures_describe_says_that_it_is_not_checked(run):
 def test_an_attack_is_printed_with_the_release_and_in_the_list(run):
     run("publish", *DATA, "--model", "k=3", "-o", "all")
     said = " ".join(run("publish", *DATA, "--method", "noise alpha=0.1 on age", "-o", "masked").split())
-    assert "Attacked together with all: " in said
+    assert "Attacked jointly with all: " in said
     listed = " ".join(run("exposure", "--card", "patients.toml").split())
     assert "ttacked" in listed
 
@@ -251,9 +251,9 @@ def test_a_table_that_an_analyst_holds_counts_for_her(run, tmp_path):
     assert hers["standings"][0]["people"] == 399
     everybody = json.loads(run("exposure", "clinic", "--json"))["populations"][0]
     assert everybody["standings"] == [], "nothing has left"
-    assert "declared: it did not leave" in " ".join(run("exposure", "clinic").split())
-    assert "Say who holds it" in run("exposure", "clinic", "--holds", "held.csv", code=1)
-    assert "means nothing" in run(*declared, "--table", "patients", "--by", "town", code=1)
+    assert "declared: held by a recipient" in " ".join(run("exposure", "clinic").split())
+    assert "Name the holder" in run("exposure", "clinic", "--holds", "held.csv", code=1)
+    assert "does not apply" in run(*declared, "--table", "patients", "--by", "town", code=1)
 
 
 def test_hidden_transactions_are_checked_and_a_dry_run_registers_nothing(run, tmp_path):
@@ -268,7 +268,7 @@ def test_hidden_transactions_are_checked_and_a_dry_run_registers_nothing(run, tm
     assert len(registered(run)[0]["departures"]) == 1
     run(*hide, "--despite", "The board agreed.", "-o", "hidden")
     assert registered(run)[0]["departures"][1]["note"] == "The board agreed"
-    assert "means nothing" in run("hide", "patients.csv", "--support", "1", "--despite", "So.", "-o", "x", code=1)
+    assert "does not apply" in run("hide", "patients.csv", "--support", "1", "--despite", "So.", "-o", "x", code=1)
 
 
 def test_what_is_made_up_or_learnt_without_the_lost_register_needs_a_reason(run, tmp_path):

@@ -1,4 +1,4 @@
-"""`discreet init`: from a messy file to a card that reads it and a workspace; it asks what only a person can know."""
+"""`discreet init`: from a messy file to a card that reads it and a workspace; it asks what only you can know."""
 
 import io
 import json
@@ -60,7 +60,7 @@ def test_the_card_has_no_question_that_was_answered(made, monkeypatch):
     assert "'0' is not" in done.stderr
     text = (folder / "asked.toml").read_text()
     assert "8 distinct values. other: decided by a person." in text
-    assert "repeats, so it is taken for whose row it is" in text
+    assert "repeats, so it is taken as the unit" in text
     assert "Declare rows_per_unit" not in text
 
 
@@ -76,7 +76,7 @@ def test_of_a_workbook_the_longest_sheet_is_drafted_unless_one_is_named(tmp_path
     card = load_card(tmp_path / "card.toml")
     assert (card.file.sheet, card.file.header, len(card.columns)) == ("Fälle", 2, 2)
     assert "drafted from the sheet 'Fälle'" in (tmp_path / "card.toml").read_text()
-    assert "Decide their roles on the card" in done.stdout
+    assert "Set their roles on the card" in done.stdout
     assert "discreet publish" not in done.stdout, "nothing undecided can be published"
     done = called(["card", "draft", "b.xlsx", "--sheet", "None"], tmp_path)
     assert "has no sheet 'None'; it has Sheet, Fälle" in done.stderr
@@ -87,10 +87,10 @@ def test_of_a_workbook_the_longest_sheet_is_drafted_unless_one_is_named(tmp_path
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--role", "age=quasi"], "--role 'age=quasi' is none"),
+        (["--role", "age=quasi"], "--role 'age=quasi' is not a role"),
         (["--role", "zip=public"], "roles are identifier"),
         (["--workspace", "w"], "needs a budget"),
-        (["--budget", "lots"], "is no budget"),
+        (["--budget", "lots"], "is not a budget"),
     ],
 )
 def test_a_mistake_is_told_and_nothing_is_written(tmp_path, words, says):

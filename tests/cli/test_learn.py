@@ -48,7 +48,7 @@ def test_what_does_not_recur_is_refused_and_leaves_only_what_more_tries_go_on_fr
     said = command("learn", *people, "--method", method, "-o", "model", code=3)
     assert "Nothing was released" in said
     assert "coarser" in said
-    assert "must never leave" in said
+    assert "is confidential" in said
     left = {path.name for path in tmp_path.iterdir()} - {"credit.parquet", "credit.toml"}
     assert left == {"model.journal.jsonl"}
     assert (tmp_path / left.pop()).stat().st_mode & 0o077 == 0

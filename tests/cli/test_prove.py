@@ -57,4 +57,4 @@ def test_what_is_wrong_is_said_with_its_line(command, folder):
     assert "Line 4, column 8: y has no value here." in said
     assert "\n    emit y\n         ^" in said
     assert "no file" in command("prove", "nothing.dp", code=1)
-    assert "leave out" in command("prove", "mean.dp", "--check", "x.json", "--infer", code=1)
+    assert "leave them out" in command("prove", "mean.dp", "--check", "x.json", "--infer", code=1)

@@ -61,7 +61,7 @@ def six(tmp_path, monkeypatch):
 def test_a_second_release_that_reveals_too_much_is_refused(command, six):
     by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight")
     said = command("publish", "six.parquet", "--card", "six.toml", *by_weight, "--earlier", "by_age", code=3)
-    assert "6 of 6 people are alone" in said
+    assert "6 of 6 people are unique" in said
     assert not Path("by_weight").exists()
 
 
@@ -95,7 +95,7 @@ def test_dummies_fill_up_classes(command, inpatient, tmp_path):
 def test_advice_publishes_nothing(command, inpatient, tmp_path):
     before = sorted(tmp_path.iterdir())
     said = command("publish", *inpatient, "--advise")
-    assert "What anonymity costs" in said
+    assert "Information loss of anonymity" in said
     assert "are alone with their quasi-identifiers" in said
     told = json.loads(command("publish", *inpatient, "--advise", "--model", "k=2", "--json"))
     assert [cost["columns"] for cost in told["costs"]][-1] == ["age", "zip", "nationality"]
@@ -106,20 +106,20 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
     ("words", "said"),
     [
         ({"method": "magic"}, "no method"),
-        ({"method": "synthesize epsilon=1"}, "synthesize is a verb of its own"),
+        ({"method": "synthesize epsilon=1"}, "synthesize is a separate verb"),
         ({"method": "generalise"}, "did you mean 'generalize'"),
-        ({"quality": "good"}, "no quality"),
+        ({"quality": "good"}, "not a quality measure"),
         ({"quality": "granularty"}, "did you mean 'granularity'"),
         ({"model": ["l=3 on conditoin"]}, "did you mean 'condition'"),
         ({"model": ["entropie l=3"]}, "did you mean 'entropy l'"),
         ({"level": ["age=9"]}, "--level age=0..3"),
         ({"level": ["agee=1"]}, "did you mean 'age'"),
         ({"earlier": ["."]}, "is no release"),
-        ({"level": ["age"]}, "names no levels"),
+        ({"level": ["age"]}, "is not a level"),
         ({"suppress": "200%"}, "more than the whole"),
-        ({"method": "mondrian", "suppress": "5%"}, "means nothing to --method mondrian"),
-        ({"holder": Path("key.parquet")}, "leaves nothing for a holder's copy"),
-        ({"weight": ["age=2"]}, "means nothing to --method generalize"),
+        ({"method": "mondrian", "suppress": "5%"}, "does not apply to --method mondrian"),
+        ({"holder": Path("key.parquet")}, "has no holder's copy"),
+        ({"weight": ["age=2"]}, "does not apply to --method generalize"),
         ({"method": "suppress-cells", "weight": ["age"]}, "COLUMN=NUMBER"),
         ({"method": "dummies", "level": ["age=0..1"]}, "whole number"),
         ({"method": "local", "quality": "entropy"}, "not by"),

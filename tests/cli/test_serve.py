@@ -14,16 +14,16 @@ def test_what_cannot_be_served_says_why(command, tmp_path):
     clinic(tmp_path / "clinic").close()
     everywhere = ("clinic", "--host", "0.0.0.0")  # noqa: S104
     for words, said in (
-        ((), "Say which workspace"),
-        (("clinic", "--demo", "demo"), "Say which workspace"),
+        ((), "No workspace given"),
+        (("clinic", "--demo", "demo"), "No workspace given"),
         (("nowhere",), "no workspace in"),
-        (everywhere, "in the clear"),
+        (everywhere, "unencrypted"),
         ((*everywhere, "--insecure"), "--name"),
-        (("clinic", "--cert", "cert.pem"), "belong together"),
+        (("clinic", "--cert", "cert.pem"), "used together"),
         (("clinic", "--cert", "cert.pem", "--key", "key.pem"), "no certificate at cert.pem"),
         (("clinic", "--port", "70000"), "no port"),
-        (("clinic", "--host", "192.0.2.1", "--insecure"), "no address of this computer"),
-        (("clinic", "--host", "nowhere.invalid", "--insecure"), "No computer is known by the name"),
+        (("clinic", "--host", "192.0.2.1", "--insecure"), "not an address of this computer"),
+        (("clinic", "--host", "nowhere.invalid", "--insecure"), "Unknown host name"),
         (("--demo", "clinic"), "is not empty"),
     ):
         assert said in command("serve", *words, code=1)
@@ -44,7 +44,7 @@ def test_check_lists_what_is_well_and_what_to_do(command, tmp_path):
     said = command("serve", "clinic", "--check", "--port", "0")
     assert said.count("ok ") == 6
     assert "not ok" not in said
-    assert "looked after by ann" in said
+    assert "stewards: ann" in said
     (tmp_path / "clinic/tables/visits/twin.parquet").unlink()
     assert "twin.parquet" in called(("serve", "clinic", "--check", "--port", "0"), tmp_path).stdout.replace("\n", "")
 

@@ -49,7 +49,7 @@ def folder(tmp_path):
 def test_of_a_file_it_promises_and_says_that_no_ledger_knows(command, folder):
     said = command(*FILE, "--method", "epsilon=2 delta=1e-6 by=mst", "-o", "made")
     assert "ε = 2, δ = 1e-6" in said
-    assert "rows that are nobody's" in said
+    assert "synthetic rows" in said
     release = dc.Release.load(folder / "made")
     assert release.statement.loss == dc.Approximate(2, "1e-6")
     assert any("No ledger" in one for one in release.statement.caveats)
@@ -81,15 +81,15 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
     ("words", "said"),
     [
         (["--method", "epsilon=1 by=mst"], "--output"),
-        (["--method", "epsilon=1", "-o", "out", "--holder", "h"], "there is no holder's copy"),
+        (["--method", "epsilon=1", "-o", "out", "--holder", "h"], "there is not the holder's copy"),
         (["--method", "epsilon=1", "-o", "people.parquet"], "not an empty folder"),
         (["--method", "epsilon=1", "-o", "out", "--seed", "3"], "seed"),
-        (["--method", "delta=1e-9", "-o", "out"], "A delta goes with an epsilon"),
-        (["--method", "epsilon=1 bin=3", "-o", "out"], "'bin' means nothing"),
+        (["--method", "delta=1e-9", "-o", "out"], "A delta needs an epsilon"),
+        (["--method", "epsilon=1 bin=3", "-o", "out"], "'bin' does not apply"),
         (["--method", "kart", "-o", "out"], "did you mean 'cart'"),
         (["--method", "epsilon=1 bins=age:x", "-o", "out"], "bins must be a whole number"),
         (["--method", "epsilon=1 rho=1", "-o", "out"], "not both"),
-        (["--method", "epsilon=1 given sex on age", "-o", "out"], "'given' means nothing to synthesize"),
+        (["--method", "epsilon=1 given sex on age", "-o", "out"], "'given' does not apply to synthesize"),
         (["--method", "epsilon=1 quantiles=age on sex", "-o", "out"], "does not leave"),
         (["--method", "epsilon=1 rows=1e12", "-o", "out"], "between 1 and 10,000,000,000"),
         (["--method", "epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace stand-in ws people"),
@@ -113,8 +113,8 @@ def test_a_method_is_read_as_it_is_written(folder):
         1, 1e-9, by="mst", rows=50, columns=("age", "sex"), bins={"age": 10}, quantiles=("age",)
     )
     assert found.promise(card).loss == dc.Approximate(1, "1e-9")
-    assert not any("next to nothing" in said for said in found.promise(card).caveats)
-    assert any("δ = 0.5 promises next to nothing" in said for said in dc.Synthesize(1, "0.5").promise(card).caveats)
+    assert not any("almost nothing" in said for said in found.promise(card).caveats)
+    assert any("δ = 0.5 promises almost nothing" in said for said in dc.Synthesize(1, "0.5").promise(card).caveats)
     assert parse("synthesize rho=0.5 person=sex", card).person == ("sex",)
     assert parse("synthesize epsilon=1, delta=1e-9 on age", card) == dc.Synthesize(1, 1e-9, columns=("age",))
 
@@ -122,13 +122,13 @@ def test_a_method_is_read_as_it_is_written(folder):
 def test_a_loss_that_protects_nobody_is_said_to_and_no_delta_is_advised(folder):
     found = called((*FILE, "--method", "epsilon=1000 by=independent", "-o", "made"), folder)
     assert found.code == 0
-    assert "promises next to nothing" in found.stderr
+    assert "promises almost nothing" in found.stderr
     assert "times as large" not in found.stderr
     page = (folder / "made" / "report.html").read_text()
-    assert "Next to nothing promised" in page
-    assert "Privacy promised" not in page
+    assert "Almost no protection" in page
+    assert 'class="badge good"' not in page
     assert "synthetic rows" in page
-    assert "rows of the original" not in page
+    assert "original rows" not in page
     assert "<li>Note: " in page
 
 
@@ -142,11 +142,11 @@ def test_in_python_it_is_the_same(folder):
     assert "bins: None" not in str(release)
     with pytest.raises(dc.errors.BadInput, match="seed"):
         dc.synthesize(table, dc.Synthesize(2), seed=1)
-    with pytest.raises(dc.errors.BadInput, match="nobody's"):
+    with pytest.raises(dc.errors.BadInput, match="belong to no one"):
         dc.synthesize(table, dc.Synthesize(2), holder=folder / "copy")
-    with pytest.raises(dc.errors.BadInput, match="control is for rows without"):
+    with pytest.raises(dc.errors.BadInput, match="control group is for synthesizers without"):
         dc.synthesize(table, dc.Synthesize(2), control=table)
-    with pytest.raises(dc.errors.BadInput, match="makes no table to publish"):
+    with pytest.raises(dc.errors.BadInput, match="is not a method of publish"):
         dc.publish(table, dc.Synthesize(2), dc.KAnonymity(5))
 
 

@@ -21,7 +21,7 @@ def test_a_synthetic_file_says_that_it_promises_nothing(command, people, tmp_pat
     said = command("synthesize", *people, "--method", "cart", "-o", "twin/")
     assert "makes no privacy promise" in said
     assert "Synthetic does not mean safe" in " ".join(said.split())
-    assert "Attacked before it left." in said
+    assert "Attacked before release." in said
     assert (tmp_path / "twin.holder.parquet").stat().st_mode & 0o777 == 0o600
     release = dc.Release.load(tmp_path / "twin")
     assert release.recipe.method == "synthesize cart"

@@ -37,7 +37,7 @@ def test_rows_become_a_table_that_is_audited_from_its_folder(folder):
     done = called([*FIRMS, "--rule", "p=10", "-o", "table", "--csv", "--xlsx", "table.xlsx"], folder)
     assert done.code == 0, done.stderr
     assert "×" in done.stdout
-    assert "for you alone" in done.stdout
+    assert "(confidential)" in done.stdout
     names = {path.name for path in folder.iterdir()}
     assert {"table", "table.xlsx", "table.holder.parquet"} <= names
     assert (folder / "table" / "payload.csv").is_file()
@@ -48,7 +48,7 @@ def test_rows_become_a_table_that_is_audited_from_its_folder(folder):
     assert (folder / "table.html").stat().st_mode & 0o077 == 0
     seen = called(["tabulate", "audit", "table"], folder)
     assert "None of them can be computed exactly." in seen.stdout
-    assert "Every sensitive cell keeps the interval its rule asks for." in seen.stdout
+    assert "Every sensitive cell keeps the interval that its rule requires." in seen.stdout
     (folder / "table.holder.parquet").unlink()
     told = json.loads(called(["tabulate", "audit", "table", "--json"], folder).stdout)
     assert all(row["low"] < row["high"] for row in told["hidden"])
@@ -64,13 +64,20 @@ def test_a_table_of_figures_is_protected(folder):
     assert len(rows) == 16
 
 
+def test_a_table_is_folded_to_the_width_of_the_terminal(folder):
+    line = ["tabulate", "--table", "published.csv", "--rule", "n=1,k=0.7", "-o"]
+    wide, narrow = (called([*line, f"at{width}"], folder, width).stdout for width in (140, 22))
+    assert sum("M3" in one for one in wide.splitlines()) < sum("M3" in one for one in narrow.splitlines())
+    assert "report.html" not in narrow
+
+
 def test_a_holders_file_of_another_release_is_refused(folder):
     for name in ("one", "two"):
         rule = "n=1,k=0.7" if name == "one" else "cells=M1,P2"
         assert called(["tabulate", "--table", "published.csv", "--rule", rule, "-o", name], folder).code == 0
     done = called(["tabulate", "audit", "one", "--holder", "two.holder.parquet"], folder)
     assert done.code == 1
-    assert "was not kept of" in done.stderr
+    assert "is not the holder's copy of" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -78,19 +85,19 @@ def test_a_holders_file_of_another_release_is_refused(folder):
     [
         (["tabulate", "-o", "x"], "Which table?"),
         ([*FIRMS, "--rule", "p=10"], "--output"),
-        ([*FIRMS, "-o", "x"], "Say which cells are sensitive"),
-        ([*FIRMS, "--rule", "q=10", "-o", "x"], "is no rule"),
+        ([*FIRMS, "-o", "x"], "No sensitivity rule given"),
+        ([*FIRMS, "--rule", "q=10", "-o", "x"], "is not a rule"),
         ([*FIRMS, "--method", "rund base=5", "-o", "x"], "did you mean 'round'"),
         (["tabulate", "firms.parquet", "--by", "size", "--method", "noise epsilon=1"], "workspace"),
         (["tabulate", "--table", "published.csv", "--totals", "x", "--rule", "min=3", "-o", "x"], "names no file"),
-        ([*FIRMS, "--rule", "p=10", "-o", "x", "--secret", "x/secret"], "would leave with the release"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--secret", "x/secret"], "inside the release folder"),
         ([*FIRMS, "--rule", "p=10", "-o", "x", "--xlsx", "nowhere/x.xlsx"], "There is no folder"),
         ([*FIRMS, "--rule", "p=10", "-o", "x", "--xlsx", "x.holder.parquet"], "the same name"),
-        ([*FIRMS, "--rule", "p=10", "-o", "x", "--totals", "a=b"], "--totals means nothing to rows"),
-        (["tabulate", "--table", "published.csv", "--weight", "w", "--rule", "min=3", "-o", "x"], "means nothing"),
-        ([*FIRMS, "--rule", "p=10", "-o", "x", "--dry-run"], "--dry-run means nothing to suppress"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--totals", "a=b"], "--totals does not apply to rows"),
+        (["tabulate", "--table", "published.csv", "--weight", "w", "--rule", "min=3", "-o", "x"], "does not apply"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--dry-run"], "--dry-run does not apply to suppress"),
         (["tabulate", "adit", "table"], "did you mean 'audit'"),
-        (["tabulate", "clinic", "--table", "t", "--method", "noise epsilon=1", "--rule", "min=3"], "means nothing"),
+        (["tabulate", "clinic", "--table", "t", "--method", "noise epsilon=1", "--rule", "min=3"], "does not apply"),
     ],
 )
 def test_what_is_missing_or_wrong_is_said(folder, words, said):
@@ -156,4 +163,4 @@ def test_what_was_changed_is_not_audited(folder):
     assert called(line, folder).code == 0
     done = called(["tabulate", "audit", "rounded"], folder)
     assert done.code == 1
-    assert "nothing to audit" in done.stderr
+    assert "has no suppressed cells" in done.stderr

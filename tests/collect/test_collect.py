@@ -88,7 +88,7 @@ def test_shares_are_post_processed_by_name() -> None:
     release = dc.collect(ANSWERS, "grr", values=SONGS, epsilon=1, postprocess="norm-sub")
     assert sum(release.payload.column("count").to_pylist()) == pytest.approx(N)
     assert any("norm-sub" in note for note in release.recipe.steps)
-    with pytest.raises(BadInput, match="step for shares"):
+    with pytest.raises(BadInput, match="is for shares"):
         dc.collect([1.0] * 10, values=collect.NumberGrid(0, 1), epsilon=1, postprocess="norm-sub")
 
 
@@ -123,11 +123,11 @@ def test_what_is_missing_or_too_much_is_said() -> None:
         ({"answers": ANSWERS, "reports": device.randomize(ANSWERS), "protocol": device}, "answers or reports"),
         ({"answers": ANSWERS, "values": SONGS}, "no epsilon"),
         ({"answers": ANSWERS, "epsilon": 1}, "No values"),
-        ({"answers": ANSWERS, "protocol": device, "epsilon": 1}, "has its values"),
+        ({"answers": ANSWERS, "protocol": device, "epsilon": 1}, "already has values"),
         ({"answers": ANSWERS, "protocol": object()}, "name of one"),
-        ({"reports": device.randomize(ANSWERS), "values": SONGS, "epsilon": 1}, "made by one protocol"),
+        ({"reports": device.randomize(ANSWERS), "values": SONGS, "epsilon": 1}, "the protocol that made them"),
         ({"answers": [1.0], "protocol": "grr", "values": collect.NumberGrid(0, 1), "epsilon": 1}, "A mean cannot"),
-        ({"answers": ["no"], "protocol": "coins", "values": ["no", "yes"], "epsilon": 1}, "epsilon of their own"),
+        ({"answers": ["no"], "protocol": "coins", "values": ["no", "yes"], "epsilon": 1}, "a fixed epsilon"),
         ({"answers": {"a": [0, 1]}, "protocol": collect.Marginals({"a": 2}, 1, ways=1)}, "several tables"),
     ):
         with pytest.raises(BadInput, match=message):

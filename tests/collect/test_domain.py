@@ -52,7 +52,7 @@ def test_answers_have_their_place(values: Any, answers: Any, codes: list[int]) -
     ],
 )
 def test_an_answer_that_is_none_of_the_values_is_refused(values: Any, answers: Any) -> None:
-    with pytest.raises(DataError, match="none of the values"):
+    with pytest.raises(DataError, match="not one of the question's values"):
         Domain(values).codes(answers)
 
 

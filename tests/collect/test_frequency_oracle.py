@@ -67,7 +67,7 @@ def test_two_protocols_are_not_counted_together(other: Any) -> None:
     ],
 )
 def test_what_is_no_tally_is_refused(data: object) -> None:
-    with pytest.raises(DataError, match="no count of reports"):
+    with pytest.raises(DataError, match="not a tally"):
         ReportTally.from_dict(GRR("abc", 1), data)
 
 
@@ -147,7 +147,7 @@ def test_a_chart_has_error_bars_and_the_largest_figures() -> None:
     result = estimated([60 + index for index in range(30)], 2235)
     picture = result.picture(shown=5)
     assert picture.svg.count('class="bar"') == picture.svg.count("<path") == 5
-    assert "25 smaller are left out" in picture.caption
+    assert "25 smaller ones are not shown" in picture.caption
     assert " ± " in picture.svg
     assert "smaller" in str(result)
     assert len(str(result).split("\n")) == 22

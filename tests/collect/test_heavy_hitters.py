@@ -41,7 +41,7 @@ def test_frequent_strings_are_found_with_bars_that_hold(method: PrefixSearch) ->
 def test_bars_cover_at_the_stated_rate() -> None:
     """All strings tried on the last level together, at 80 %: the number of runs in which one bar fails is binomial.
 
-    With a chance of 1e-6 a right method fails this; the seed is fixed.
+    With probability 1e-6 a right method fails this; the seed is fixed.
     """
     method, entropy, runs = PEM(1, 2, k=4), Repeatable(7), 300
     values = ["a"] * 300 + ["b"] * 150 + ["c"] * 50
@@ -95,7 +95,7 @@ def test_what_cannot_be_used_is_refused() -> None:
         method.randomize([b"a\0b"])
     with pytest.raises(DataError, match="are fixed_size_binary"):
         method.estimate(pa.array([1, 2]))
-    with pytest.raises(DataError, match="a level or a bucket"):
+    with pytest.raises(DataError, match="unknown level or bucket"):
         method.estimate(pa.array([b"\xff" * 19], reports.type))
     with pytest.raises(BadInput, match="no reports"):
         method.estimate(reports[:1])

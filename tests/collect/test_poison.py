@@ -1,4 +1,4 @@
-"""Made-up reports: what they can do at most, and that crude ones are noticed."""
+"""Forged reports: what they can do at most, and that crude ones are noticed."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(BadInput, match="false alarms"):
         detect_poisoning(oracle, oracle.randomize([1]), false_alarm=0)
     flip = DBitFlip(6, 1, 2)
-    with pytest.raises(BadInput, match="depends on how many others"):
+    with pytest.raises(BadInput, match="depends on the number of reports"):
         poisoning_tolerance(flip.estimate(flip.randomize(np.arange(100) % 6)))
     with pytest.raises(BadInput, match="no reports"):
         detect_poisoning(oracle, oracle.randomize(np.zeros(0, dtype=np.int64)))

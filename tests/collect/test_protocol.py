@@ -47,7 +47,7 @@ def test_rappor_with_a_sure_bit_is_refuted() -> None:
     assert not result.holds
     assert result.ratio is None
     assert result.epsilon == math.inf
-    assert str(result) == "Does not hold: some reports are made of answer 0 and never of answer 1."
+    assert str(result) == "Does not hold: some reports are possible for answer 0, never for 1."
 
 
 @settings(max_examples=40)

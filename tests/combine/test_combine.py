@@ -68,11 +68,11 @@ def test_with_a_manifest_one_party_takes_part_and_its_copy_has_its_own_view(tmp_
 
 
 def test_options_of_the_other_kind_are_refused(tmp_path):
-    with pytest.raises(BadInput, match="epsilon: the manifest says what is computed"):
+    with pytest.raises(BadInput, match="epsilon: the manifest already determines what is computed"):
         dc.combine(prepared(tmp_path), 1, name="north", epsilon=1)
     with pytest.raises(BadInput, match="data, name: for one party"):
         dc.combine(PAY, 1, name="north")
-    with pytest.raises(BadInput, match="whose each value is"):
+    with pytest.raises(BadInput, match="Name the party of each value"):
         dc.combine([1, 2])
 
 
@@ -154,8 +154,8 @@ def test_columns_and_lists_and_noise():
     [
         ({"bounds": "0-10"}, "no bounds"),
         ({"bounds": (0,)}, "no bounds"),
-        ({"bounds": (9, 1)}, "wrong way round"),
-        ({"values": [1, 2]}, "whose each value is"),
+        ({"bounds": (9, 1)}, "is above the upper bound"),
+        ({"values": [1, 2]}, "Name the party of each value"),
         ({"values": {"north": None, "south": 1}}, "cannot bring nothing"),
         ({"drops": {"east": "nothing"}}, "It sends key, masked"),
         ({"epsilon": 0}, "above 0"),

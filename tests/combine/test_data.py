@@ -94,7 +94,7 @@ def test_a_table_that_was_read_says_whose_rows_they_are():
 def test_a_table_with_an_undecided_column_is_not_brought():
     columns = (Column("age", "integer"), Column("pay", "integer", "undecided"))
     table = read(pa.table({"age": [3], "pay": [4]}), Card("visits", columns))
-    with pytest.raises(NotDeclared, match="visits can do to people: pay"):
+    with pytest.raises(NotDeclared, match="visits are undecided: pay"):
         Data.from_value(table)
     assert Data.from_value(table.select("age")).rows == 1
 

@@ -151,7 +151,7 @@ def test_who_is_counted_on_stays():
     assert honest_count(Terms(PARTIES, threshold=3)) == 2
     assert honest_count(Terms(PARTIES, honest=4)) == 4
     assert honest_count(Terms(PARTIES, threshold=3, honest=2)) == 2
-    with pytest.raises(BadInput, match="cannot be counted on"):
+    with pytest.raises(BadInput, match="honest parties are not possible"):
         honest_count(Terms(PARTIES, threshold=3, honest=4))
 
 

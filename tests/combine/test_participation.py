@@ -65,7 +65,7 @@ def test_a_party_that_lost_its_folder_does_not_begin_again(tmp_path):
     file = prepared(tmp_path)
     together(file)
     shutil.rmtree(tmp_path / "pay.north")
-    with pytest.raises(Damaged, match="north began this session before") as refusal:
+    with pytest.raises(Damaged, match="north started this session before") as refusal:
         take_part(file, PAY["north"], name="north")
     assert "agree on a new session" in refusal.value.hint
     assert (tmp_path / "north.begun").stat().st_mode & 0o077 == 0
@@ -75,7 +75,7 @@ def test_whose_turn_it_is_must_be_clear(tmp_path):
     file = prepared(tmp_path)
     with pytest.raises(BadInput, match="the keys of north, east, south"):
         find_participant(file)
-    with pytest.raises(BadInput, match="west takes no part in pay"):
+    with pytest.raises(BadInput, match="west is not a party of pay"):
         find_participant(file, "west")
     (tmp_path / "south").mkdir()
     (tmp_path / "south.key").rename(tmp_path / "south" / "south.key")
@@ -92,7 +92,7 @@ def test_a_bad_input_is_told_before_anybody_is_waited_for(tmp_path):
     file = prepared(tmp_path)
     with pytest.raises(DataError, match="outside the declared bounds"):
         take_part(file, 200_000, name="north")
-    with pytest.raises(DataError, match="more decimals than the 0"):
+    with pytest.raises(DataError, match="more than the 0"):
         take_part(file, 20_000.5, name="north")
     with pytest.raises(NotFound, match="no file"):
         take_part(file, tmp_path / "missing.txt", name="north")
@@ -101,7 +101,7 @@ def test_a_bad_input_is_told_before_anybody_is_waited_for(tmp_path):
 
 def test_noise_is_charged_once_before_the_first_message_or_nobody_takes_part(tmp_path):
     file = prepared(tmp_path, epsilon="1", honest=2)
-    with pytest.raises(BadInput, match="on which ledger"):
+    with pytest.raises(BadInput, match="no ledger is given"):
         take_part(file, 1, name="north")
     with create_ledger(tmp_path / "ledger.db") as ledger:
         ledger.open_account("pay", Pure(3))
@@ -179,7 +179,7 @@ def test_as_long_as_nobody_came_the_input_may_be_changed(tmp_path):
     file = prepared(tmp_path)
     file.write_text(file.read_text().replace("start_within = 20", "start_within = 1"))
     for value in (13_000, 31_000):
-        with pytest.raises(Aborted, match="Nobody came"):
+        with pytest.raises(Aborted, match="No connection from"):
             take_part(file, value, name="north")
 
 
@@ -188,7 +188,7 @@ def test_a_loop_that_runs_already_does_no_harm(tmp_path):
     file.write_text(file.read_text().replace("start_within = 20", "start_within = 1"))
 
     async def notebook():
-        with pytest.raises(Aborted, match="Nobody came"):
+        with pytest.raises(Aborted, match="No connection from"):
             take_part(file, 1, name="north")
 
     in_loop(notebook())
@@ -214,7 +214,7 @@ def test_who_deals_brings_nothing_and_all_others_something(tmp_path):
     parties = dict.fromkeys(("north", "south", "west"), 1)
     file = prepared(tmp_path, parties, protocol="join", function="covariance key=id of=north/a:0:9,south/b:0:9")
     assert session.brings_nothing(find_participant(file, "west").manifest.terms, "west")
-    with pytest.raises(BadInput, match="north brings data"):
+    with pytest.raises(BadInput, match="north must provide data"):
         take_part(file, name="north")
 
 
@@ -241,7 +241,7 @@ def test_who_cannot_pay_ends_the_session_for_all(tmp_path):
     ("wrong", "said"),
     [
         ({"bounds": "100"}, "no bounds"),
-        ({"bounds": "9:1"}, "wrong way round"),
+        ({"bounds": "9:1"}, "is above the upper bound"),
         ({"protocol": "magic"}, "no protocol 'magic'"),
         ({"protocol": "jion"}, "did you mean 'join'"),
         ({"function": "magic"}, "'magic'"),

@@ -82,14 +82,14 @@ def test_what_is_told_to_a_crowd_is_one_mark_a_party():
     picture = draw_messages("A crowd", crowd, told)
     assert not paths(picture)
     assert len([one for one in tree(picture).iter(f"{SVG}circle") if one.attrib["class"] == "w t"]) == 16
-    assert "1. public keys (a dashed ring: told to everybody)" in picture.svg
+    assert "1. public keys (a dashed ring: sent to all)" in picture.svg
     assert "first" not in picture.caption
 
 
 def test_steps_are_named_in_plain_words():
     lines = [*ring(NORTH, "sum 1/so far 2"), *ring(NORTH, "sum 2/masked")]
-    assert ">1. sum 1: what came so far, handed on (ring 2)<" in draw_messages("Two", NORTH, lines).svg
-    assert ">1. what came so far, handed on (ring 2)<" in draw_messages("One", NORTH, lines[:4]).svg
+    assert ">1. sum 1: the running sum, passed on (ring 2)<" in draw_messages("Two", NORTH, lines).svg
+    assert ">1. the running sum, passed on (ring 2)<" in draw_messages("One", NORTH, lines[:4]).svg
     assert ">2. sum 2: masked values<" in draw_messages("Two", NORTH, lines).svg
 
 

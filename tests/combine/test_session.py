@@ -139,7 +139,7 @@ def test_with_noise_nobody_may_have_several_rows():
 )  # fmt: skip
 def test_functions_that_steer_by_totals_offer_no_noise(function):
     session.statement(terms(function))
-    with pytest.raises(NoPromise, match="no noise inside"):
+    with pytest.raises(NoPromise, match="noise is not supported"):
         session.statement(terms(function, epsilon=Fraction(1)))
 
 

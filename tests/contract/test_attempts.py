@@ -251,7 +251,7 @@ def test_a_question_that_took_too_long_is_not_tried_again(curator: Curator, monk
 
     def slow(*arguments: object, **options: object) -> pa.Table:
         asked.append(arguments)
-        raise EngineError("The query took longer than it may.")
+        raise EngineError("The query exceeded its time limit.")
 
     monkeypatch.setattr(type(engine), "fetch", slow)
     with pytest.raises(Refused, match="it was charged"):
@@ -267,7 +267,7 @@ def test_a_question_that_found_no_data_is_tried_again(curator: Curator, monkeypa
     engine = curator.workspace.open("visits").engine
 
     def gone(*_: object, **__: object) -> pa.Table:
-        raise Unreachable("Nobody answers.")
+        raise Unreachable("No answer.")
 
     with monkeypatch.context() as patch:
         patch.setattr(type(engine), "fetch", gone)

@@ -30,11 +30,11 @@ def what(column):
         (Column("a", Kind.DATE, bounds=("2020-01-01", "2021-01-01")), "without quotes: bounds = [2020-01-01, 2021"),
         (Column("a", Kind.TEXT, categories=()), "no value at all"),
         (Column("a", Kind.TEXT, categories=("x", "x")), "listed twice"),
-        (Column("a", Kind.INTEGER, categories=(1, True)), "is no integer value"),
+        (Column("a", Kind.INTEGER, categories=(1, True)), "is not of kind integer"),
         (Column("a", Kind.INTEGER, categories=(1, 2), bounds=(1, 2)), "not both"),
         (Column("a", Kind.INTEGER, max_length=5), "integer column has no length"),
         (Column("a", Kind.TEXT, max_length=0), "at least 1"),
-        (Column("a", Kind.TEXT, max_length=5, categories=("x",)), "categories say"),
+        (Column("a", Kind.TEXT, max_length=5, categories=("x",)), "categories already limit"),
         (Column("a", Kind.TEXT, hierarchy=Intervals((5,))), "this one is text"),
         (Column("a", Kind.INTEGER, Role.IDENTIFIER, hierarchy=Intervals((5,))), "removed, not generalised"),
         (Column("a", Kind.INTEGER, from_data=("bounds",)), "does not have"),
@@ -57,7 +57,7 @@ def test_what_is_left_open_is_listed():
     born = Column("born", Kind.DATE, Role.QUASI, hierarchy=Dates())  # with a hierarchy it is published, not asked
     card = Card("t", (Column("who", Kind.TEXT), AGE, Column("x", Kind.REAL), born), unit="who")
     assert card.open_questions() == (
-        "rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it",
+        "rows_per_unit: the most rows per person; questions (discreet workspace) need it",
         "categories of who",
         "bounds of x",
         "bounds of born",
@@ -92,7 +92,7 @@ def test_two_columns_of_exactly_the_same_name_are_refused():
 
 
 def test_rows_per_unit_needs_a_unit():
-    with pytest.raises(CardError, match="person of its own"):
+    with pytest.raises(CardError, match="different person"):
         Card("t", (AGE,), rows_per_unit=3)
 
 

@@ -124,7 +124,7 @@ def test_every_problem_is_reported_at_once_with_its_line():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[tables.t.columns.a]\nkind='text'\ncategories=[['a']]", "is no text value"),
+        ("[tables.t.columns.a]\nkind='text'\ncategories=[['a']]", "is not of kind text"),
         ("[tables.t.columns.a]\nkind='integer'\nbounds=[0, inf]", "two integer values"),
         ("[tables.t.columns.a]\nkind='real'\nbounds=[-inf, inf]", "two real values"),
         ("[tables.t.columns.a]\nkind='timestamp'\nbounds=[2020-01-01T00:00:00Z, 2021-01-01T00:00:00]", "time zone"),
@@ -270,7 +270,7 @@ def test_population_and_stable_columns_are_written_and_read():
     assert problems(tomllib.loads(text)) == []
     assert card.without_unit(columns[1:]).stable == ()
     for said, says in (
-        ('stable = ["tex"]', r"line \d+, tables\.t\.stable: no column is called 'tex'"),
+        ('stable = ["tex"]', r"line \d+, tables\.t\.stable: there is no column 'tex'"),
         ('stable = ["who"]', "'who' is the unit"),
         ('stable = "sex"', "stable: must be a list"),
     ):
@@ -290,7 +290,7 @@ def test_population_and_stable_columns_are_written_and_read():
 def test_what_is_stable_of_a_card_in_python_is_checked_when_rows_are_read():
     columns = (Column("who", Kind.INTEGER, Role.IDENTIFIER), Column("sex", Kind.TEXT))
     rows = pa.table({"who": [1, 2], "sex": ["f", "m"]})
-    with pytest.raises(CardError, match="no column is called 'born'"):
+    with pytest.raises(CardError, match="there is no column 'born'"):
         read(rows, Card("t", columns, "who", 1, stable=["born"]))
     assert read(rows, Card("t", columns, "who", 1, stable=["sex"])).select("who").card.stable == ()
 

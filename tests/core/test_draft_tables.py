@@ -93,7 +93,7 @@ def test_values_that_are_not_there_are_counted():
 
 
 def test_tables_need_names(tmp_path):
-    with pytest.raises(BadInput, match="a name each"):
+    with pytest.raises(BadInput, match="need different names"):
         draft([pa.table({"a": [1]}), pa.table({"a": [1]})])
     (tmp_path / "a.csv").write_text("id\n1\n2\n")
     (tmp_path / "b.csv").write_text("a_id;when\n1;31.12.2020\n1;30.11.2020\n")

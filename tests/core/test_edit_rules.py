@@ -34,12 +34,12 @@ def test_a_card_keeps_its_conditions():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("age <", "no SQL condition"),
-        ("age + 1", "no plain condition"),
+        ("age <", "not an SQL condition"),
+        ("age + 1", "not a simple condition"),
         ("lower(status) = 'x'", "LOWER"),
         ("EXISTS (SELECT 1)", "EXISTS"),
         ("agee < 3", "no column 'agee' (did you mean 'age'?)"),
-        ("", "no SQL condition"),
+        ("", "not an SQL condition"),
         ("SELECT 1", "SELECT"),
     ],
 )

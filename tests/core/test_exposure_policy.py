@@ -20,7 +20,7 @@ def test_what_is_left_out_is_as_by_default():
     [
         ("refuse", "is a table"),
         ({"smallest_grop": 3}, "did you mean 'smallest_group'"),
-        ({"despite": "so"}, "knows no 'despite'"),
+        ({"despite": "so"}, "has no field 'despite'"),
         ({"smallest_group": 0}, "at least 1"),
         ({"smallest_group": True}, "at least 1"),
         ({"values": ["cancer"]}, "by column"),

@@ -250,7 +250,10 @@ def test_a_seeded_release_keeps_checked_models_and_is_never_called_private() -> 
     release = Release(1, CHECKED, Recipe("rank swapping", seed=7))
     assert not release.private
     assert "5-anonymous on zip" in str(release)
-    assert "Made with seed 7: every random choice can be repeated. So this release is not private." in str(release)
+    assert (
+        "Made with seed 7: every random choice can be repeated. So this release is not differentially private."
+        in str(release)
+    )
     assert Release(1, CHECKED, Recipe("recoding")).private
     assert not Release(1, Statement("person"), Recipe("copy")).private
 

@@ -14,7 +14,7 @@ import pytest
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
 from discreet.core.report import Axis, Picture, bars, beside, curves, listing, render, shortened, stacked
-from discreet.core.statement import Claim, Recipe, Statement
+from discreet.core.statement import Claim, Evidence, Recipe, Secrecy, Statement
 from discreet.errors import BadInput
 
 EVIL = '"><script>alert(1)</script><img src=x onerror="alert(2)">&'
@@ -87,14 +87,29 @@ def test_the_page_asks_nobody_for_anything() -> None:
 @pytest.mark.parametrize(
     ("statement", "recipe", "badge"),
     [
-        (Statement("person", Pure(1)), Recipe("noise"), "Privacy promised"),
-        (Statement("person"), Recipe("copy"), "No promise"),
+        (Statement("person", Pure(1)), Recipe("noise"), "ε = 1, argued"),
+        (
+            Statement("person", models=(Claim("k", "5-anonymous"),), evidence=Evidence.CHECKED),
+            Recipe("publish"),
+            "5-anonymous, checked",
+        ),
+        (
+            Statement("person", models=(Claim("k-map", "a" * 60), Claim("l", "3-diverse"))),
+            Recipe("publish"),
+            "k-map and 1 other model, argued",
+        ),
+        (
+            Statement("party", secrecy=Secrecy(("a", "b"), (("a",),)), evidence=Evidence.PROVED),
+            Recipe("sum"),
+            "Inputs secret between parties, proved",
+        ),
+        (Statement("person"), Recipe("copy"), "No privacy promise"),
         (Statement("person", models=(Claim("k", "2-anonymous"),)), Recipe("swap", seed=1), "Not private"),
         (Statement("person"), Recipe("swap", seed=0), "Not private"),
         (
             Statement("secret", models=(Claim("hidden", "one"),), of_holder=True),
             Recipe("hide"),
-            "Secrets hidden; nobody is protected",
+            "Secrets hidden; people are not protected",
         ),
     ],
 )

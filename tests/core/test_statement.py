@@ -92,7 +92,7 @@ def test_a_statement_reads_as_a_paragraph() -> None:
         "For each patient, the release is 2-anonymous on age. This holds for this release alone: together "
         "with another release about the same people it may not. "
         "Of Ann, Bea and Cas, these learn no more than their own inputs and the result: Ann alone; Bea "
-        "alone; Cas alone. This was checked on what is released. "
+        "alone; Cas alone. This was checked on the released data. "
         "Assumed: Every patient has at most 3 rows. Note: The year 2020 is left out."
     )
 
@@ -101,7 +101,7 @@ def test_a_statement_reads_as_a_paragraph() -> None:
     ("loss", "words"),
     [
         (Pure(1), "2.72 times"),
-        (Pure(1000), "too large to protect anybody"),
+        (Pure(1000), "too large to protect anyone"),
         (Concentrated(1), "zero-concentrated"),
         (Renyi([(2, 1)]), "Rényi divergence"),
     ],
@@ -256,7 +256,7 @@ def test_a_loss_of_answers_says_so_and_is_not_mixed_with_one_of_presence():
     ],
 )
 def test_a_loss_that_protects_next_to_nobody_is_called_so(loss, weak):
-    assert ("next to nothing" in weakness(loss)) is weak
+    assert ("almost nothing" in weakness(loss)) is weak
 
 
 def test_a_statement_has_a_line_for_each_thing_to_know():

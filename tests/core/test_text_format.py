@@ -63,10 +63,10 @@ def test_what_contradicts_itself_is_an_error(kind: Kind, text: TextFormat, wrong
 @pytest.mark.parametrize(
     ("file", "wrong"),
     [
-        ('encoding = "utf-99"', "no known encoding"),
-        ('encoding = "zlib"', "no known encoding"),
-        ('encoding = "undefined"', "no known encoding"),
-        ('encoding = "unicode_escape"', "no known encoding"),
+        ('encoding = "utf-99"', "not a known encoding"),
+        ('encoding = "zlib"', "not a known encoding"),
+        ('encoding = "undefined"', "not a known encoding"),
+        ('encoding = "unicode_escape"', "not a known encoding"),
         ('delimiter = "||"', "is one character"),
         ('delimiter = ";"\nwidths = [3, 4]', "not both"),
         ("widths = [3, 0]", "whole numbers from 1 on"),

@@ -26,7 +26,7 @@ CITIES = "SELECT city, COUNT(*) AS n, AVG(income) AS income FROM visits GROUP BY
 
 
 def visits(people=500):
-    """Three visits of everybody, one more than counts."""
+    """Three visits of everyone, one more than counts."""
     who = np.repeat(np.arange(people), 3)
     return pa.table(
         {

@@ -1,4 +1,4 @@
-"""Methods that do next to nothing, to see what the door does around them."""
+"""Methods that do almost nothing, to see what the door does around them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -114,7 +114,7 @@ def test_an_old_copy_is_refused_unless_somebody_says_that_they_know(asked, tmp_p
     back_up(asked, tmp_path / "clinic.tar")
     with Curator(asked) as curator:
         curator.ask(COUNT, epsilon="2.5")
-    with pytest.raises(Refused, match="would be forgotten"):
+    with pytest.raises(Refused, match="would be lost"):
         restore(tmp_path / "clinic.tar", tmp_path / "again")
     with pytest.raises(Refused, match="to visits/analyst is not in it"):
         restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
@@ -125,12 +125,12 @@ def test_an_old_copy_is_refused_unless_somebody_says_that_they_know(asked, tmp_p
 
 
 def test_what_cannot_be_copied_or_restored_says_so(asked, tmp_path):
-    with pytest.raises(BadInput, match="inside the folder"):
+    with pytest.raises(BadInput, match="inside the workspace"):
         back_up(asked, asked / "clinic.tar")
     with pytest.raises(NotFound, match="no folder"):
         back_up(asked, tmp_path / "none" / "clinic.tar")
     back_up(asked, tmp_path / "clinic.tar")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         back_up(asked, tmp_path / "clinic.tar")
     with pytest.raises(BadInput, match="not an empty folder"):
         restore(tmp_path / "clinic.tar", asked, forget=True)
@@ -140,11 +140,11 @@ def test_what_cannot_be_copied_or_restored_says_so(asked, tmp_path):
         receipts_in(asked / "tables")
     whole = (tmp_path / "clinic.tar").read_bytes()
     (tmp_path / "half.tar").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(Damaged, match="not a whole one"):
+    with pytest.raises(Damaged, match="not a complete backup"):
         restore(tmp_path / "half.tar", tmp_path / "again", forget=True)
     with tarfile.open(tmp_path / "other.tar", "w") as tar:
         tar.add(asked / "workspace.toml", "workspace.toml")
-    with pytest.raises(NotFound, match="no copy of a workspace"):
+    with pytest.raises(NotFound, match="not a backup of a workspace"):
         restore(tmp_path / "other.tar", tmp_path / "again", forget=True)
     assert not (tmp_path / "again").exists()
 
@@ -194,7 +194,7 @@ def test_a_copy_with_a_link_or_a_device_in_it_is_not_restored(asked, tmp_path, k
     other.type, other.linkname = kind, "../../elsewhere"
     with tarfile.open(tmp_path / "clinic.tar", "a") as tar:
         tar.addfile(other)
-    with pytest.raises(Damaged, match="no file or folder"):
+    with pytest.raises(Damaged, match="not part of a workspace"):
         restore(tmp_path / "clinic.tar", tmp_path / "again", forget=True)
     assert not (tmp_path / "again").exists()
 
@@ -213,14 +213,14 @@ def test_a_copy_with_two_files_of_one_name_or_a_name_elsewhere_is_not_restored(a
 
 def test_an_answer_that_is_gone_is_not_left_out_unseen(asked, tmp_path):
     next((asked / "releases").iterdir()).rename(tmp_path / "elsewhere")
-    with pytest.raises(Damaged, match="was given, and is no longer"):
+    with pytest.raises(Damaged, match="is missing from"):
         back_up(asked, tmp_path / "clinic.tar")
     assert not (tmp_path / "clinic.tar").exists()
 
 
 @pytest.fixture
 def shared_ledger(postgres_address):
-    """A database in which there is no ledger, before and after."""
+    """A database in which there is not a ledger, before and after."""
     yield postgres_address
     with psycopg.connect(postgres_address) as connection:
         connection.execute("DROP SCHEMA discreet_ledger CASCADE")

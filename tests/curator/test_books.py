@@ -82,7 +82,7 @@ def test_an_old_ledger_is_noticed_when_the_workspace_is_opened(place):
     with Curator(folder) as curator:
         curator.ask(OTHER, epsilon="0.5")
     _put_back(folder, address)
-    with pytest.raises(Unsound, match="older copy, or was cut short: line 7 had been written"):
+    with pytest.raises(Unsound, match="older copy, or was truncated: entry 7 had been written"):
         Curator(folder)
     with pytest.raises(Unsound):
         back_up(folder, folder.parent / "copy.tar")
@@ -106,7 +106,7 @@ def test_an_old_ledger_under_a_curator_that_is_open_answers_nothing(place):
     with Curator(folder) as curator:
         curator.ask(OTHER, epsilon="0.5")
         _put_back(folder, address)
-        with pytest.raises(Unsound, match="Line 7 of the ledger, which had been written, is gone"):
+        with pytest.raises(Unsound, match="Line 7 of the ledger is gone"):
             curator.ask("SELECT COUNT(*) AS n FROM visits WHERE income > 40", epsilon="0.5")
     assert len(list((folder / "releases").iterdir())) == 2
 
@@ -114,9 +114,9 @@ def test_an_old_ledger_under_a_curator_that_is_open_answers_nothing(place):
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("UPDATE accounts SET whole = peak", "visits is not what its lines add up to"),
+        ("UPDATE accounts SET whole = peak", "visits does not match the sum of its entries"),
         ("UPDATE lines SET content = replace(content, '1/2', '1/9') WHERE number = 4", "line 4"),
-        ("DELETE FROM lines WHERE number = 4", "a line before it is missing"),
+        ("DELETE FROM lines WHERE number = 4", "an entry before it is missing"),
     ],
 )
 def test_an_edited_ledger_is_noticed_when_the_workspace_is_opened(place, statement, problem):

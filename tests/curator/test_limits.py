@@ -30,7 +30,7 @@ CARD = Card(
 )
 JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (who)"
 COUNT = "SELECT COUNT(*) AS n FROM visits"
-SAID = "The question could not be answered; it was charged. Ask the data's holder to look into it."
+SAID = "The question could not be answered; it was charged. Ask the data holder to investigate."
 
 
 LONG = f"{JOINED} WHERE " + " OR ".join(f"a.age * {2 * i} + b.age * {2 * i + 2} = 7" for i in range(1, 30))

@@ -113,7 +113,7 @@ def test_somebody_sees_what_was_given_to_them_or_shared(shelf: Shelf) -> None:
 def test_a_release_lies_inside_the_workspace(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "releases" / ONE.id).mkdir(parents=True)
     assert shelf.folder(ONE.id) == (tmp_path / "releases" / ONE.id).resolve()
-    with pytest.raises(NotFound, match="not in the workspace"):
+    with pytest.raises(NotFound, match="missing from the workspace"):
         shelf.folder(BOTH.id)
     for place in ("../elsewhere", "/etc", "releases/../../x", ".", ""):
         with pytest.raises(BadInput, match="inside the workspace"):

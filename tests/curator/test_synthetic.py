@@ -102,7 +102,7 @@ def test_when_the_budget_is_gone_the_twin_answers_exactly_marked_and_for_nothing
     said = str(answer.statement)
     assert answer.statement.loss == HALF
     assert "made of the synthetic stand-in of visits, which had been released for ε = 0.5" in said
-    assert "nothing more is lost" in said
+    assert "no further privacy loss" in said
     assert "people who never existed" in said
     assert "no bound is known" in said
     assert answer.release.receipt == curator.synthetic("visits").papers.receipt
@@ -169,7 +169,7 @@ def test_without_a_twin_or_if_it_is_not_wanted_the_refusal_stays(tmp_path):
 def test_what_the_twin_cannot_answer_is_refused_with_both_reasons(curator):
     with pytest.raises(BudgetExceeded, match="budget of visits/analyst") as refusal:
         curator.ask("SELECT COUNT(DISTINCT patient) AS n FROM visits", epsilon=1)
-    assert "Nor can it be asked of a synthetic stand-in" in refusal.value.hint
+    assert "The synthetic stand-in cannot answer it either" in refusal.value.hint
     assert refusal.value.account == "visits/analyst"
 
 
@@ -195,7 +195,7 @@ def test_twins_that_were_made_apart_are_not_joined(tmp_path):
             curator.make_synthetic(MadeUp(rows), name)
         with pytest.raises(BudgetExceeded) as refusal:
             curator.ask(sql, epsilon=99)
-        assert "were made apart" in refusal.value.hint
+        assert "were made separately" in refusal.value.hint
         one = curator.ask("SELECT COUNT(*) AS n FROM staff", epsilon=99)
         assert one.release.recipe.parameters["table"] == "staff"
 
@@ -248,7 +248,7 @@ def test_what_makes_no_rows_of_the_table_is_no_twin(tmp_path, make):
 
 def test_what_says_that_it_makes_no_rows_is_refused_before_it_is_charged(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
-        with pytest.raises(BadInput, match="telling makes no rows, so it makes no synthetic stand-in of visits"):
+        with pytest.raises(BadInput, match="telling makes no rows, so it cannot be the synthetic stand-in of visits"):
             curator.make_synthetic(Telling(), "visits")
         assert charges(curator) == []
 
@@ -364,7 +364,7 @@ def test_a_note_without_its_release_is_none(curator, tmp_path):
 
 @pytest.fixture
 def shared_ledger(postgres_address):
-    """A database in which there is no ledger, before and after."""
+    """A database in which there is not a ledger, before and after."""
     yield postgres_address
     with psycopg.connect(postgres_address) as connection:
         connection.execute("DROP SCHEMA discreet_ledger CASCADE")

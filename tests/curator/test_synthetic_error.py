@@ -150,7 +150,7 @@ def test_an_average_takes_one_reach_for_its_sum_and_its_count():
         "SELECT city, AVG(visits) AS n FROM people WHERE sex = 'F' GROUP BY city",
         "SELECT MEDIAN(visits) AS n FROM people",
         "SELECT STDDEV(visits) AS n FROM people",
-        "SELECT COUNT(*) AS n FROM (SELECT sex FROM people) AS p",  # rows that were made of others
+        "SELECT COUNT(*) AS n FROM (SELECT sex FROM people) AS p",  # synthetic rows of others
         "SELECT COUNT(*) AS n FROM (SELECT sex FROM people UNION ALL SELECT sex FROM people) AS p",
     ],
 )

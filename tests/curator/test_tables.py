@@ -135,7 +135,7 @@ def test_a_card_in_a_file_may_say_that_a_table_is_public(tmp_path):
 def test_a_twin_that_cannot_be_read_is_noticed_before_the_charge(curator):
     text = "SELECT COUNT(*) AS n FROM visits"
     (curator.workspace.folder / "tables" / "visits" / "twin.parquet").write_bytes(b"PAR1")
-    with pytest.raises(Damaged, match="twin of visits"):
+    with pytest.raises(Damaged, match="bounded table of visits"):
         curator.ask(text, epsilon=1)
     assert curator.left("visits").table == BUDGET
 
@@ -152,5 +152,5 @@ def test_tables_of_one_database_can_be_joined_and_others_not(tmp_path, postgres,
     with Curator.create(tmp_path / "clinic", tables, BUDGET) as curator:
         joined = "SELECT COUNT(*) AS n FROM visits JOIN {} USING (patient)"
         assert abs(curator.ask(joined.format("people"), epsilon=2).table["n"][0].as_py() - 1000) < 100
-        with pytest.raises(BadQuery, match="different places"):
+        with pytest.raises(BadQuery, match="different databases"):
             curator.ask(joined.format("here"), epsilon=1)

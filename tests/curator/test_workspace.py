@@ -56,7 +56,7 @@ def test_what_is_no_workspace_or_a_broken_one_says_so(tmp_path):
     good = file.read_text()
     for bad, error, said in (
         (good.replace("format = 1", "format = 2"), BadInput, "format 2"),
-        (good.replace("ledger =", "lodger ="), Damaged, "not as it was written"),
+        (good.replace("ledger =", "lodger ="), Damaged, "was changed"),
         (good + "[", Damaged, "cannot be read"),
     ):
         file.write_text(bad)
@@ -64,7 +64,7 @@ def test_what_is_no_workspace_or_a_broken_one_says_so(tmp_path):
             Curator(folder)
     file.write_text(good)
     (folder / "releases").rmdir()
-    with pytest.raises(Damaged, match="not whole"):
+    with pytest.raises(Damaged, match="is incomplete"):
         Curator(folder)
     (folder / "releases").mkdir()
     (folder / "ledger.db").unlink()
@@ -76,7 +76,10 @@ def test_a_card_that_was_changed_is_noticed(tmp_path):
     clinic(tmp_path / "clinic").close()
     card = tmp_path / "clinic" / "tables" / "visits" / "card.toml"
     card.write_text(card.read_text().replace("1000.0", "9000.0"))
-    with Curator(tmp_path / "clinic") as curator, pytest.raises(Damaged, match="not the one its twin was cut by"):
+    with (
+        Curator(tmp_path / "clinic") as curator,
+        pytest.raises(Damaged, match="not the one its bounded table was made with"),
+    ):
         curator.ask(COUNT, epsilon=1)
 
 
@@ -84,7 +87,7 @@ def test_a_twin_that_was_changed_is_noticed_by_verify(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         assert curator.verify().sound
         (tmp_path / "clinic" / "tables" / "visits" / "twin.parquet").write_bytes(b"PAR1")
-        with pytest.raises(Damaged, match="twin of visits"):
+        with pytest.raises(Damaged, match="bounded table of visits"):
             curator.verify()
 
 
@@ -92,7 +95,7 @@ def test_a_twin_that_is_missing_is_noticed(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         (tmp_path / "clinic" / "tables" / "visits" / "twin.parquet").unlink()
         for look in (lambda: curator.ask(COUNT, epsilon=1), curator.verify, curator.workspace.require_files):
-            with pytest.raises(Damaged, match="twin of visits is missing"):
+            with pytest.raises(Damaged, match="bounded table of visits is missing"):
                 look()
         (tmp_path / "clinic" / "tables" / "visits" / "card.toml").unlink()
         with pytest.raises(Damaged, match="card of visits is missing"):
@@ -124,7 +127,7 @@ def test_no_password_is_written_down(tmp_path, address):
 
 @pytest.fixture
 def shared_ledger(postgres_address):
-    """A database in which there is no ledger, before and after."""
+    """A database in which there is not a ledger, before and after."""
     yield postgres_address
     with psycopg.connect(postgres_address) as connection:
         connection.execute("DROP SCHEMA discreet_ledger CASCADE")

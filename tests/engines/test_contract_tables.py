@@ -174,7 +174,7 @@ def test_every_way_of_breaking_the_card_is_found(people: Table) -> None:
         Violation("paid", 6, "6 rows are outside the declared bounds", ("Decimal('-0.01')", "Decimal('1000.00')")),
         Violation("born", 1, "1 row is outside the declared bounds", ("datetime.date(1999, 12, 31)",)),
         Violation("note", 5, "5 rows are outside the declared categories", ("'ünï'",)),
-        Violation("person", 1, "1 row is nobody's", ("None",)),
+        Violation("person", 1, "1 row is without a unit", ("None",)),
         Violation("person", 1, "1 unit has more than the declared 2 rows"),
     )
 

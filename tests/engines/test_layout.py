@@ -76,5 +76,5 @@ def test_fixed_widths_are_cut_and_what_is_beyond_them_is_an_error(tmp_path):
     rows, where = texts(path, FileLayout(widths=(3, 5)))
     assert rows == [("1", "Özil"), ("22", "Bo")]
     assert where == {1: "line 2", 2: "line 4"}
-    with pytest.raises(Exception, match=r"p\.fwf, line 1: 7 characters where the widths allow 6"):
+    with pytest.raises(Exception, match=r"p\.fwf, line 1: 7 characters, more than the 6"):
         texts(path, FileLayout(widths=(3, 3)))

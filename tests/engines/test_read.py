@@ -38,7 +38,7 @@ def test_what_is_no_card_says_what_to_give():
     rows = pa.table(COLUMNS)
     proposed = draft(rows)
     assert read(rows, card=proposed).fetch().to_pydict() == COLUMNS
-    with pytest.raises(BadInput, match="or the file it is in, not a dict"):
+    with pytest.raises(BadInput, match="or the path of a card file, not a dict"):
         read(rows, card={})
 
 
@@ -76,7 +76,7 @@ def test_a_table_that_is_asked_for_by_name_must_be_on_the_card(tmp_path):
     assert read(pa.table(COLUMNS), tmp_path / "one.toml").card.name == "t"
     with pytest.raises(NotFound, match="no table 'u'"):
         read(pa.table(COLUMNS), tmp_path / "one.toml", table="u")
-    with pytest.raises(NotFound, match="not of u"):
+    with pytest.raises(NotFound, match="not u"):
         read(pa.table(COLUMNS), CARD, table="u")
 
 

@@ -74,8 +74,8 @@ def test_a_csv_in_another_encoding_below_titles_is_read_by_its_card(tmp_path):
     table = read(path, card(encoding="windows-1252", header=3))
     assert found(table) == ROWS
     assert [str(one) for one in table.misfits] == ["size: 1 value is not real (such as 'tall' (line 6))"]
-    assert "taken for missing: size: 1 value" in str(table)
-    with pytest.raises(DataError, match=r'line 4: this is no UTF-8 text.*encoding = "windows-1252"'):
+    assert "treated as missing: size: 1 value" in str(table)
+    with pytest.raises(DataError, match=r'line 4: this is not UTF-8 text.*encoding = "windows-1252"'):
         read(path, card(header=3))
 
 
@@ -190,7 +190,7 @@ def test_arrow_files_and_folders_are_read(tmp_path):
         assert [one.count for one in table.misfits] == [1]
     assert table.misfits[0].examples == ("'tall' (2.csv, line 2)",)
     (tmp_path / "parts" / "9.csv").write_text("a;b\n1;2\n")
-    with pytest.raises(DataError, match=r"9\.csv has other columns"):
+    with pytest.raises(DataError, match=r"9\.csv has different columns"):
         read(tmp_path / "parts", CARD)
 
 
@@ -237,7 +237,7 @@ def test_a_query_of_a_database_is_read_and_can_only_read(postgres, postgres_addr
             read(f"{postgres_address}#{text}", one)
     with psycopg.connect(postgres_address) as connection:
         assert connection.execute(f'SELECT count(*) FROM "{name}"').fetchall() == [(3,)]
-    with pytest.raises(BadInput, match="Only an address of PostgreSQL"):
+    with pytest.raises(BadInput, match="Only a PostgreSQL address"):
         read("sc://localhost#SELECT 1", one)
 
 
@@ -284,7 +284,10 @@ def test_what_was_taken_for_missing_is_said_by_the_command_and_the_recipe(tmp_pa
     columns = (Column("zip", Kind.TEXT, "quasi"), Column("age", Kind.INTEGER, text=TextFormat(misfit="missing")))
     (tmp_path / "p.toml").write_text(dc.dump_cards([Card("p", columns)]))
     run = called(["card", "check", "p.toml", "--data", "p.csv"], tmp_path)
-    assert "Taken for missing, as the card says:\n  age: 1 value is not integer (such as 'old' (line 6))" in run.stdout
+    assert (
+        "Treated as missing, as the card declares:\n  age: 1 value is not integer (such as 'old' (line 6))"
+        in run.stdout
+    )
     release = dc.publish(read(tmp_path / "p.csv", Card("p", columns)), [dc.KAnonymity(2)])
     assert release.recipe.parameters["taken_for_missing"] == {"age": 1}
 
@@ -301,7 +304,7 @@ def test_a_misfit_that_comes_later_fails_too(postgres, postgres_address, fresh):
     for values in (("31.02.1999", "1"), ("31.12.1999", "2")):
         with psycopg.connect(postgres_address) as connection:
             connection.execute(f'UPDATE "{name}" SET born = %s, sex = %s', values)
-        with pytest.raises(EngineError, match="PostgreSQL could not do this: invalid input"):
+        with pytest.raises(EngineError, match="PostgreSQL failed: invalid input"):
             table.fetch()
 
 

@@ -109,12 +109,12 @@ def test_what_is_detected(name, found):
         ("code", "leading zeros"),
         ("either comma", "decimal comma or a thousands mark"),
         ("mixed", "Mixed: 66 % of the texts are numbers; others are not, such as `many`"),
-        ("perhaps", 'If `unknown` (1,500) stands for a missing value, declare: missing = ["unknown"]'),
+        ("perhaps", 'If `unknown` (1,500) means a missing value, declare: missing = ["unknown"]'),
         ("country", 'missing = ["NA"]'),
         ("rhesus", 'missing = ["-"]'),
         ("two", "All read as dates day.month.year or year-month-day"),
         ("German", "All read as numbers with a decimal comma and the thousands mark '.'"),
-        ("marks", "`?`, `NA`, `unbekannt`: taken for missing"),
+        ("marks", "`?`, `NA`, `unbekannt`: treated as missing"),
     ],
 )
 def test_what_is_said_and_asked(name, words, found):
@@ -133,6 +133,6 @@ def test_what_does_not_fit_is_counted_shown_and_asked_about(engine, fresh):
     first, asked, marks = readings["born"].said
     assert first == "99.6 % read as dates day.month.year; 3 do not: `31.02.1970` (2), `soon`"
     assert 'misfit = "missing"' in asked
-    assert marks == "`n/a`: taken for missing"
+    assert marks == "`n/a`: treated as missing"
     assert readings["born"].figures["filled"] == 996
     assert readings["cost"].figures["distinct"] == 2

@@ -168,16 +168,16 @@ def test_a_session_is_gone_on_with_by_the_discreet_that_began_it(opened, monkeyp
 
 @pytest.mark.parametrize("format", [0, -1, "1", True, None, 1.0])
 def test_a_version_that_is_none_is_not_guessed_at(format, opened):
-    with pytest.raises(Damaged, match="does not say its format"):
+    with pytest.raises(Damaged, match="does not state its format"):
         Format("made-up").migrate({}, format, "here")
-    with pytest.raises(Damaged, match="does not say its format"):
+    with pytest.raises(Damaged, match="does not state its format"):
         Format("made-up").read({"format": format}, "here")
-    with pytest.raises(Damaged, match="does not say its format"):
+    with pytest.raises(Damaged, match="does not state its format"):
         Format("made-up").read({}, "here")
     folder = opened(FOLDER / "v1" / "release.zip") / "publish"
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"format": format}))
-    with pytest.raises(Damaged, match=r"does not say its format|is not the manifest of a release"):
+    with pytest.raises(Damaged, match=r"does not state its format|is not the manifest of a release"):
         Release.load(folder)
 
 

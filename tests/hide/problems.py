@@ -33,7 +33,7 @@ def drawn_problem(
 
 
 def best_by_trying(problem: HidingProblem) -> tuple[int, int] | None:
-    """The fewest innocent itemsets lost, and with these the fewest items taken out, over all that can be taken out.
+    """The fewest non-sensitive itemsets lost, and with these the fewest items removed, over all that can be removed.
 
     None if nothing hides all secrets and keeps all that must stay. It counts by itself, with nothing that it tests.
     """

@@ -81,7 +81,7 @@ def test_another_way_is_refused() -> None:
 
 @pytest.mark.parametrize("otherwise", [F, BAD])
 def test_what_stands_in_for_the_decision_is_neither_it_nor_protected(otherwise: str) -> None:
-    with pytest.raises(BadInput, match="cannot stand where"):
+    with pytest.raises(BadInput, match="cannot replace the decision"):
         neutralise(HELD, protected=(F,), decision=BAD, otherwise=otherwise, least=10, alpha=2)
 
 

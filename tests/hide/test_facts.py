@@ -99,10 +99,10 @@ def test_what_no_sum_over_groups_describes_is_not_checked(tmp_path):
     several = [one | {"id": n // 2} for n, one in enumerate(rows())]
     table = opened(tmp_path, several, most=2)
     dc.hide(table, itemsets=["flu"], support=1, columns=["ill"])
-    assert "an itemset is of all rows of a person" in listed(table.registers[0])[0].told["why"]
+    assert "itemsets concern all rows of a person" in listed(table.registers[0])[0].told["why"]
     for file, method, secrets, why in (
-        ("q", "blocking", ["town=A, ill=hiv"], "it says which items are unknown"),
-        ("s", "exact", ["ill=hiv", "town=A"], "items of ill and town were taken out"),
+        ("q", "blocking", ["town=A, ill=hiv"], "it shows which items are unknown"),
+        ("s", "exact", ["ill=hiv", "town=A"], "items of ill and town were removed"),
     ):
         table = opened(tmp_path, rows(), file=file)
         dc.hide(table, itemsets=secrets, support=1, columns=["town", "ill"], method=method)

@@ -188,7 +188,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
         tabular(pa.table({"n": list(range(2_000))}))
     with pytest.raises(BadInput, match="at least one transaction"):
         blocks_of(tmp_path / "bad.csv", 0)
-    with pytest.raises(BadInput, match="not read in blocks"):
+    with pytest.raises(BadInput, match="cannot be read in blocks"):
         blocks_of(tmp_path / "bad.csv", 9, columns=("a",))
 
 

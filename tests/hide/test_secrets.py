@@ -52,7 +52,7 @@ def test_a_support_that_is_none(said):
 @pytest.mark.parametrize(
     ("itemsets", "rules", "said"),
     [
-        ((), (), "nothing to hide"),
+        ((), (), "No secret given"),
         (["bread => wine"], (), "is a rule and not an itemset"),
         ([" , "], (), "There is no item"),
         (["bread; suport=3"], (), "did you mean 'support'"),
@@ -73,7 +73,7 @@ def test_what_is_no_secret(itemsets, rules, said):
 def test_names_and_confidences_that_are_missing():
     with pytest.raises(NotFound, match="did you mean 'bread'"):
         one(["bred, wine"])
-    with pytest.raises(BadInput, match="From which confidence on"):
+    with pytest.raises(BadInput, match="No confidence given"):
         one(rules=["beer => wine"], thresholds=Thresholds.of(100, 2))
     with pytest.raises(BadInput, match="above 0 and at most 1"):
         Thresholds.of(100, 2, 0)
@@ -91,7 +91,7 @@ def test_how_many_must_go():
 def test_what_is_to_stay_must_be_there_and_be_no_secret():
     secrets = parse_secrets(HELD, ["bread, wine"], (), MINER)
     assert parse_kept(HELD, ["beer", "beer"], secrets, 2) == (frozenset({"beer"}),)
-    with pytest.raises(BadInput, match="cannot stay frequent: it is not, with 0"):
+    with pytest.raises(BadInput, match="cannot stay frequent: its support is only 0"):
         parse_kept(HELD, ["nappies, wine"], secrets, 2)
     with pytest.raises(NoPromise, match="of which it is a part"):
         parse_kept(HELD, ["beer, bread, wine"], secrets, 2)

@@ -22,12 +22,12 @@ def test_what_is_written_is_what_is_meant():
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("learn", BadInput, "Known are"),
+        ("learn", BadInput, "Available:"),
         ("learn tre target=default integral=20", BadInput, "did you mean 'tree'"),
         ("learn tree target=default", BadInput, "integral"),
         ("learn tree integral=20", BadInput, "needs target"),
         ("learn tree target=defalt integral=20", NotFound, "did you mean 'default'"),
-        ("learn tree target=default integral=20 count=3", BadInput, "means nothing"),
+        ("learn tree target=default integral=20 count=3", BadInput, "is not a parameter of"),
         ("learn tree target=default integral=20 sample=much", BadInput, "sample must be a number"),
         ("learn tree target=default integral=many", BadInput, "whole number"),
     ],

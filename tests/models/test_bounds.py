@@ -282,7 +282,7 @@ def test_the_worst_class_is_one_that_breaks_the_model() -> None:
     assert (verdict.figure, verdict.worst, verdict.meaning) == (
         0.6, {"q": 0}, "smallest class 2; largest share of a value",
     )  # fmt: skip
-    assert PSensitivity(1, 3, "s").verdict(found).meaning == "smallest class 2; fewest values in a class"
+    assert PSensitivity(1, 3, "s").verdict(found).meaning == "smallest class 2; fewest distinct values in a class"
 
 
 def test_presence_is_worst_where_it_is_furthest_outside() -> None:
@@ -291,7 +291,8 @@ def test_presence_is_worst_where_it_is_furthest_outside() -> None:
     verdict = model.verdict(classes("a", "aaaa", people=[20, 6]))
     assert (verdict.worst, verdict.figure) == ({"q": 1}, pytest.approx(2 / 3))
     assert (
-        model.verdict(classes("a", people=[4], outside=7)).meaning == "7 surely absent; share of the population present"
+        model.verdict(classes("a", people=[4], outside=7)).meaning
+        == "7 certainly absent; share of the population present"
     )
     assert model.verdict(classes("a", people=[4])).meaning == "share of the population present"
     assert DeltaPresence(0, 1, PEOPLE).verdict(classes("a", people=[4], outside=7)).meaning == (
@@ -302,9 +303,9 @@ def test_presence_is_worst_where_it_is_furthest_outside() -> None:
 def test_columns_that_are_checked_alone_are_named_together() -> None:
     assert checked_alone([LDiversity(2, "a"), KAnonymity(2), TCloseness(1, "a")]) == []
     [two] = checked_alone([LDiversity(2, "a"), TCloseness(1, "b")])
-    assert two.startswith("Each of a and b was checked alone")
+    assert two.startswith("Each of a and b was checked separately")
     [three] = checked_alone([LDiversity(2, "a"), TCloseness(1, "c") & LDiversity(2, "b")])
-    assert three.startswith("Each of a, b and c was checked alone")
+    assert three.startswith("Each of a, b and c was checked separately")
 
 
 def test_distances_need_a_hierarchy_that_measures_them() -> None:
@@ -423,9 +424,9 @@ def test_verdicts_of_several_models_are_counted_together() -> None:
     claims = [model.verdict(classes("a", "ab", "ab")) for model in (KAnonymity(2), LDiversity(1, "s"))]
     found = Verdicts("t", tuple(claims), ("q",), 5, {1: 1, 2: 2})
     assert (found.holds, found.classes, found.unique, len(found)) == (False, 3, 1, 2)
-    assert found.summary == "t: 5 rows in 3 classes on q; 1 alone."
+    assert found.summary == "t: 5 rows in 3 classes on q; 1 unique."
     assert Verdicts("t", tuple(claims[1:]), ("q", "r"), 1, {2: 1}).unique == 0
-    assert Verdicts("t", (), ("q", "r"), 1, {1: 1}).summary == "t: 1 row in 1 class on q, r; 1 alone."
+    assert Verdicts("t", (), ("q", "r"), 1, {1: 1}).summary == "t: 1 row in 1 class on q, r; 1 unique."
     assert Verdicts("t", (), ("q",), 0, {}).holds
 
 
@@ -433,16 +434,16 @@ def test_uniqueness_says_on_what_it_relies() -> None:
     found = classes("a", "a", "a", "aa", "aa")
     told = PopulationUniqueness("0.5", 50).caveats(found)
     assert told[0].startswith("How many of 50 people are unique is estimated: a share of")
-    assert "where 0.429 of the rows are alone." in told[0]
+    assert "where 0.429 of the rows are unique." in told[0]
     assert PopulationUniqueness("0.5", 50).caveats(classes("aa")) == ()
     nothing_fits = classes(*"aaaaaaaaa", "aaaaa")
-    assert PopulationUniqueness(1, 40).caveats(nothing_fits)[-1].startswith("So no estimate was relied on")
-    assert not PopulationUniqueness(1, 40, "zayatz").caveats(nothing_fits)[-1].startswith("So no estimate")
+    assert PopulationUniqueness(1, 40).caveats(nothing_fits)[-1].startswith("So the share of unique rows was used")
+    assert not PopulationUniqueness(1, 40, "zayatz").caveats(nothing_fits)[-1].startswith("So the share")
     assert PopulationUniqueness(1, 40, "snb").figure(nothing_fits) == PopulationUniqueness(1, 40, "zayatz").figure(
         nothing_fits
     )
     assert PopulationUniqueness(1, 14).figure(nothing_fits) == pytest.approx(9 / 14)
-    with pytest.raises(BadInput, match="no sample of 14 rows"):
+    with pytest.raises(BadInput, match="smaller than the sample of 14 rows"):
         PopulationUniqueness(1, 13).figure(nothing_fits)
     assert PopulationUniqueness(1, 14).figures(found).tolist() == [1, 1, 1, 0, 0]
 

@@ -26,9 +26,9 @@ def test_verdicts_say_what_holds_and_where_not():
     assert [verdict.holds for verdict in found] == [True, False]
     assert (len(found), found.rows, found.classes, found.unique) == (2, 12, 3, 0)
     assert str(found).splitlines() == [
-        "inpatient: 12 rows in 3 classes on zip, age, nationality; 0 alone.",
+        "inpatient: 12 rows in 3 classes on zip, age, nationality; 0 unique.",
         "  4-anonymous: holds; smallest class: 4",
-        "  2-diverse on condition: does not hold; fewest values in a class: 1; 4 of 12 rows are exposed",
+        "  2-diverse on condition: does not hold; fewest distinct values in a class: 1; 4 of 12 rows are exposed",
     ]
     assert repr(found) == str(found)
     html = found._repr_html_()
@@ -86,7 +86,7 @@ def test_the_picture_counts_rows_by_the_size_of_their_class():
     assert "3 to 4" not in drawn.svg
     assert "1: 0; 2: 0; 3 to 4: 4" in by_size("x", {4: 1}, "").svg
     assert "500 to 999: 0; 1,000 or more: 2,000" in by_size("x", {2_000: 1}, "").svg
-    assert "9 rows in 8 classes on age; 7 alone." in drawn.caption
+    assert "9 rows in 8 classes on age; 7 unique." in drawn.caption
 
 
 @pytest.mark.parametrize("rows", [1, 5])

@@ -160,7 +160,7 @@ def test_a_population_that_was_forgotten_is_asked_for():
 def test_people_in_no_class_are_surely_absent():
     low = DeltaPresence("0.1", 1, table(PEOPLE))
     assert low.check(table(SAMPLE)).exposed == 3
-    assert "9 surely absent" in low.check(table(SAMPLE)).meaning
+    assert "9 certainly absent" in low.check(table(SAMPLE)).meaning
     assert DeltaPresence(0, "1/3", table(PEOPLE)).check(table(SAMPLE)).holds
     assert not DeltaPresence(0, "0.33", table(PEOPLE)).check(table(SAMPLE)).holds
 

@@ -153,7 +153,7 @@ def test_a_claim_that_was_tampered_with_is_no_model():
 def test_only_models_are_joined_and_only_one_population_is_meant():
     with pytest.raises(BadInput, match="Only privacy models"):
         KAnonymity(2) & 3
-    with pytest.raises(BadInput, match="no model in this"):
+    with pytest.raises(BadInput, match="No privacy model given"):
         All([])
     joined = KMap(2, PEOPLE) & JournalistRisk("0.5", PEOPLE.where(_true()))
     with pytest.raises(BadInput, match="different populations"):

@@ -149,7 +149,7 @@ def test_the_model_bounds_the_share_of_unique_people_and_names_rows_to_suppress(
     one_less = gone.copy()
     one_less[np.flatnonzero(gone)[0]] = False
     assert model.figure(classes.keeping(~one_less)) > 0.1
-    with pytest.raises(BadInput, match="no sample of 12 rows"):
+    with pytest.raises(BadInput, match="smaller than the sample of 12 rows"):
         PopulationUniqueness("0.1", 11).verdict(classes)
 
 
@@ -337,7 +337,7 @@ def test_estimators_disagree_beyond_a_factor_of_two(low, high, said):
     assert found.largest == high
     assert Estimates({"a": low}, 0.5, ("b",)).largest == 0.5
     assert Estimates({"a": low}, 0.05, ("b",)).largest == low
-    assert Estimates({"a": low}, 0.5, ("b", "c")).warnings[0].startswith("The rows do not fit the law behind b and c")
+    assert Estimates({"a": low}, 0.5, ("b", "c")).warnings[0].startswith("The rows do not fit the model behind b and c")
 
 
 def test_of_a_class_exactly_one_is_drawn():

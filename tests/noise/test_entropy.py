@@ -179,5 +179,5 @@ def test_a_seed_is_a_whole_number_from_0_on() -> None:
     assert (Draws.of(0).root, Draws.of(7).root) == (0, 7)
     assert Draws.of().root != Draws.of().root
     for wrong in (-1, 1.5, True, "7"):
-        with pytest.raises(BadInput, match="A seed is a whole number"):
+        with pytest.raises(BadInput, match="A seed must be a whole number"):
             Draws.of(wrong)  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def test_the_precision_attack_succeeds_on_floating_point() -> None:
 @each_mechanism
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), Decimal("NaN"), Decimal("-Infinity")])
 def test_figures_that_are_not_finite_are_refused(mechanism: OnGrid, wrong: Figure) -> None:
-    with pytest.raises(BadInput, match="not finite"):
+    with pytest.raises(BadInput, match="finite figures"):
         mechanism.add(wrong, FixedBits(b""))
 
 

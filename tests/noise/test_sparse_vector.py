@@ -111,7 +111,7 @@ def test_a_session_follows_the_law_of_its_patterns() -> None:
 def test_a_session_ends_when_its_positives_are_told() -> None:
     session = SparseVector(Fraction(5), Fraction(5), positives=2).start(0, Repeatable(1))
     assert [session.above(figure) for figure in (-1000, 1000, -1000, 1000)] == [False, True, False, True]
-    with pytest.raises(NoPromise, match="told its 2 positives"):
+    with pytest.raises(NoPromise, match="released all its 2 positives"):
         session.above(-1000)
 
 
@@ -123,7 +123,7 @@ def test_figures_are_given_out_with_noise_of_their_own() -> None:
     answer = session.answer(10**6)
     assert answer is not None
     assert abs(answer - 10**6) <= technique.answer_noise.error(1e-9)
-    with pytest.raises(BadInput, match="gives out no figures"):
+    with pytest.raises(BadInput, match="releases no figures"):
         SparseVector.for_loss(Pure(1)).start(0).answer(1)
 
 

@@ -103,7 +103,7 @@ def test_what_is_no_project_is_refused(tmp_path, definition):
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "a.deid").write_text("no archive")
-    with pytest.raises(DataError, match="cannot be read as a project"):
+    with pytest.raises(DataError, match="is not a readable ARX project"):
         from_arx(tmp_path / "a.deid")
     with pytest.raises(NotFound):
         from_arx(tmp_path / "b.deid")

@@ -26,7 +26,7 @@ def people(women: int = 4) -> dc.Table:
 
 def test_dummies_are_confessed_in_the_statement() -> None:
     said = dc.publish(people(), dc.AddDummies(), dc.KAnonymity(3)).statement
-    assert any("rows are about nobody" in caveat for caveat in said.caveats)
+    assert any("rows are dummies" in caveat for caveat in said.caveats)
 
 
 def test_ranges_that_end_at_peoples_values_are_confessed() -> None:

@@ -55,7 +55,7 @@ def test_what_was_measured_is_not_measured_again(tmp_path):
     again = dc.compare(
         people(), METHODS[:2], processes=1, keep=tmp_path / "k", progress=lambda share, what: seen.append((share, what))
     )
-    assert seen == [(2 / 3, "2 of 3 known already"), (1.0, METHODS[1])]
+    assert seen == [(2 / 3, "2 of 3 already measured"), (1.0, METHODS[1])]
     assert again.points[:2] == first.points
     kept = sorted((tmp_path / "k").iterdir())
     assert len(kept) == 3
@@ -89,15 +89,15 @@ def test_the_frontier_holds_what_nothing_beats():
 
 def test_it_explains_what_there_is_to_choose_between():
     said = made(("a", 0.5, 0.1), ("c", 0.15, 0.3), ("e", 0.04, 0.9), (ORIGINAL, 1, 0)).recommend
-    assert "All 3 maskings are worth a look" in said
+    assert "All 3 maskings are Pareto-optimal" in said
     beaten = made(("a", 0.5, 0.1), ("b", 0.6, 0.2), ("c", 0.15, 0.3), (ORIGINAL, 1, 0)).recommend
-    assert "Of 3 maskings, 2 are worth a look" in beaten
-    assert "If a risk of 5% is the most you accept, “e” loses least (risk 4.0%, loss 0.900)" in said
-    assert "If a risk of 20% is the most you accept, “c” loses least" in said
+    assert "Of 3 maskings, 2 are Pareto-optimal" in beaten
+    assert "For a maximum risk of 5%, “e” has the least loss (risk 4.0%, loss 0.900)" in said
+    assert "For a maximum risk of 20%, “c” has the least loss" in said
     assert "from “a” to “c”: 35.0% less risk for 0.200 more loss" in said
-    assert "“c” comes out first" in said
+    assert "“c” is best" in said
     assert "attack the release" in said
-    assert "nothing to choose" in made((ORIGINAL, 1, 0)).recommend
+    assert "No method could be measured" in made((ORIGINAL, 1, 0)).recommend
 
 
 def test_the_page_opens_offline_runs_nothing_and_escapes(tmp_path):
@@ -132,13 +132,13 @@ def test_labels_do_not_lie_on_dots():
 
 def test_a_measure_that_sees_nothing_names_no_winner():
     blind = made(("a", 0.5, 0.0), ("c", 0.15, 1e-17), (ORIGINAL, 1, 0))
-    assert "pil cannot see what these methods did: use --loss il1" in blind.recommend
-    assert "comes out first" not in blind.recommend
+    assert "pil does not measure these methods: use --loss il1" in blind.recommend
+    assert "is best" not in blind.recommend
     assert [p.method for p in blind.frontier] == [ORIGINAL]
     assert "? a" in str(blind)
     some = made(("a", 0.5, 0.0), ("c", 0.15, 0.3), (ORIGINAL, 1, 0))
-    assert some.recommend.startswith("pil cannot see what “a” did")
-    assert "“c” comes out first" in some.recommend
+    assert some.recommend.startswith("pil does not measure “a”")
+    assert "“c” is best" in some.recommend
     assert some.to_dict()["unseen"] == ["a"]
 
 
@@ -182,7 +182,7 @@ def test_a_menu_names_methods_and_values_to_try(tmp_path):
     ("text", "message"),
     [
         ("x = [", "is not TOML"),
-        ("x = 1", "'x' means nothing"),
+        ("x = 1", "unknown key 'x'"),
         ("methods = [1]", "list of texts"),
         ("vary = 1", "written as"),
         ("", "names no method"),
@@ -197,5 +197,5 @@ def test_a_menu_that_cannot_be_read_says_why(text, message):
 
 
 def test_a_menu_that_is_not_there():
-    with pytest.raises(NotFound, match="no menu"):
+    with pytest.raises(NotFound, match="no list of methods"):
         read_menu("nowhere.toml")

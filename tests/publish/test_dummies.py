@@ -160,7 +160,7 @@ def test_an_empty_table():
 
 def test_what_cannot_be_asked():
     table = read(people(0, 9), CARD)
-    with pytest.raises(NotFound, match="no quasi-identifier"):
+    with pytest.raises(NotFound, match="not a quasi-identifier"):
         AddDummies({"illness": 1}).recode(table, [KAnonymity(2)])
     with pytest.raises(BadInput, match="from 0 to 2"):
         AddDummies({"age": 3}).recode(table, [KAnonymity(2)])

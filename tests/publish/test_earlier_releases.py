@@ -31,7 +31,7 @@ def test_two_tables_single_out_don_between_them(six):
     with pytest.raises(NoPromise) as refused:
         publish(six, at_levels({"age": 1, "weight": 0}), KAnonymity(2), earlier=[by_age])
     assert "6 of 6 people (100.0 %)" in str(refused.value)
-    assert "has 1; 6 of 6 people are alone" in str(refused.value)
+    assert "has 1; 6 of 6 people are unique" in str(refused.value)
     sick = [row for row in six.fetch().to_pylist() if row["disease"] and (row["age"], row["weight"]) == (40, 100)]
     assert [row["name"] for row in sick] == ["Don"]
 
@@ -110,7 +110,7 @@ def test_sensitive_columns_count_too(six):
 def test_a_release_of_other_data_is_noticed(six):
     other = read(six.fetch().slice(0, 5), six.card)
     first = publish(other, at_levels({"age": 0, "weight": 1}), KAnonymity(1))
-    with pytest.raises(BadInput, match="not made of age6 as it is now"):
+    with pytest.raises(BadInput, match="not made from the current age6"):
         publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2), earlier=[first])
 
 
@@ -158,7 +158,7 @@ def test_what_was_kept_must_fit_the_release(six, tmp_path):
     first = publish(six, method, KAnonymity(1), holder=key)
     levels = at_levels({"age": 1, "weight": 1})
     other = publish(six, levels, KAnonymity(1))
-    with pytest.raises(BadInput, match="not made of age6"):
+    with pytest.raises(BadInput, match="not made from the current age6"):
         publish(six, levels, KAnonymity(1), earlier=[(other, key)])
     with pytest.raises(NotFound):
         publish(six, levels, KAnonymity(1), earlier=[(first, tmp_path / "none.parquet")])
@@ -184,7 +184,7 @@ def test_a_release_with_other_quasi_identifiers_is_not_taken(six, tmp_path, kept
     roles = {"disease": dc.Role.QUASI}
     columns = [replace(column, role=roles.get(column.name, column.role)) for column in six.card.columns]
     more = read(six.fetch(), replace(six.card, columns=tuple(columns)))
-    with pytest.raises(BadInput, match="'disease' is a quasi-identifier now, and was none"):
+    with pytest.raises(BadInput, match="'disease' is a quasi-identifier now, but was not"):
         publish(more, at_levels({"age": 0, "weight": 0, "disease": 0}), KAnonymity(1), earlier=[earlier])
 
 

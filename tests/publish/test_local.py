@@ -285,7 +285,7 @@ def test_the_inpatient_table():
 @pytest.mark.parametrize(
     ("said", "match"),
     [
-        ({"quality": Granularity("geometric")}, "adds up over cells"),
+        ({"quality": Granularity("geometric")}, "is a sum over cells"),
         ({"suppress": 2}, "suppress must be a number between 0 and 1"),
         ({"effort": -1}, "effort"),
         ({"effort": True}, "effort"),
@@ -298,7 +298,7 @@ def test_what_cannot_be_asked(said, match):
 
 def test_a_population_has_no_labels():
     table = small([1, 2])
-    with pytest.raises(BadInput, match="compares with a population"):
+    with pytest.raises(BadInput, match="needs a population"):
         LocalRecode().recode(table, [KMap(2, table)])
 
 
@@ -320,4 +320,4 @@ def test_a_refusal_says_that_one_class_does_not_help_only_if_so():
     table = read(pa.table({"z": list("aabb")}), Card("t", (Column("z", Kind.TEXT, Role.QUASI),)))
     tuples = tuples_of(table)
     assert "not even all rows" in str(refusal(tuples, [KAnonymity(5)]))
-    assert "No classes were found" in str(refusal(tuples, [KAnonymity(4)]))
+    assert "No equivalence classes were found" in str(refusal(tuples, [KAnonymity(4)]))

@@ -114,7 +114,7 @@ def test_fewer_rows_than_a_class_must_have():
 def test_what_cannot_be_asked():
     with pytest.raises(BadInput, match="weights of sex"):
         SuppressCells({"sex": 0})
-    with pytest.raises(NotFound, match="no quasi-identifier"):
+    with pytest.raises(NotFound, match="not a quasi-identifier"):
         SuppressCells({"shoe": 2}).recode(people(sex=["f"]), [KAnonymity(1)])
     with pytest.raises(BadInput, match="effort"):
         SuppressCells(effort=-1)

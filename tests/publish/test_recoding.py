@@ -112,7 +112,7 @@ def test_rows_of_postgres_are_brought_to_an_engine_that_can_recode(postgres, fre
 def test_a_unit_that_is_a_quasi_identifier_is_refused():
     card = Card("people", (Column("id", Kind.INTEGER, Role.QUASI), Column("x", Kind.TEXT)), unit="id", rows_per_unit=1)
     table = read(pa.table({"id": [1], "x": ["a"]}), card)
-    with pytest.raises(BadInput, match="unit and a quasi-identifier"):
+    with pytest.raises(BadInput, match="both the unit and a quasi-identifier"):
         recode_rows(table, recoding(levels={"id": 0}))
 
 

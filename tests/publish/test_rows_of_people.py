@@ -45,7 +45,7 @@ def test_identifiers_that_repeat_need_a_unit_to_be_published(name):
         release_of(dc.read(rows, card), method, models)
     assert "rows_are_people = true" in str(refused.value)
     said = release_of(dc.read(rows, replace(card, rows_are_people=True)), method, models).statement
-    assert "the card says so (rows_are_people)" in str(said)
+    assert "the card declares it (rows_are_people)" in str(said)
     release_of(dc.read(rows.slice(0, COUNT), replace(card, columns=card.columns[1:])), method, models)
 
 
@@ -60,7 +60,7 @@ def test_identifiers_that_repeat_need_a_unit_to_be_checked_or_registered(tmp_pat
     verdicts = dc.check(dc.read(rows, told), dc.KAnonymity(2))
     assert verdicts.holds
     for shown in (str(verdicts), verdicts._repr_html_(), str(verdicts.to_dict())):
-        assert "the card says so (rows_are_people)" in shown
+        assert "the card declares it (rows_are_people)" in shown
     with dc.Curator.create(tmp_path / "w", {"visits": (rows, told)}, dc.Pure(1)) as curator:
         answer = curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1)
     assert "rows_are_people" in str(answer.statement)
@@ -79,7 +79,7 @@ def test_what_is_missing_is_shared_with_nobody():
 def test_a_card_says_it_and_is_read_again():
     _, card = visits(rows_are_people=True)
     assert parse_cards(dump_cards([card])) == {"visits": card}
-    with pytest.raises(CardError, match="a unit says whose row it is"):
+    with pytest.raises(CardError, match="a unit identifies the person of each row"):
         visits(rows_are_people=True, unit="mrn")
 
 

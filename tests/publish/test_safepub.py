@@ -224,7 +224,7 @@ def test_what_cannot_be_promised_is_refused_before_any_row_is_seen():
         SafePub(1, "1e-6", LEVELS).promise(Card(CARD.name, CARD.columns, unit="id"))
     with pytest.raises(BadInput, match="from 0 to 2, not 5"):
         SafePub(1, "1e-6", {"age": 5}).promise(CARD)
-    with pytest.raises(BadInput, match="names people outright"):
+    with pytest.raises(BadInput, match="is an identifier"):
         SafePub(1, "1e-6", {"id": 1}).promise(CARD)
     with pytest.raises(BadInput, match="No column"):
         SafePub(1, "1e-6", {})

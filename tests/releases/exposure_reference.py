@@ -208,7 +208,7 @@ def exposed(
     Parts are all earlier releases, and each table of the new one. A part that tells it of a larger group, which is too
     small as well, is no excuse: fewer people are singled out.
 
-    A group is an atom, or several of which it is not known already how many of some of them have the value.
+    A group is an atom, or several of which it is not already measured how many of some of them have the value.
     """
     both = [*earlier, *new]
     earlier, new = ([one for one in part if one.labels] for part in (earlier, new))

@@ -24,8 +24,8 @@ def test_a_statement_says_whose_data_is_protected_and_what_that_rests_on() -> No
     both = promised(Pure(1), ROWS, VISITS, VISITS)
     assert (both.unit, both.loss, both.evidence) == ("who", Pure(1), Evidence.PROVED)
     assert both.assumes[1:] == (
-        "Every row is about somebody else.",
-        "The column who says whose row it is, and nobody has two values of it.",
+        "Each row is a different person.",
+        "The column who says whose row it is, and no one has two values of it.",
     )
     assert promised(Pure(1), ROWS).unit == "row"
 
@@ -33,7 +33,7 @@ def test_a_statement_says_whose_data_is_protected_and_what_that_rests_on() -> No
 def test_a_recipe_says_which_rows_counted() -> None:
     said = kept_rows(VISITS, ROWS, VISITS)
     assert said == (
-        "no more than 3 rows of each who counted; every row was kept as one unit; "
+        "no more than 3 rows of each who counted; every row counted as one unit; "
         "values outside their declared bounds were moved to them"
     )
 
@@ -47,7 +47,7 @@ def test_rows_per_unit_are_declared() -> None:
 def test_one_loss_is_named() -> None:
     assert loss_of("1/2", None) == Pure("1/2")
     assert loss_of(None, "1/8") == Concentrated("1/8")
-    with pytest.raises(BadInput, match=r"an epsilon or a rho\."):
+    with pytest.raises(BadInput, match=r"set epsilon or rho\."):
         loss_of(None, None)
     with pytest.raises(BadInput, match="not both"):
         loss_of(1, 1)

@@ -43,7 +43,7 @@ def outcome_of(attack: Any, folder: Any) -> str:
     try:
         made = attack(folder)
     except Exposed as error:
-        return "undecided" if "It was not decided" in str(error) else "refused"
+        return "undecided" if "It could not be decided" in str(error) else "refused"
     except BadInput as error:
         return f"error: {error.message}"
     said = " ".join((*made.statement.caveats, *made.notices))
@@ -337,13 +337,13 @@ def two_states_that_a_third_table_agrees_with(folder):
     return table(opened(folder, rows).where(f"town <> '{rows[100]['town']}'"))
 
 
-@expect("error: The register knows other people under the name 'p': none of them is in this table.")
+@expect("error: The register's population 'p' has other people: none of them is in this table.")
 def people_with_new_numbers_in_the_same_file(folder):
     table(opened(folder, people(120)))
     return table(where(opened(folder, people(120, first=1000)), YOUNG))
 
 
-@expect("error: The register knows other people under the name 'p': none of them is in this table.")
+@expect("error: The register's population 'p' has other people: none of them is in this table.")
 def people_with_new_numbers_in_memory(folder):
     opened(folder, people(120))
     first, second = (dc.read(pa.Table.from_pylist(people(120, first=n)), folder / "p.toml") for n in (0, 1000))
@@ -431,7 +431,7 @@ def test_a_policy_counts_values_however_they_are_written(tmp_path, column, count
         table(where(rows, YOUNG), "town × hiv")
 
 
-@expect("error: The policy of exposure counts yes of hiv, which is none of its categories.")
+@expect("error: The exposure policy names yes of hiv, which is not one of its categories.")
 def a_policy_that_counts_no_truth(folder):
     COLUMNS["hiv"] = 'kind = "boolean"\nrole = "sensitive"'
     rows = opened(folder, [row | {"hiv": row["id"] % 2 == 0} for row in people(40)])
@@ -486,7 +486,7 @@ def a_population_that_is_not_declared_any_more(folder):
     return table(where(opened(folder, people(120)), YOUNG))
 
 
-@expect("error: The policy of exposure counts AIDS of ill, which is none of its categories.")
+@expect("error: The exposure policy names AIDS of ill, which is not one of its categories.")
 def a_policy_that_counts_no_value(folder):
     rows = opened(folder, people(120))
     table(rows)

@@ -17,7 +17,7 @@ from discreet.errors import BadInput, Exposed, Refused, Taken
 WATCHED = {"salary": "sum"}
 ALL = "SELECT SUM(salary) AS s FROM staff"
 OTHERS = "SELECT SUM(salary) AS s FROM {} WHERE who <> 3"
-OUT = "released by other means"
+OUT = "released elsewhere"
 
 
 def opened(folder, rows=None, watched=WATCHED):

@@ -228,7 +228,7 @@ def test_figures_of_other_rows_are_an_error(tmp_path, low, high, fine):
     if fine:
         assert told_by(other, fetch_records(other), "it").leaves == 3
     else:
-        with pytest.raises(DataError, match="it was not made of these rows"):
+        with pytest.raises(DataError, match="it was not made from these rows"):
             told_by(other, fetch_records(other), "it")
 
 

@@ -85,7 +85,9 @@ def test_what_is_not_as_it_is_now_is_left_out(tmp_path):
         table, held(tmp_path, [*changed, *rows[5:9], rows[5], {**rows[0], "id": 900}], "id", "ill"), "ann"
     )
     assert (found.people, found.unmatched, found.different) == (3, 3, 5)
-    assert "3 rows left out: of nobody, or of several people; 5 rows left out: not what the table says" in str(found)
+    assert "3 rows left out: matching no one, or several people; 5 rows left out: different from the table" in str(
+        found
+    )
 
 
 def test_amounts_that_a_recipient_holds_count_one_by_one(tmp_path):
@@ -121,7 +123,10 @@ def test_a_recipient_can_compute_more_with_it_and_nobody_else_can(tmp_path):
 
 @pytest.mark.parametrize(
     ("columns", "match"),
-    [(("id", "town"), "no column of p that tells anything"), (("ill",), "whose each row is: give id")],
+    [
+        (("id", "town"), "no column of p that reveals anything"),
+        (("ill",), "cannot be matched with people: add the column id"),
+    ],
 )
 def test_what_cannot_be_declared_says_why(tmp_path, columns, match):
     rows = many()
@@ -133,12 +138,12 @@ def test_what_cannot_be_declared_says_why(tmp_path, columns, match):
 
 def test_people_must_be_told_apart_and_values_of_their_kind(tmp_path):
     rows = many()
-    with pytest.raises(BadInput, match="does not say who is who"):
+    with pytest.raises(BadInput, match="has no unit with one row per person"):
         declare_holding(opened(tmp_path, rows, unit=None), held(tmp_path, rows, "id", "ill"), "ann")
     pq.write_table(pa.table({"id": ["x"], "ill": ["flu"]}), tmp_path / "text.parquet")
-    with pytest.raises(DataError, match="not of the kinds"):
+    with pytest.raises(DataError, match="do not have the kinds"):
         declare_holding(opened(tmp_path, rows, file="q"), tmp_path / "text.parquet", "ann")
-    with pytest.raises(BadInput, match="Say who holds"):
+    with pytest.raises(BadInput, match="Name the recipient"):
         declare_holding(opened(tmp_path, rows, file="q"), tmp_path / "text.parquet", "")
 
 
@@ -155,5 +160,5 @@ def test_who_is_who_must_be_known_of_what_somebody_holds(tmp_path, monkeypatch):
     table = opened(tmp_path, rows)
     unsure = Checked(Exposure((), undecided=("rows are alike",)), None, None)
     monkeypatch.setattr(holdings, "check", lambda *given, **options: unsure)
-    with pytest.raises(BadInput, match="Nobody can say who is who: rows are alike"):
+    with pytest.raises(BadInput, match="People cannot be matched:  rows are alike"):
         declare_holding(table, held(tmp_path, rows, "id", "ill"), "ann")

@@ -1,4 +1,4 @@
-"""Rows that no figures describe are attacked together with the rows of earlier releases, before they leave."""
+"""Rows whose facts are not figures are attacked together with the rows of earlier releases, before they leave."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_two_maskings_that_leave_one_column_each_single_people_out(table, tmp_pa
     first = dc.publish(table, "noise alpha=0.5 on age", to=tmp_path / "first")
     assert first.notices == (), "there is nothing to attack it with"
     second = dc.publish(table, MASKED, to=tmp_path / "second")
-    assert attacked(second).startswith("Attacked together with first: learned something. ")
-    assert "singled out by all together and by none alone" in attacked(second)
+    assert attacked(second).startswith("Attacked jointly with first: learned something. ")
+    assert "singled out by all together but by no single one" in attacked(second)
     assert "Attacked" not in str(second.statement), "how well it works is for the data steward"
     assert listed(table.registers[0])[1].told["attack"] == attacked(second)
     [population] = populations_in(table.registers[0], table.policy)
@@ -49,9 +49,9 @@ def test_two_maskings_that_leave_one_column_each_single_people_out(table, tmp_pa
 def test_a_file_after_a_masked_one_is_attacked_with_that_one(table, tmp_path):
     dc.publish(table, MASKED, to=tmp_path / "masked")
     third = dc.publish(table, "k=5", to=tmp_path / "file")
-    assert attacked(third).startswith("Attacked together with masked: ")
+    assert attacked(third).startswith("Attacked jointly with masked: ")
     fourth = dc.publish(table, "k=5", to=tmp_path / "again")
-    assert attacked(fourth).startswith("Attacked together with masked: "), "with the file it was checked"
+    assert attacked(fourth).startswith("Attacked jointly with masked: "), "with the file it was checked"
 
 
 @pytest.mark.parametrize(
@@ -64,18 +64,18 @@ def test_a_file_after_a_masked_one_is_attacked_with_that_one(table, tmp_path):
 )
 def test_what_is_no_rows_of_people_is_not_attacked_and_says_so(table, tmp_path, make, why):
     dc.publish(table, MASKED, to=tmp_path / "masked")
-    assert attacked(make(table, tmp_path / "next")).startswith(f"Not attacked together with others: {why}")
+    assert attacked(make(table, tmp_path / "next")).startswith(f"Not attacked jointly with others: {why}")
 
 
 def test_nothing_to_attack_it_with_or_too_many_rows_says_so(table, tmp_path, monkeypatch):
     dc.tabulate(table, "age × ill", rules="min=3", to=tmp_path / "table")
     masked = dc.publish(table, MASKED, to=tmp_path / "masked")
-    none = "Not attacked together with others: none of them has rows and lies where it was put."
+    none = "Not attacked jointly with others: none of them has rows and is still in its folder."
     assert attacked(masked) == none
     shutil.rmtree(tmp_path / "masked")
     assert attacked(dc.publish(table, MASKED)) == none
     monkeypatch.setattr(joint_attack, "_MOST_ROWS", 99)
-    assert attacked(dc.publish(table, MASKED)) == "Not attacked together with others: there are more than 99 rows."
+    assert attacked(dc.publish(table, MASKED)) == "Not attacked jointly with others: there are more than 99 rows."
 
 
 def test_what_has_a_privacy_loss_needs_no_attack(table, tmp_path):
@@ -88,7 +88,7 @@ def test_a_draft_is_attacked_too_and_goes_no_further(table, tmp_path):
     dc.publish(table, "noise alpha=0.5 on age", to=tmp_path / "first")
     found = what_if(lambda: dc.publish(table, MASKED))
     assert found.passes
-    assert found.attack.startswith("Attacked together with first: learned something.")
+    assert found.attack.startswith("Attacked jointly with first: learned something.")
     assert "Not checked together with 1 earlier release" in found.message
     assert len(listed(table.registers[0])) == 1
 
@@ -96,4 +96,4 @@ def test_a_draft_is_attacked_too_and_goes_no_further(table, tmp_path):
 def test_exactly_as_many_rows_as_may_be_are_attacked(table, tmp_path, monkeypatch):
     monkeypatch.setattr(joint_attack, "_MOST_ROWS", 100)
     dc.publish(table, "noise alpha=0.5 on age", to=tmp_path / "first")
-    assert attacked(dc.publish(table, MASKED, to=tmp_path / "second")).startswith("Attacked together with first")
+    assert attacked(dc.publish(table, MASKED, to=tmp_path / "second")).startswith("Attacked jointly with first")

@@ -112,7 +112,7 @@ def test_a_draft_is_checked_with_everything_that_left_and_goes_no_further(table,
     found = what_if(lambda: dc.tabulate(table, "ill", rules="zero"))
     assert (found.passes, found.checked, found.hint) == (True, (1, 2), "")
     found = what_if(lambda: dc.tabulate(where(table, "id <> 8"), "town × ill", rules="zero"))
-    assert not found.passes and "tells ill of a group of 1 person" in found.message
+    assert not found.passes and "reveals ill of a group of 1 person" in found.message
     assert "(release 1)" in found.message and "release 2" not in found.message, "the one that it follows from"
     assert standing(register).releases == (1, 2)
 
@@ -155,7 +155,7 @@ def entry(number=1, facts="figures", note="", title="a title", **told):
 @pytest.mark.parametrize(
     ("line", "state", "said"),
     [
-        (entry(), "checked", "checked; there was nothing to check it with"),
+        (entry(), "checked", "checked; the first release"),
         (entry(checked=[1, 4]), "checked", "checked with 1, 4"),
         (entry(note="agreed"), "overridden", "released despite exposure: agreed"),
         (entry(facts="opaque", why="noise"), "not checked", "not checked: noise"),
@@ -267,14 +267,14 @@ def test_a_graph_has_the_last_releases(register, monkeypatch):
 def test_a_summary_says_who_is_worst_placed(register):
     found = standing(register)
     assert dict(summary(population(()), found)) == {
-        "told of": "9 people in 4 groups that all releases together tell apart",
+        "told of": "9 people in 4 groups that all releases together distinguish",
         "in groups of fewer than 3": "3 people",
-        "worst placed": "1 person, in a group of their own",
-        "already exposed": "0 people: 0 counts of groups of fewer than 3 can be computed from what left",
+        "worst placed": "1 person, in groups of one",
+        "already exposed": "0 people: 0 counts of groups of fewer than 3 can be computed from all releases",
     }
     safe = replace(found, in_small=0, counts=0, smallest=2000, undecided=("a", "b"))
     said = dict(summary(population(()), safe))
-    assert said["in groups of fewer than 3"] == "nobody" and said["worst placed"] == "1 person, in groups of 2,000"
+    assert said["in groups of fewer than 3"] == "no one" and said["worst placed"] == "1 person, in groups of 2,000"
     assert said["not decided"] == "a; b" and "already exposed" not in said
 
 
@@ -286,8 +286,8 @@ def test_lists_of_releases_and_of_groups(register):
     assert advice(population([one])) == ""
     unchecked = [replace(each, state="not checked") for each in (one, two)]
     assert advice(population(unchecked[:1])) == "", "there is no other to attack the first one with"
-    assert advice(population(unchecked)).startswith("1 release was neither checked")
-    assert advice(population([one, *unchecked])).startswith("2 releases were neither checked")
+    assert advice(population(unchecked)).startswith("1 release was not checked")
+    assert advice(population([one, *unchecked])).startswith("2 releases were not checked")
     assert advice(population([one, replace(two, state="not checked", attack="found nothing")])) == ""
     names = [state_name(replace(standing(register), state=state)) for state in ("1", "2", "stable")]
     assert names == ["", ", state 2 of the table", ", columns that never change"]
@@ -297,14 +297,14 @@ def test_the_page_has_a_section_for_what_left_what_it_tells_and_what_was_spent(r
     found = standing(register)
     spent = (Spent("t", "", "1", "2"), Spent("t", "ann", "1", "2"))
     page = str(report(Overview((population(departures(2), found),), spent), "Exposure"))
-    for said in ("What left of p", "What it tells together<", "Privacy loss", "table budget", "Overlap", "ann"):
+    for said in ("Releases about p", "What they reveal together<", "Privacy loss", "table budget", "Overlap", "ann"):
         assert said in page
-    assert "Nothing has left yet" not in page and "not checked:" not in page
+    assert "Nothing has been released yet" not in page and "not checked:" not in page
     empty = str(report(Overview(()), "Exposure"))
-    assert "Nothing has left yet" in empty and "Privacy loss" not in empty
+    assert "Nothing has been released yet" in empty and "Privacy loss" not in empty
     first, second = departures(2)
     unchecked = population([first, replace(second, state="not checked")])
     page = str(report(Overview((unchecked,)), "Exposure"))
-    assert "neither checked nor attacked" in page and "Overlap" not in page
+    assert "not checked jointly" in page and "Overlap" not in page
     assert Overview((unchecked,), recipient="ann").to_dict()["recipient"] == "ann"
     assert Overview(()).to_dict()["recipient"] is None

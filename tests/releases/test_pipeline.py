@@ -60,7 +60,7 @@ def test_a_method_is_charged_run_on_the_twin_kept_and_given(tmp_path):
             return {"rows": "many"}
 
         release = curator.release(Telling(act=act), "visits")
-        assert seen == [(1000, [Pure("0.5")])], "charged before it was run, on two visits of everybody"
+        assert seen == [(1000, [Pure("0.5")])], "charged before it was run, on two visits of everyone"
         assert release.payload == {"rows": "many"}
         assert release.receipt.account == "visits/analyst"
         assert release.recipe.method == "telling"
@@ -126,7 +126,7 @@ def test_a_model_that_was_promised_is_checked_before_anything_leaves(tmp_path, k
 
 def test_what_promises_no_loss_or_too_much_is_refused_before_it_is_run(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
-        with pytest.raises(NoPromise, match="no bound on a privacy loss"):
+        with pytest.raises(NoPromise, match="no bound on its privacy loss"):
             curator.release(Telling(loss=None, act=secret), "visits")
         with pytest.raises(BudgetExceeded):
             curator.release(Telling(loss=Pure(9), act=secret), "visits")
@@ -134,7 +134,7 @@ def test_what_promises_no_loss_or_too_much_is_refused_before_it_is_run(tmp_path)
             curator.release(Telling(loss=Concentrated(1), act=secret), "visits")
         with pytest.raises(NotFound, match="called 'nowhere'"):
             curator.release(Telling(), "nowhere")
-        with pytest.raises(Refused, match="eve may ask about nothing"):
+        with pytest.raises(Refused, match="eve may not query any table"):
             curator.release(Telling(), "visits", analyst="eve")
         assert not charges(curator)
 
@@ -386,7 +386,7 @@ def test_names_that_no_analyst_has(name):
     if name is None:
         assert account_of("visits", None) == "visits"
         return
-    with pytest.raises(BadInput, match="An analyst's name has 1 to 60 characters and no slash"):
+    with pytest.raises(BadInput, match="An analyst's name needs 1 to 60 characters and no slash"):
         account_of("visits", name)
 
 
@@ -505,6 +505,6 @@ def test_what_rows_limits_or_noise_made_fail_has_failed_for_good(desk, error, dr
 
 
 def test_a_method_without_a_loss_is_never_charged(desk):
-    with pytest.raises(NoPromise, match="telling promises no bound on a privacy loss"):
+    with pytest.raises(NoPromise, match="telling promises no bound on its privacy loss"):
         desk.pipeline.one(desk.ask(Telling(loss=None, act=secret), "visits"), "ann", "k")
     assert desk.spent() == []

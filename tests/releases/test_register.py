@@ -164,18 +164,18 @@ def refuses(place, match):
     for work in (Register.entries, Register.verify, lambda register: register.add(made())):
         with place.open() as register, pytest.raises(Unsound, match=match) as error:
             work(register)
-        assert "Nothing leaves until it is put right" in error.value.hint
+        assert "Nothing can be released until it is repaired" in error.value.hint
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("UPDATE lines SET content = replace(content, 'r2', 'rx') WHERE number = 2", "edited or damaged, at line 2"),
-        ("UPDATE lines SET digest = 'x' || substr(digest, 2) WHERE number = 2", "edited or damaged, at line 2"),
-        ("UPDATE lines SET number = 9 WHERE number = 3", "edited or damaged, at line 3"),
-        ("DELETE FROM lines WHERE number = 1", "edited or damaged, at line 1"),
-        ("DELETE FROM lines WHERE number = 3", "an older copy, or was cut short: line 3 .* ends at line 2"),
-        ("DELETE FROM lines", "an older copy, or was cut short: line 3 .* ends at line 0"),
+        ("UPDATE lines SET content = replace(content, 'r2', 'rx') WHERE number = 2", "edited or damaged, at entry 2"),
+        ("UPDATE lines SET digest = 'x' || substr(digest, 2) WHERE number = 2", "edited or damaged, at entry 2"),
+        ("UPDATE lines SET number = 9 WHERE number = 3", "edited or damaged, at entry 3"),
+        ("DELETE FROM lines WHERE number = 1", "edited or damaged, at entry 1"),
+        ("DELETE FROM lines WHERE number = 3", "an older copy, or was truncated: entry 3 .* ends at entry 2"),
+        ("DELETE FROM lines", "an older copy, or was truncated: entry 3 .* ends at entry 0"),
     ],
 )
 def test_lines_that_were_changed_or_cut_off_are_noticed(place, change, says):
@@ -235,7 +235,7 @@ def test_what_no_line_knows_of_is_noticed(place):
     with place.tampering() as run:
         run("UPDATE attachments SET number = 7 WHERE kind = 'people'")
         run("INSERT INTO attachments SELECT 1, 'people', data FROM attachments WHERE kind = 'people'")
-    with place.open() as register, pytest.raises(Unsound, match="no line says what is kept with line 7"):
+    with place.open() as register, pytest.raises(Unsound, match="no entry describes the attachment of entry 7"):
         register.verify()
 
 
@@ -255,7 +255,7 @@ def test_an_older_copy_is_noticed(tmp_path):
     shutil.copyfile(place.home.path, tmp_path / "copy")
     place.fill(1)
     shutil.copyfile(tmp_path / "copy", place.home.path)
-    refuses(place, "an older copy, or was cut short: line 3 had been written to it, and it ends at line 2")
+    refuses(place, "an older copy, or was truncated: entry 3 had been written to it, and it ends at entry 2")
 
 
 def test_a_file_that_was_cut_short_or_written_over_is_noticed(tmp_path):
@@ -263,10 +263,10 @@ def test_a_file_that_was_cut_short_or_written_over_is_noticed(tmp_path):
     place.fill()
     whole = place.home.path.read_bytes()
     for content, says in (
-        (whole[:5000], "damaged|cut short or written over"),
-        (whole[:7], "cut short or written over: 3 lines had been written"),
-        (b"", "cut short or written over: 3 lines had been written"),
-        (b"name,age\n" * 1000, "cut short or written over: 3 lines .* not an SQLite file"),
+        (whole[:5000], "damaged|truncated or overwritten"),
+        (whole[:7], "truncated or overwritten: 3 entries had been written"),
+        (b"", "truncated or overwritten: 3 entries had been written"),
+        (b"name,age\n" * 1000, "truncated or overwritten: 3 entries .* not an SQLite file"),
         (whole[:4096] + bytes(len(whole) - 4096), "damaged"),
     ):
         place.home.path.write_bytes(content)
@@ -284,7 +284,7 @@ def test_something_else_is_not_taken_for_a_register(tmp_path):
     for file, says in (
         ("other.db", "some other SQLite file"),
         ("text.db", "not an SQLite file"),
-        ("folder.db", "but a folder"),
+        ("folder.db", "is a folder"),
         ("w/ledger.db", "some other SQLite file|written over"),
     ):
         for work in (Register.entries, lambda register: register.add(made())):
@@ -400,18 +400,18 @@ def test_a_release_that_is_gone_may_still_be_out(six, capsys):
     publish(**six, output=Path("first"))
     said = warned(capsys)
     assert "no longer there" in said
-    assert "find it, or ask who has it" in said
+    assert "find it, or ask its holder" in said
     assert "--earlier" not in said
 
 
 def test_masked_ones_are_to_be_attacked(six, capsys):
     masking = {"source": "six.parquet", "card": "six.toml", "method": "noise alpha=1", "seed": 3}
     publish(**masking, output=Path("first"))
-    assert "never for a release that is to protect anybody" in warned(capsys)
+    assert "never to protect people" in warned(capsys)
     assert dc.Release.load("first").recipe.seed == 3
     publish(**six, output=Path("second"))
     said = warned(capsys)
-    assert "attack them together" in said
+    assert "attack them jointly" in said
     assert "--earlier" not in said
 
 
@@ -490,7 +490,7 @@ def test_a_register_that_is_not_sound_stops_the_release(six):
     publish(**six, output=Path("first"))
     with Place(Home(Path("six.register.db"))).tampering() as run:
         run("UPDATE lines SET content = replace(content, 'first', 'other')")
-    with pytest.raises(Unsound, match=r"six\.register\.db was edited or damaged, at line 1"):
+    with pytest.raises(Unsound, match=r"six\.register\.db was edited or damaged, at entry 1"):
         publish(**six, output=Path("second"))
     assert not Path("second").exists()
 
@@ -516,7 +516,7 @@ def test_a_lost_register_whose_releases_lie_there_is_no_first_one(six, make):
     lose_register()
     with pytest.raises(Unsound, match=r"first left with a line in the register of age6, .* it was lost") as error:
         dc.tabulate(table, "weight", rules="min=2", to="second")
-    assert "give the reason" in error.value.hint
+    assert "give a reason" in error.value.hint
     assert not Path("second").exists()
     assert not Path("six.register.db").exists(), "nor is a new one begun"
     meant = dc.tabulate(table.despite("The disk is gone."), "weight", rules="min=2", to="second")
@@ -550,7 +550,7 @@ def test_python_says_the_same_as_the_command(six, capsys):
     assert first.notices == ()
     second = dc.publish(table, "noise alpha=1")
     said, attacked = second.notices
-    assert attacked.startswith("Attacked together with here: ")
+    assert attacked.startswith("Attacked jointly with here: ")
     assert "here (published on" in said
     assert said in str(second)
     publish(**six, output=Path("third"))
@@ -563,7 +563,7 @@ def test_python_says_the_same_as_the_command(six, capsys):
     ]
     assert {(one.table, one.source, one.rows) for one in found} == {("age6", str(Path("six.parquet").absolute()), 6)}
     fourth, attacked = dc.publish(table, "k=2").notices
-    assert attacked == "Not attacked together with others: none of them has rows and lies where it was put."
+    assert attacked == "Not attacked jointly with others: none of them has rows and is still in its folder."
     assert "in memory (masked on" in fourth
 
 
@@ -572,7 +572,7 @@ def test_rows_without_a_card_file_are_registered_nowhere_and_noticed_beside_the_
     dc.publish(table, "k=2", to=tmp_path / "first")
     second = dc.publish(table, "k=2", to=tmp_path / "second")
     (said,) = second.notices
-    assert "no register is kept of them" in str(second.statement)
+    assert "they have no register" in str(second.statement)
     assert f"{tmp_path / 'first'} (published, of 6 rows)" in said
     assert {path.name for path in tmp_path.iterdir()} == {"first", "second"}
     assert dc.publish(table, "k=2").notices == ()
@@ -596,7 +596,7 @@ def test_three_earlier_releases_are_all_named_and_of_four_the_first_is_counted()
 
     assert said(0) == ""
     assert said(1).startswith(
-        "Earlier releases of the same people are out: r0 (published, of 9 rows, no longer there). "
+        "There are earlier releases about the same people: r0 (published, of 9 rows, no longer there). "
     )
     assert "before these" not in said(3)
     assert said(3).count("published") == 3

@@ -153,7 +153,7 @@ def test_the_holders_copy_knows_its_release_and_its_title(people, tmp_path):
     plain = release(replace(method, made=Made({"n": 1}, holder=copy_of())), people)
     assert plain.holder.release == "", "what is no table has no fingerprint"
     assert release(Steps(), people).holder is None
-    with pytest.raises(BadInput, match="leaves nothing for a holder's copy"):
+    with pytest.raises(BadInput, match="has no holder's copy"):
         release(Steps(), people, to=tmp_path / "s", holder=tmp_path / "s.holder.parquet")
     assert not (tmp_path / "s").exists()
 
@@ -197,9 +197,9 @@ def test_no_loss_is_promised_on_what_was_read_off_the_data(people):
     people = replace(people, card=replace(people.card, columns=(people.card["id"], age)))
     read = people.card.from_data
     assert read
-    with pytest.raises(NoPromise, match="read off the data: bounds of age"):
+    with pytest.raises(NoPromise, match="taken from the data: bounds of age"):
         draft(Steps(), people, private, Made(1), RECEIPT)
-    with pytest.raises(NoPromise, match=r"read off the data: ages\."):
+    with pytest.raises(NoPromise, match=r"taken from the data: ages\."):
         draft(Steps(), people, private, Made(1, from_data=("ages",)), RECEIPT)
     assert draft(Steps(), people, plain, Made(1), None).recipe.from_data == ()
     assert draft(Steps(), people, plain, Made(1, from_data=("ages",)), None).recipe.from_data == ("ages",)
@@ -306,7 +306,7 @@ def test_places_for_a_release(tmp_path):
     for taken in (tmp_path / "full", tmp_path / "full" / "file"):
         with pytest.raises(BadInput, match="exists and is not an empty folder"):
             require_places(taken)
-    with pytest.raises(BadInput, match="csv is for what is written to a folder"):
+    with pytest.raises(BadInput, match="csv needs a folder"):
         require_places(None, csv=True)
     with pytest.raises(NotFound, match=r"no folder .*nowhere to put r in"):
         require_places(tmp_path / "nowhere" / "r")
@@ -355,6 +355,6 @@ def test_earlier_releases_come_first_among_the_notices(people, tmp_path):
     method = Steps(made=Made({"n": 1}, notices=("own",)))
     assert release(method, people, to=tmp_path / "r").notices == ("own",)
     first, attacked, own = release(method, people).notices
-    assert first.startswith(f"Earlier releases of the same people are out: {tmp_path / 'r'} (published on ")
-    assert attacked == "Not attacked together with others: the release is not a table of rows."
+    assert first.startswith(f"There are earlier releases about the same people: {tmp_path / 'r'} (published on ")
+    assert attacked == "Not attacked jointly with others: the release is not a table of rows."
     assert own == "own"

@@ -71,11 +71,11 @@ def test_what_was_sealed_and_is_gone_or_another_is_damaged(store, ledger):
     store.keep("b", "visits", made(2))
     shutil.rmtree(store.place("a"))
     for look in (store.find, store.find_folder):
-        with pytest.raises(Damaged, match="was answered, and the answer is no longer in"):
+        with pytest.raises(Damaged, match="was answered before, but the answer is no longer in"):
             look("a", "visits")
     shutil.copytree(store.place("b"), store.place("a"))
     for look in (store.find, store.find_folder):
-        with pytest.raises(Damaged, match="not the one that was given, by the ledger's seal"):
+        with pytest.raises(Damaged, match="differs from the one that was sealed in the ledger"):
             look("a", "visits")
 
 
@@ -121,11 +121,11 @@ def test_a_failure_that_cannot_be_sealed_is_a_failure_all_the_same(store, ledger
 
 
 def test_what_cannot_be_kept_is_not_given(store, monkeypatch, tmp_path):
-    with pytest.raises(EngineError, match=r"could not be kept in .*, and so it is not given"):
+    with pytest.raises(EngineError, match=r"could not be stored in .*, so it is withheld"):
         store.keep("a", "visits", replace(made(), payload=object()))
     store.keep("b", "visits", made())
     monkeypatch.setattr(store, "find", lambda *_: None)
-    with pytest.raises(EngineError, match=r"was kept in .*, and is gone again"):
+    with pytest.raises(EngineError, match=r"was stored in .*, but is gone"):
         store.keep("b", "visits", made())
 
 

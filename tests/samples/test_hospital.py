@@ -184,7 +184,7 @@ def test_only_the_tables_asked_for_are_written(tmp_path: Path) -> None:
 def test_bad_requests_are_refused_in_words() -> None:
     with pytest.raises(BadInput, match="at least 1 patient, got 0"):
         samples.hospital(0)
-    with pytest.raises(BadInput, match="from 0 on, got -1"):
+    with pytest.raises(BadInput, match="of at least 0, got -1"):
         samples.hospital(10, seed=-1)
     with pytest.raises(NotFound, match="no table 'doctors'; it has patients, visits, voters"):
         samples.hospital(10).batches("doctors")

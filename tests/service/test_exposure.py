@@ -21,7 +21,7 @@ REASON = "agreed by the ethics board"
 
 @pytest.fixture
 def released(template, tmp_path):
-    """A clinic of its own that has released a table of everybody but one patient."""
+    """A clinic of its own that has released a table of everyone but one patient."""
     folder, tokens = template
     shutil.copytree(folder, tmp_path / "home")
     with new_desk(tmp_path / "home" / "clinic") as desk:
@@ -82,7 +82,7 @@ def test_a_draft_of_rows_is_checked_and_one_that_no_figures_describe_is_not(rele
     assert masked.passes
     assert masked.checked == ()
     assert "Not checked together with 1 earlier release" in masked.message
-    assert masked.attack.startswith("Not attacked together with others: none of them has rows")
+    assert masked.attack.startswith("Not attacked jointly with others: none of them has rows")
     assert len(desk.exposure.overview(steward).populations[0].departures) == 1
 
 
@@ -92,7 +92,7 @@ def test_what_an_attack_found_is_for_stewards(released):
         job = done(desk, released.steward, Publish("patients", (), "pram keep=0.9 on sex", title=title))
         assert job.state == "done", job.error
     line = desk.exposure.overview(released.steward).populations[0].departures[-1]
-    assert line.attack.startswith("Attacked together with ")
+    assert line.attack.startswith("Attacked jointly with ")
     assert desk.exposure.overview(released.auditor).populations[0].departures[-1].attack == ""
 
 
@@ -140,7 +140,7 @@ def test_the_policy_says_who_may_override(released, monkeypatch):
     monkeypatch.setattr(released.desk.exposure, "_curator", Stand(replace(released.desk.workspace, policy=policy)))
     hide = Hide("patients", "2%", itemsets=("sex=F",), columns=("sex",), despite=REASON)
     for spec in (hide, Publish("patients", ("k=5",), despite=REASON)):
-        with pytest.raises(NotAllowed, match="does not let you"):
+        with pytest.raises(NotAllowed, match="does not allow you"):
             released.desk.submit(released.steward, spec)
     line = last_line(released, "ask for publish")
     assert not line.well

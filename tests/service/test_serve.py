@@ -31,11 +31,11 @@ PEM = Path("some.pem")
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"host": "0.0.0.0"}, "in the clear"),  # noqa: S104
-        ({"host": "192.168.1.7"}, "in the clear"),
-        ({"host": "data.example.org"}, "in the clear"),
-        ({"host": "0.0.0.0", "insecure": True}, "by name only"),  # noqa: S104
-        ({"host": "::", "cert": PEM, "key": PEM}, "by name only"),
+        ({"host": "0.0.0.0"}, "unencrypted"),  # noqa: S104
+        ({"host": "192.168.1.7"}, "unencrypted"),
+        ({"host": "data.example.org"}, "unencrypted"),
+        ({"host": "0.0.0.0", "insecure": True}, "need a host name"),  # noqa: S104
+        ({"host": "::", "cert": PEM, "key": PEM}, "need a host name"),
         ({"host": "no such host"}, "no address"),
         ({"port": 65_536}, "no port"),
         ({"cert": PEM}, "belong together"),
@@ -76,7 +76,7 @@ def test_a_certificate_is_tried_before_it_is_used(tmp_path):
         ((cert, key), "10.0.0.1", "is not for 10.0.0.1"),
         (certificate(tmp_path / "old", days=(-9, -2)), None, "has expired"),
         (certificate(tmp_path / "young", days=(2, 9)), None, "not valid yet"),
-        ((cert, other[1]), None, "is not that of the certificate"),
+        ((cert, other[1]), None, "does not belong to the certificate"),
         ((key, cert), None, "can be read"),
         ((cert, tmp_path / "none"), None, "There is no key"),
     ):
@@ -154,7 +154,7 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
             settings = Settings(port=port, cert=cert, key=key)
             found = {one.what: one for one in checks(tmp_path / "clinic", settings)}
             assert found["address"].well, found
-            assert "a service answers" in found["address"].said
+            assert "a service is already running" in found["address"].said
             process.send_signal(signal.SIGTERM)
             out, log = process.communicate(timeout=60)
         finally:

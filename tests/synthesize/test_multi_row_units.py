@@ -109,8 +109,8 @@ def test_what_makes_no_sense_is_said():
         Synthesize(epsilon=1, person=["sex"], rows=5)
     with pytest.raises(BadInput, match="Without a unit"):
         Synthesize(epsilon=1, person=["sex"]).promise(replace(CARD, unit=None, rows_per_unit=None))
-    with pytest.raises(BadInput, match="no column that leaves"):
+    with pytest.raises(BadInput, match="not a released column"):
         Synthesize(epsilon=1, person=["who"]).promise(CARD)
-    with pytest.raises(BadInput, match="no column that leaves"):
+    with pytest.raises(BadInput, match="not a released column"):
         Synthesize(epsilon=1, columns=["kind"], person=["sex"]).run(read(visits(5), CARD))
     assert "in common" in str(Synthesize(epsilon=1, person=["sex"]).promise(CARD))

@@ -155,7 +155,7 @@ def test_ranks_that_are_needed_must_be_known_of_every_cell():
         if fine:
             assert protect(cells, [PPercent(10)]).sensitive[0]
         else:
-            with pytest.raises(BadInput, match="1 cell nothing tells: all"):
+            with pytest.raises(BadInput, match="unknown for 1 cell: all"):
                 protect(cells, [PPercent(10)])
 
 
@@ -259,7 +259,7 @@ def test_totals_of_rounded_figures_may_be_off_by_half_a_unit_for_each():
         if fine:
             require_additive(cells, rounded=True)
         else:
-            with pytest.raises(DataError, match="33 is printed, its parts add up to 30"):
+            with pytest.raises(DataError, match="33 is given, its parts add up to 30"):
                 require_additive(cells, rounded=True)
     with pytest.raises(DataError, match="31 is printed"):
         require_additive(Cells.of(CrossTable(side, np.array([31, 10, 10, 10]))))
@@ -275,7 +275,7 @@ def test_only_ten_totals_that_are_wrong_are_listed():
         values[1:, 0] = values[1:, 1:].sum(axis=1)
         with pytest.raises(DataError) as refused:
             require_additive(Cells.of(CrossTable(side, values)))
-        assert str(refused.value).count("is printed, its parts") == listed
+        assert str(refused.value).count("is given, its parts") == listed
         assert f"in {wrong + 1} places" in str(refused.value)
         assert f"and {wrong + 1 - listed} more" in str(refused.value)
 
@@ -656,7 +656,7 @@ def test_counts_with_very_much_noise_are_not_made_whole(monkeypatch):
     monkeypatch.setattr(macro_table, "_LARGEST_DEVIATION", variance**0.5 * (1 + 1e-12))
     table.promise(NUMBERS)
     monkeypatch.setattr(macro_table, "_LARGEST_DEVIATION", variance**0.5 * (1 - 1e-6))
-    with pytest.raises(BadInput, match="so much noise"):
+    with pytest.raises(BadInput, match="too much noise"):
         table.promise(NUMBERS)
     assert replace(table, whole=False).promise(NUMBERS)
 
@@ -675,10 +675,10 @@ def test_what_contributors_are_said_to_have_must_make_up_the_figure():
         assert told(*fine).values.tolist() == [fine[0]]
     wrong = {
         (10, 2, 6, 5): "more than its figure",
-        (10, 3, 3, 3): "do not make up",
-        (10, 2, 5, 4): "do not make up",
+        (10, 3, 3, 3): "too small for its figure",
+        (10, 2, 5, 4): "too small for its figure",
         (10, 1, 9, 1): "more contributions than respondents",
-        (1, 0, 0, 0): "nobody is there",
+        (1, 0, 0, 0): "no respondents, but a figure",
         (10, 3, 4, 5): "do not fall",
     }
     for one, said in wrong.items():
@@ -689,7 +689,7 @@ def test_what_contributors_are_said_to_have_must_make_up_the_figure():
     with pytest.raises(DataError, match="more than its figure"):
         told(10, 2, 8, 5, rounded=True)
     assert told(10, 2, 4, 4, rounded=True).values.tolist() == [10]
-    with pytest.raises(DataError, match="do not make up"):
+    with pytest.raises(DataError, match="too small for its figure"):
         told(11, 2, 4, 4, rounded=True)
 
 
@@ -754,11 +754,11 @@ def test_progress_goes_from_nothing_to_all():
     shares = [done for done, _ in told]
     assert shares[0] == 0 and all(0 <= done <= 1 for done in shares)
     of = {what: done for done, what in told}
-    hiding = [done for done, what in told if what.startswith("hiding a weight")]
+    hiding = [done for done, what in told if what.startswith("suppressed weight")]
     assert hiding == sorted(hiding)
     made = 0.8  # of the work is the table; the rest is written, read back and checked
     assert (hiding[0], hiding[-1]) == (pytest.approx(0.1 * made), pytest.approx(0.7 * made))
-    assert of["checking that sensitive cells are kept off"] == pytest.approx(0.9 * made)
+    assert of["checking that sensitive cells are protected"] == pytest.approx(0.9 * made)
     assert of["computing what an intruder can compute"] == pytest.approx(made)
 
 
@@ -785,10 +785,10 @@ def test_weights_of_nothing_are_weights_and_the_best_is_said_to_be():
     kept = kept_of(table, rules="min=3", weights=free)
     assert {kept.cells.name(cell) for cell in np.flatnonzero(kept.hidden)} == {"a, x", "a, y", "b, x", "b, y"}
     facts = dict(kept.facts)
-    assert facts["what is hidden besides weighs"] == "the least possible (optimal)"
+    assert facts["weight of secondary suppressions"] == "optimal (optimal)"
     assert dict(kept.in_figures())["hidden besides"] == "3 cells, together 100"
     fast = dict(kept_of(table, rules="min=3", method="suppress how=fast").facts)
-    assert fast["what is hidden besides weighs"] == "not compared with the least possible (fast)"
+    assert fast["weight of secondary suppressions"] == "optimum unknown (fast)"
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -826,7 +826,7 @@ def test_an_adjusted_table_moves_a_cell_exactly_as_far_as_it_must_or_as_it_can()
         off = made.values[1] - 3
         assert off == (-below if below <= 3 else above) and made.values.min() >= lower
         assert made.distance == pytest.approx(made.bound, abs=1e-5) == 2 * abs(off)
-    with pytest.raises(NoPromise, match="keeps to the limits"):
+    with pytest.raises(NoPromise, match="satisfies the limits"):
         adjust(cells, level, np.ones(4), limits=np.array([0, 3, 3, 3]))
     assert adjust(cells, level, np.ones(4), limits=np.array([0, 4, 4, 4])).values[1] == 7
 

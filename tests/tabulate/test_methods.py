@@ -52,8 +52,8 @@ def test_a_secret_needs_to_know_who_a_row_is_about(method):
     nobody = people(card=replace(CARD, unit=None, rows_per_unit=None))
     with pytest.raises(BadInput, match="unit"):
         dc.tabulate(nobody, "area", value, method=method, secret=SECRET)
-    assert "the next table" in str(dc.tabulate(nobody, "area", value, method=method).statement)
-    assert "the next table" not in str(dc.tabulate(people(), "area", value, method=method, secret=SECRET).statement)
+    assert "each further table" in str(dc.tabulate(nobody, "area", value, method=method).statement)
+    assert "each further table" not in str(dc.tabulate(people(), "area", value, method=method, secret=SECRET).statement)
     for wrong in (b"", b"short"):
         with pytest.raises(BadInput, match="32 bytes"):
             dc.tabulate(people(), "area", value, method=method, secret=wrong)
@@ -62,7 +62,7 @@ def test_a_secret_needs_to_know_who_a_row_is_about(method):
 
 
 def test_cell_keys_are_for_counts_of_people_that_are_changed():
-    with pytest.raises(BadInput, match="variance above 0"):
+    with pytest.raises(BadInput, match="variance of the change must be above 0"):
         dc.tabulate(people(), "area", method="cell-key variance=0")
     with pytest.raises(BadInput, match="decimals"):
         dc.tabulate(people(), "area", method="cell-key", decimals=2)
@@ -114,10 +114,12 @@ def rounded(inner, method, rules=""):
 def test_the_holder_of_a_rounded_table_is_told_what_it_tells_exactly():
     """1, 1, 1, 1 with totals 2 and 4 are printed as 0, 0, 0, 0 with totals 3 and 3: no other figures are."""
     facts = dict(rounded([[4, 4], [4, 4]], "round base=10 how=conventional", "cells=a,x").holder.details.facts)
-    assert facts["sensitive, and told exactly"] == "0 of 1 cell"
-    assert "sensitive, and told exactly" not in dict(rounded([[4, 4], [4, 4]], "round base=10").holder.details.facts)
+    assert facts["sensitive cells published exactly"] == "0 of 1 cell"
+    assert "sensitive cells published exactly" not in dict(
+        rounded([[4, 4], [4, 4]], "round base=10").holder.details.facts
+    )
     facts = dict(rounded([[1, 1], [1, 1]], "round base=3 how=conventional", "cells=a,x").holder.details.facts)
-    assert facts["sensitive, and told exactly"] == "1 of 1 cell"
+    assert facts["sensitive cells published exactly"] == "1 of 1 cell"
 
 
 @pytest.mark.parametrize("base", ["2.5", "0.01"])

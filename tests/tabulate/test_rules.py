@@ -225,7 +225,7 @@ def test_rules_as_people_write_them(text, rules):
         ("n=1,k=100", "share between 0 and 1"),
         ("p=10,p=20", "twice"),
         ("zero=0", "above 0"),
-        ("cells=", "names no cell"),
+        ("cells=", "does not name a cell"),
     ],
 )
 def test_what_is_no_rule(text, said):

@@ -78,7 +78,7 @@ def test_the_holders_page_says_what_is_sensitive_and_why():
     page = dc.tabulate(municipality(), rules="min=2").holder.page()
     assert 'class="sensitive"' in page
     assert 'class="added"' in page
-    assert "an intruder can tell that it is between" in page
+    assert "an intruder can compute that it is between" in page
 
 
 def test_a_single_hidden_cell_is_recovered():
@@ -188,7 +188,7 @@ def test_factors_change_what_respondents_contribute():
     assert not (made.holder.details.cells.relations @ made.holder.details.values).any()
     with pytest.raises(BadInput, match="table of counts"):
         dc.tabulate(firms, "size", method="factors")
-    with pytest.raises(BadInput, match="only a table of figures"):
+    with pytest.raises(BadInput, match="only an aggregate table"):
         dc.tabulate(municipality(), method="cell-key")
 
 

@@ -91,7 +91,7 @@ def _positive(delta: Number) -> Fraction:
     if not 0 < found < 1:
         raise NoPromise(
             f"A concentrated or Rényi loss can be restated as (ε, δ) at a δ between 0 and 1, not at {found}.",
-            hint="Well below one over the number of people is usual, such as 1e-6.",
+            hint="Choose a δ well below 1 / number of people, such as 1e-6.",
         )
     return found
 
@@ -102,17 +102,17 @@ def _float(value: Fraction) -> float:
 
 
 def subsampled(loss: Loss, rate: Number) -> Loss:
-    """The loss on everybody when ``loss`` is that of a run on a sample holding each unit with chance ``rate``.
+    """The loss on everyone when ``loss`` is that of a run on a sample holding each unit with chance ``rate``.
 
     Why this is private: units are sampled independently of each other, with everything that belongs to
-    them, by coins nobody sees. Output is produced with the unit in the sample with chance q, and without it
+    them, by coins no one sees. Output is produced with the unit in the sample with chance q, and without it
     as on the neighbour otherwise; mixing the two gives ε' = ln(1 + q(e^ε - 1)) and δ' = qδ (Balle, Barthe,
     Gaboardi 2018, Theorem 8, for neighbours that add or remove a unit). Rounded up; an ε of 64 or more is
     left as it is, which is never too little. A sample that is fixed, published or used twice earns nothing.
     """
     q = exact(rate, "rate")
     if q > 1:
-        raise BadInput(f"A sampling rate lies between 0 and 1, got {rate}.")
+        raise BadInput(f"A sampling rate must be between 0 and 1, got {rate}.")
     if not isinstance(loss, Pure | Approximate):
         raise NoPromise(
             "Subsampling amplifies a pure or an (ε, δ) loss; a concentrated or Rényi one has no such bound here.",

@@ -95,7 +95,7 @@ class Line:
         """The receipt for a charge."""
         charged = self.entry
         if not isinstance(charged, Charged):
-            raise BadInput(f"Line {self.number} is no charge.")
+            raise BadInput(f"Entry {self.number} is not a charge.")
         return Receipt(charged.account, charged.key, charged.loss, self.number, self.digest, self.at)
 
 
@@ -128,9 +128,9 @@ def read(content: str) -> tuple[int, dt.datetime, Entry]:
         kind = said.pop("kind")
         number, at = said.pop("line"), dt.datetime.fromisoformat(said.pop("at"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise BadInput("this is no line of a ledger") from None
+        raise BadInput("this is not a ledger entry") from None
     if type(number) is not int or at.tzinfo is None:
-        raise BadInput("its number or its time is not one")
+        raise BadInput("its number or its time is invalid")
     return number, at, _entry(kind, said)
 
 
@@ -176,7 +176,7 @@ def _entry(kind: object, said: object) -> Entry:
 class Account:
     """A budget and what has been spent of it.
 
-    Why this is private: a unit lies in one part, so it has lost what was spent on everybody and what was
+    Why this is private: a unit lies in one part, so it has lost what was spent on everyone and what was
     spent on its own part, and no more than ``whole`` and ``peak`` together (parallel composition; McSherry
     2009). Charges to other parts lose it nothing, whatever they were chosen by.
     """
@@ -186,23 +186,23 @@ class Account:
     partition: str | None
     """What the table is divided by, where every unit lies in exactly one part."""
     whole: Spent
-    """What was spent on everybody."""
+    """What was spent on everyone."""
     peak: Spent
     """What was spent on any one part at most."""
 
     @property
     def total(self) -> Spent:
-        """The most that anybody has lost, as it is kept."""
+        """The most that anyone has lost, as it is kept."""
         return self.budget.join(self.whole, self.peak)
 
     @property
     def spent(self) -> Loss:
-        """The most that anybody has lost, in the terms of the limit."""
+        """The most that anyone has lost, in the terms of the limit."""
         return self.budget.restated(self.total)
 
     @property
     def left(self) -> Loss:
-        """What may still be charged to everybody."""
+        """What may still be charged to everyone."""
         return self.budget.left(self.total)
 
 
@@ -240,7 +240,7 @@ class Book:
         match entry:
             case Began():
                 if self.number:
-                    raise LedgerError("A ledger begins once.")
+                    raise LedgerError("A ledger has one opening entry.")
             case Opened():
                 self._open(entry)
             case Limited():
@@ -250,7 +250,7 @@ class Book:
 
     def _open(self, entry: Opened) -> None:
         if entry.account in self.accounts:
-            raise LedgerError(f"The account {entry.account} is open already.")
+            raise LedgerError(f"The account {entry.account} already exists.")
         for name in path(entry.account)[:-1]:
             self._account(name)
         nothing = entry.budget.nothing
@@ -260,8 +260,8 @@ class Book:
         account = self._account(entry.account)
         if account.budget.nothing != entry.budget.nothing:
             raise BadInput(
-                f"The account {account.name} is kept as {account.budget.ceiling.core}; a limit of "
-                f"{entry.budget} would have to be kept in another kind or at other orders.",
+                f"The account {account.name} is accounted as {account.budget.ceiling.core}; a limit of "
+                f"{entry.budget} has another kind or other orders.",
                 hint="Give a limit of the same kind.",
             )
         self.accounts[account.name] = replace(account, budget=entry.budget)
@@ -290,7 +290,7 @@ class Book:
         elif account.partition is None:
             raise BadInput(
                 f"The account {account.name} has no parts.",
-                hint="Charge it as a whole, or open one with the partition that divides its table.",
+                hint="Charge it as a whole, or open an account with a partition.",
             )
         else:
             on_part = account.budget.add(self._spent_on(account, entry.part), entry.loss)
@@ -325,7 +325,7 @@ def exceeded(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
 
 
 def tightest(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
-    """Of several refusals of one loss the one that leaves least: whoever asks for that much is not refused again.
+    """Of several refusals of one loss the one that leaves least: anyone who asks for that much is not refused again.
 
     They come from the table's account down to the analyst's own, which is named if they leave the same.
     """
@@ -333,13 +333,15 @@ def tightest(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
 
 
 def taken_away(account: Account, budget: Budget) -> list[str]:
-    """What somebody may not expect who gives an account another limit."""
+    """What someone may not expect who gives an account another limit."""
     said = []
     was, now = account.budget.limit, budget.limit
     if isinstance(was, Approximate) and was.delta and (not isinstance(now, Approximate) or not now.delta):
-        said.append(f"the limit had {equation('δ', was.delta)}, and would have none: questions that need a δ are over")
+        said.append(
+            f"the limit had {equation('δ', was.delta)}, and would have none: questions that need a δ would be refused"
+        )
     if account.budget.nothing == budget.nothing and not budget.covers(account.total):
-        said.append(f"more was spent already ({account.spent}): nothing more would be answered")
+        said.append(f"more was already spent ({account.spent}): no further question would be answered")
     return said
 
 
@@ -367,14 +369,14 @@ def _repeated(found: Line, entry: Charged) -> Line:
     if found.entry == entry:
         return found
     raise Taken(
-        f"The key {entry.key!r} was used for another charge, on line {found.number}.",
-        hint="A key stands for one request: repeat it word for word, or choose a new key.",
+        f"The key {entry.key!r} was used for another charge, in entry {found.number}.",
+        hint="A key identifies one request: repeat it unchanged, or choose a new key.",
     )
 
 
 def _require_same(account: Account, entry: Opened) -> None:
     if (account.budget, account.partition) != (entry.budget, entry.partition):
         raise Taken(
-            f"The account {account.name} is open already, with a budget of {account.budget}.",
+            f"The account {account.name} already exists, with a budget of {account.budget}.",
             hint="To change its limit: discreet budget limit, or set_limit of the ledger.",
         )

@@ -54,7 +54,7 @@ class Spent:
         read = fields(data, "what was spent", core=dict, delta=str)
         core = from_dict(read["core"])
         if isinstance(core, Approximate):
-            raise BadInput("What was spent keeps its δ apart from the rest.")
+            raise BadInput("A spent loss keeps its δ separate.")
         return cls(core, exact(read["delta"], "delta"))
 
 
@@ -77,14 +77,14 @@ class Budget:
         object.__setattr__(self, "reserve", exact(reserve, "reserve"))
         if concentrated and not (isinstance(limit, Approximate) and self.reserve < limit.delta):
             raise BadInput(
-                "A budget can be kept as ρ if its limit is (ε, δ) and less than that δ is held in reserve.",
+                "A budget can be accounted as ρ only if its limit is (ε, δ) and the reserve is below δ.",
                 hint="Give the limit a δ such as 1e-6, and reserve none or half of it.",
             )
         if self.reserve and not concentrated:
-            raise BadInput("Only a budget that is kept as ρ has a reserve of δ.")
+            raise BadInput("Only a budget accounted as ρ has a reserve of δ.")
 
     def __str__(self) -> str:
-        return f"{self.limit} (kept as {self.ceiling})" if self.concentrated else str(self.limit)
+        return f"{self.limit} (accounted as {self.ceiling})" if self.concentrated else str(self.limit)
 
     @cached_property
     def ceiling(self) -> Spent:
@@ -181,15 +181,15 @@ class Budget:
             known = dict(core.curve)
             if missing := [order for order, _ in kept.curve if order not in known]:
                 raise NoPromise(
-                    f"This Rényi curve says nothing about the order {missing[0]}, which the budget limits.",
+                    f"This Rényi curve has no bound at order {missing[0]}, which the budget limits.",
                     hint="Account for the mechanism at that order or a higher one.",
                 )
             core = Renyi((order, known[order]) for order, _ in kept.curve)
         if type(core) is not type(kept) or isinstance(core, Approximate):
             raise NoPromise(
-                f"A {_kind(core)} loss cannot be charged to a budget that is kept as {_kind(kept)}.",
-                hint="Restate the loss with to_approximate at a δ of your choice, or open an account whose "
-                "budget is kept in the loss's own kind.",
+                f"A {_kind(core)} loss cannot be charged to a budget accounted as {_kind(kept)}.",
+                hint="Restate the loss with to_approximate at a δ of your choice, or open an account with a "
+                "budget of that kind.",
             )
         return _short(core)
 
@@ -220,7 +220,7 @@ def _within(core: Core, ceiling: Core) -> bool:
 def _minus(ceiling: Core, core: Core) -> Core:
     """What is left below the ceiling, and nothing where a limit was lowered since."""
     if type(ceiling) is not type(core):
-        raise BadInput(f"A budget that is kept as {_kind(ceiling)} cannot have spent {core}.")
+        raise BadInput(f"A budget accounted as {_kind(ceiling)} cannot have spent {core}.")
     pairs = zip(_coordinates(ceiling), _coordinates(core), strict=True)
     return _like(ceiling, [max(most - spent, Fraction(0)) for most, spent in pairs])
 

@@ -8,7 +8,7 @@ Every line carries the SHA-256 of the line before it and its own content, so tha
 breaks every digest after it. That is checked when a ledger is opened (``verify.py``), with the sums of its
 accounts and with how far it is known to have come (``Witness``): an edited, damaged or shortened ledger, or
 an old copy in its place, is an error before anything is charged. From then on every charge must go on from the
-line that was last seen. Whoever can write to the database and to the files beside it could work all of that out
+line that was last seen. Anyone who can write to the database and to the files beside it could work all of that out
 again; the receipts handed out with releases are what shows that, so ``verify`` takes them.
 """
 
@@ -146,7 +146,7 @@ class SqlLedger:
     def set_limit(self, name: str, budget: Budget | Loss, *, why: str) -> Account:
         """Give an account another limit, on a line of its own; what was spent stays spent.
 
-        From then on the new limit is what is promised to everybody in the table, also for what was
+        From then on the new limit is what is promised to everyone in the table, also for what was
         answered before.
         """
         self._group.submit(Limited(name, _budget(budget), why))
@@ -171,7 +171,7 @@ class SqlLedger:
     def lines(self, account: str | None = None, *, newest_first: bool = False) -> Iterator[Line]:
         """All lines in order, or those of one account and all below it: who spent what on what, and when."""
         at = None if newest_first else 0
-        while True:  # a transaction a page: whoever stops half way leaves none open
+        while True:  # a transaction a page: anyone who stops half way leaves none open
             with self._store.reading() as session:
                 page = page_before(session, at) if newest_first else page_after(session, at or 0)
             if not page:

@@ -31,7 +31,7 @@ class PostgresStore:
 
     def __init__(self, address: str, schema: str, contents: Contents, witness: Path | None = None) -> None:
         if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
-            raise BadInput("A schema's name has up to 63 small letters, digits and underscores.")
+            raise BadInput("A schema's name must be up to 63 lower-case letters, digits and underscores.")
         self._settings = connection_settings(address)
         self._schema = schema
         self._contents = contents
@@ -104,7 +104,7 @@ class PostgresStore:
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
         """One on the writer's connection, which is made anew when it was lost.
 
-        Statements are sent without waiting for the answer to each: whoever reads waits, and so does the end.
+        Statements are sent without waiting for the answer to each: anyone who reads waits, and so does the end.
         """
         with self._turn:
             if self._writer is None or self._writer.closed:
@@ -135,15 +135,15 @@ class PostgresStore:
         [(durable,)] = connection.execute("SHOW fsync").fetchall()
         if durable != "on":
             raise LedgerError(
-                f"PostgreSQL at {self.place} runs with fsync off: it may forget charges.", hint="Switch fsync on."
+                f"PostgreSQL at {self.place} runs with fsync off: charges may be lost.", hint="Switch fsync on."
             )
 
     def _rejection(self, message: str) -> DiscreetError:
         reasons = [line.strip() for line in message.splitlines() if line.strip()]
         reason = reasons[0].rpartition("failed: ")[2] if reasons else "no reason given"
         if "password" in reason or re.match(r"\w+:  ", reason):
-            return LoginFailed(f"PostgreSQL at {self.place} turned us away: {reason}.")
-        return Unreachable(f"Nobody answers at {self.place}: {reason}.", hint="Is the database running?")
+            return LoginFailed(f"PostgreSQL at {self.place} refused the connection: {reason}.")
+        return Unreachable(f"No answer from {self.place}: {reason}.", hint="Is the database running?")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

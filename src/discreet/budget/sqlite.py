@@ -58,7 +58,7 @@ def create_store(path: Path, contents: Contents) -> None:
             draft.unlink()
         flush_name(path)
     except FileExistsError:
-        raise LedgerError(f"There is something at {path} already.", hint="Open it, or choose another place.") from None
+        raise LedgerError(f"{path} already exists.", hint="Open it, or choose another path.") from None
     except OSError as error:
         raise LedgerError(f"No {contents.what} can be made at {path}: {error.strerror}.") from None
 
@@ -73,7 +73,7 @@ def open_store(path: Path, contents: Contents) -> SqliteStore:
     """The file at ``path``, which must be there and have such contents."""
     path = _local(path)
     if path.is_dir():
-        raise LedgerError(f"{path} is no {contents.what}, but a folder.")
+        raise LedgerError(f"{path} is a folder, not a {contents.what}.")
     if not path.is_file():
         raise NotFound(f"There is no {contents.what} at {path}.", hint="Create one, or restore the one that was there.")
     return SqliteStore(path, contents)
@@ -141,7 +141,7 @@ class SqliteStore:
         return [] if found == "ok" else [str(found)]
 
     def close(self) -> None:
-        """Close the file, which moves the log into it if nobody else has it open."""
+        """Close the file, which moves the log into it if no one else has it open."""
         self._closed = True
         with self._turn, self._errors():
             self._readers.close()
@@ -200,9 +200,9 @@ class _Turn:
                 if time.monotonic() > deadline:
                     self._thread.release()
                     raise LedgerError(
-                        f"Another process has kept the {self._contents.what} {self._path} for "
+                        f"Another process has locked the {self._contents.what} {self._path} for "
                         f"{_PATIENCE:.0f} seconds, and nothing was written.",
-                        hint=f"Is one of them stopped? {self._contents.again}",
+                        hint=f"Is a process stuck? {self._contents.again}",
                     ) from None
                 time.sleep(0.001)
             else:
@@ -246,7 +246,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _keep_log(connection: sqlite3.Connection, path: Path) -> None:
     [(mode,)] = connection.execute("PRAGMA journal_mode = WAL").fetchall()
     if mode != "wal":
-        raise LedgerError(f"SQLite cannot keep a write-ahead log beside {path}.", hint=_ELSEWHERE)
+        raise LedgerError(f"SQLite cannot write its log next to {path}.", hint=_ELSEWHERE)
 
 
 _ELSEWHERE = "Keep it on a local disk, or use PostgreSQL, which several machines can share."
@@ -304,22 +304,22 @@ def _errors(path: Path, contents: Contents) -> Iterator[None]:
             ) from None
         raise LedgerError(
             f"The {contents.what} {path} could not be read or written: {error}.",
-            hint=f"Mend that first. {contents.again}",
+            hint=f"Fix that first. {contents.again}",
         ) from None
 
 
 def _foreign(path: Path, contents: Contents, why: str) -> LedgerError:
     """The error of a file that holds something else: by the witness beside it, what was there was written over."""
     if head := Witness(path).head():
-        said = f"The {contents.what} {path} was cut short or written over: {head[0]:,} lines had been written to it"
-        return Unsound(f"{said}, and now it is no {contents.what}{why}.", hint=contents.remedy)
-    return LedgerError(f"{path} is no {contents.what}{why}.")
+        said = f"The {contents.what} {path} was truncated or overwritten: {head[0]:,} entries had been written to it"
+        return Unsound(f"{said}, and now it is not a {contents.what}{why}.", hint=contents.remedy)
+    return LedgerError(f"{path} is not a {contents.what}{why}.")
 
 
 def _read_only(path: Path, contents: Contents, reason: str) -> LedgerError:
     return LedgerError(
         f"The {contents.what} {path} cannot be written: {reason}.",
-        hint="Everything is written down before it counts, so the file and its folder must be writable.",
+        hint="The file and its folder must be writable.",
     )
 
 

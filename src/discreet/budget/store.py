@@ -23,8 +23,9 @@ from discreet.core.document import Format
 from discreet.errors import LedgerError, NotFound, Unsound
 
 REMEDY = (
-    "Nothing may be answered until it is put right, or a budget could be spent twice: put the newest copy back, or "
-    "restore a backup into a new folder (discreet workspace restore). docs/budget.md, “When the books are not sound”, "
+    "Answer no questions until it is repaired, or a budget could be spent twice: restore the newest copy, or "
+    "restore a backup into a new folder (discreet workspace restore). docs/budget.md, “When the books are "
+    "not sound”, "
     "says what to do without one."
 )
 """What the holder must do about a ledger that is not sound."""
@@ -67,7 +68,7 @@ class Contents:
     schema: tuple[str, ...]
     """The statements that make its tables."""
     lines: str
-    """The table that lines are only ever added to: nobody may change or delete one."""
+    """The table that lines are only ever added to: no one may change or delete one."""
     begin: Callable[[Session], None]
     """Write what a new one starts with."""
     again: str
@@ -93,10 +94,10 @@ class Store(Queried, Protocol):
 
     @property
     def witness(self) -> Witness | None:
-        """What says, outside the database, how far its lines had come; ``None`` if nobody gave it a place."""
+        """What says, outside the database, how far its lines had come; ``None`` if no one gave it a place."""
 
     def writing(self) -> AbstractContextManager[Session]:
-        """A transaction nobody else writes beside, durable when the block ends. Others wait for their turn."""
+        """A transaction no one else writes beside, durable when the block ends. Others wait for their turn."""
 
     def reading(self) -> AbstractContextManager[Session]:
         """A transaction that sees one state throughout. Any thread."""
@@ -125,14 +126,14 @@ def record_version(session: Session, format: Format[Session]) -> None:
 def outdated(contents: Contents, place: str) -> LedgerError:
     """The error of a process that has a database open which a later discreet has migrated since."""
     return LedgerError(
-        f"The {contents.what} {place} was brought to another format while this process had it open.",
-        hint="Start this process again, with the discreet that did it or a later one.",
+        f"The {contents.what} {place} was converted to another format while this process had it open.",
+        hint="Restart this process with the version of discreet that converted it, or a later one.",
     )
 
 
 def gone(contents: Contents, place: str, lines: int) -> Unsound:
     """The error of a database that is not there any more, though a witness has seen it."""
-    return Unsound(f"The {contents.what} that was at {place}, with {lines:,} lines, is gone.", hint=contents.remedy)
+    return Unsound(f"The {contents.what} that was at {place}, with {lines:,} entries, is gone.", hint=contents.remedy)
 
 
 class Connection(Protocol):
@@ -149,9 +150,9 @@ C = TypeVar("C", bound=Connection)
 
 
 class Readers(Generic[C]):
-    """Lends connections to whoever reads, one each, and keeps them for the next; whoever finds none free waits.
+    """Lends connections to anyone who reads, one each, and keeps them for the next; anyone who finds none free waits.
 
-    One that was lost while nobody used it is replaced; one on which anything failed is not used again. A forked
+    One that was lost while no one used it is replaced; one on which anything failed is not used again. A forked
     process forgets those of its parent.
     """
 
@@ -166,7 +167,7 @@ class Readers(Generic[C]):
 
     @contextmanager
     def snapshot(self) -> Iterator[C]:
-        """A connection inside a transaction that ``begin`` began. Whoever holds one takes no second."""
+        """A connection inside a transaction that ``begin`` began. Anyone who holds one takes no second."""
         with self._lent():
             connection, _ = self._tried(lambda one: one.execute(self._begin))
             try:
@@ -185,7 +186,7 @@ class Readers(Generic[C]):
             return found
 
     def close(self) -> None:
-        """Close those that nobody has now; the others are closed when they come back."""
+        """Close those that no one has now; the others are closed when they come back."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -196,7 +197,7 @@ class Readers(Generic[C]):
     def _lent(self) -> Iterator[None]:
         if not self._free.acquire(timeout=_READER_SECONDS):
             raise LedgerError(
-                f"{_READERS} others have been reading for {_READER_SECONDS:.0f} seconds.", hint="Try again."
+                f"{_READERS} other readers have been active for {_READER_SECONDS:.0f} seconds.", hint="Try again."
             )
         try:
             yield
@@ -237,14 +238,14 @@ class Witness:
     An old copy of a database is sound in itself, and so is one whose last lines were cut off. So the number and the
     digest of the last line are kept a second time, in a file ``…-head``. It is written after a commit is durable, not
     waited for, and not after every line: it may lag behind the database, and it is ahead only if the database lost
-    lines that it had promised to keep. Whoever opens the database reads this file first, so that lines that others add
-    meanwhile raise no alarm.
+    lines that it had promised to keep. Anyone who opens the database reads this file first, so that lines that others
+    add meanwhile raise no alarm.
 
-    A second file, ``…-sums``, says what the lines of a ledger added up to some time ago, so that whoever opens it adds
-    up only what came since. It saves time: if it leads to a wrong sum, everything is added up again. Whoever forges it
-    together with the accounts is found by ``budget verify``, which adds up everything.
+    A second file, ``…-sums``, says what the lines of a ledger added up to some time ago, so that anyone who opens it
+    adds up only what came since. It saves time: if it leads to a wrong sum, everything is added up again. Anyone who
+    forges it together with the accounts is found by ``budget verify``, which adds up everything.
 
-    Whoever may write to the folder can change these files too, or put the whole folder back as it was; against that,
+    Anyone who may write to the folder can change these files too, or put the whole folder back as it was; against that,
     only receipts kept elsewhere help.
     """
 
@@ -334,9 +335,9 @@ def require_head(session: Session, table: str, head: tuple[int, str] | None, wha
     if head is None or session.rows(at_head, head[:1]) == [head[1:]]:
         return
     [(last,)] = session.rows(f"SELECT MAX(number) FROM {table}")  # noqa: S608  # one of our own tables
-    found = f"it ends at line {last or 0:,}" if (last or 0) < head[0] else "another line is in its place"
+    found = f"it ends at entry {last or 0:,}" if (last or 0) < head[0] else "another entry is in its place"
     raise Unsound(
-        f"{what} is an older copy, or was cut short: line {head[0]:,} had been written to it, and {found}.", hint=hint
+        f"{what} is an older copy, or was truncated: entry {head[0]:,} had been written to it, and {found}.", hint=hint
     )
 
 
@@ -353,14 +354,15 @@ def lines_after(
     while page := session.rows(page_sql, (number,)):
         for line in page:
             if line[0] != number + 1 or line[2] != digest(before, line[1]):
-                raise Unsound(f"{what} was edited or damaged, at line {number + 1:,}.", hint=contents.remedy)
+                raise Unsound(f"{what} was edited or damaged, at entry {number + 1:,}.", hint=contents.remedy)
             number, before = line[0], line[2]
             yield line
 
 
 @dataclass(frozen=True)
 class Home:
-    """A place for a database: an SQLite file, or a schema in PostgreSQL. As text a path, or ``postgresql://…#schema=path``.
+    """A place for a database: an SQLite file, or a schema in PostgreSQL. As text a path, or
+    ``postgresql://…#schema=path``.
 
     A ledger is made once, on purpose. Other databases (that of a service, a register of releases) are made when
     something is first written to them: by one of several processes that may all come first.

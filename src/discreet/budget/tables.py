@@ -40,10 +40,10 @@ def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
     if head and head[0][0] > known.number:
         there = session.rows("SELECT number, digest FROM lines WHERE number = ?", (known.number,))
     if there != [(known.number, known.digest)]:
-        raise Unsound(f"Line {known.number:,} of the ledger, which had been written, is gone or changed.", hint=REMEDY)
+        raise Unsound(f"Entry {known.number:,} of the ledger is gone or changed.", hint=REMEDY)
     for (number, found, content), (_, before, _) in pairwise(rows):
         if found != digest(before, content):
-            raise Unsound(f"Line {number:,} of the ledger was edited: its digest is another.", hint=REMEDY)
+            raise Unsound(f"Line {number:,} of the ledger was edited: its digest does not match.", hint=REMEDY)
     book = Book(*head[0])
     book.accounts |= accounts_among(session, _names(entries))
     for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
@@ -57,7 +57,7 @@ def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
         edited = [name for name, account in book.accounts.items() if known.accounts.get(name, account) != account]
         edited += [part[0] for part, spent in book.parts.items() if known.parts.get(part, spent) != spent]
         if edited:
-            raise Unsound(f"The account {edited[0]} in the ledger is not what its lines add up to.", hint=REMEDY)
+            raise Unsound(f"The account {edited[0]} in the ledger does not match the sum of its entries.", hint=REMEDY)
     return book
 
 

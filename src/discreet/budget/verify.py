@@ -20,7 +20,7 @@ from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-_OTHER_KEY = "it is filed under another key"
+_OTHER_KEY = "it is stored under another key"
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Verdict:
 
     def __str__(self) -> str:
         if self.sound:
-            return f"{self.lines:,} lines, all sound."
-        where = f"line {self.line}" if self.line is not None else "the accounts"
-        return f"{self.lines:,} lines are sound; {where}: {self.problem}."
+            return f"{self.lines:,} entries, all valid."
+        where = f"entry {self.line}" if self.line is not None else "the accounts"
+        return f"{self.lines:,} entries are valid; {where}: {self.problem}."
 
 
 def require_sound(store: Store) -> tuple[Book, int]:
@@ -83,7 +83,7 @@ def verified(
                 elif not is_filed_under(content, key):
                     raise LedgerError(_OTHER_KEY)
                 if (told := awaited.pop(number, None)) and told != {line_of(number, content, found).receipt}:
-                    raise LedgerError("it is not the charge that a receipt for this line says")
+                    raise LedgerError("it does not match the receipt for this entry")
             except DiscreetError as error:
                 return Verdict(book.number, error.message.rstrip("."), number), book
             book.number, book.digest = number, found
@@ -94,9 +94,9 @@ def verified(
 
 def _verdict(session: Session, store: Store, book: Book, awaited: Iterable[int]) -> Verdict:
     if book.number == 0:
-        return Verdict(0, "the first line is missing", 1)
+        return Verdict(0, "the first entry is missing", 1)
     if (missing := min(awaited, default=None)) is not None:
-        return Verdict(book.number, "a receipt was given for it, and it is missing", missing)
+        return Verdict(book.number, "it is missing, although there is a receipt for it", missing)
     try:
         wrong = _wrong_sums(session, book) + store.problems(session)
     except BadInput as error:
@@ -107,20 +107,20 @@ def _verdict(session: Session, store: Store, book: Book, awaited: Iterable[int])
 def _check_chain(book: Book, number: int, content: str, found: str) -> None:
     """An error if a row is not the line that comes next."""
     if number != book.number + 1:
-        raise LedgerError("a line before it is missing")
+        raise LedgerError("an entry before it is missing")
     if found != digest(book.digest, content):
-        raise LedgerError("its digest is not that of its content and the line before it")
+        raise LedgerError("its digest does not match its content and the entry before it")
 
 
 def _check(book: Book, number: int, key: str | None, content: str, found: str) -> None:
     """Fold a line into ``book``; an error if it does not keep the rules."""
     line = line_of(number, content, found)
     if content != write(number, line.at, line.entry):
-        raise LedgerError("it is not written as a ledger writes")
+        raise LedgerError("it is not in the ledger's format")
     if key != (line.entry.key if isinstance(line.entry, Charged) else None):
         raise LedgerError(_OTHER_KEY)
     if isinstance(line.entry, Began) != (number == 1):
-        raise LedgerError("a ledger begins on its first line")
+        raise LedgerError("an opening entry must be the first")
     try:
         book.apply(line.entry)
     except BudgetExceeded:
@@ -132,7 +132,7 @@ def _wrong_sums(session: Session, book: Book) -> list[str]:
     accounts = {row[0]: account_of(row) for row in session.rows("SELECT * FROM accounts")}
     parts = {(account, part): spent_of(spent) for account, part, spent in session.rows("SELECT * FROM parts")}
     differing = _different(accounts, book.accounts) | {account for account, _ in _different(parts, book.parts)}
-    return [f"{name} is not what its lines add up to" for name in sorted(differing)]
+    return [f"{name} does not match the sum of its entries" for name in sorted(differing)]
 
 
 def _different(one: dict[_K, _V], other: dict[_K, _V]) -> set[_K]:

@@ -28,37 +28,37 @@ def ask(
     folder: Folder,
     question: Annotated[str | None, Argument(help="A SELECT.", metavar="QUESTION")] = None,
     *,
-    epsilon: Annotated[str | None, Option("--epsilon", "-e", help="What to spend.")] = None,
-    delta: Annotated[str, Option(help="For groups that the card does not declare.")] = "0",
-    rho: Annotated[str | None, Option(help="Instead of --epsilon: what to spend by Gaussian noise.")] = None,
+    epsilon: Annotated[str | None, Option("--epsilon", "-e", help="Privacy loss ε to spend.")] = None,
+    delta: Annotated[str, Option(help="δ to spend; needed for groups that the card does not declare.")] = "0",
+    rho: Annotated[str | None, Option(help="Instead of --epsilon: ρ to spend (zCDP, Gaussian noise).")] = None,
     error: Annotated[
-        str | None, Option(help='Instead of --epsilon: as little as gives this error, such as 50 or "5% at 95%".')
+        str | None, Option(help='Instead of --epsilon: spend as little as gives this error, such as 50 or "5% at 95%".')
     ] = None,
-    expect: Annotated[str | None, Option(help="With an --error in %: the figure you expect.")] = None,
-    rows: Annotated[
-        int | None, Option(min=1, help="The rows you expect in a group, for the error of averages.")
-    ] = None,
+    expect: Annotated[str | None, Option(help="With an --error in %: the answer you expect.")] = None,
+    rows: Annotated[int | None, Option(min=1, help="Rows expected per group, for the error of averages.")] = None,
     batch: Annotated[Path | None, Option(help="Answer all questions of this file for one --epsilon.")] = None,
     distribution: Annotated[
-        str | None, Option(help="Instead of a question: how a number or a date is distributed.")
+        str | None, Option(help="Instead of a question: the distribution of a number or date, such as visits.age.")
     ] = None,
-    bins: Annotated[int, Option(help="With --distribution: in how many bins, at most.")] = 64,
+    bins: Annotated[int, Option(help="With --distribution: maximum number of bins.")] = 64,
     marginals: Annotated[
         str | None, Option(help="Instead of a question: counts over columns, such as visits.city,sex.")
     ] = None,
-    ways: Annotated[int, Option(help="With --marginals: over how many columns at a time.")] = 2,
+    ways: Annotated[int, Option(help="With --marginals: number of columns in each marginal.")] = 2,
     bounds: Annotated[
-        str | None, Option(help="Instead of a question: between what a number lies, if nobody knows.")
+        str | None, Option(help="Instead of a question: estimate unknown bounds of a number, such as visits.fee.")
     ] = None,
     analyst: Annotated[str, Option(help="Who asks.")] = "analyst",
     no_stand_in: Annotated[
         bool,
-        Option("--no-stand-in", help="Refuse what the budget does not cover, also if there is a synthetic stand-in."),
+        Option(
+            "--no-stand-in", help="Refuse what the budget does not cover, even if a synthetic stand-in could answer."
+        ),
     ] = False,
     audited: Annotated[
-        bool, Option("--audited", help="Of an audited table: an exact answer, or a denial; it costs nothing.")
+        bool, Option("--audited", help="Query auditing: an exact answer or a denial, at no cost.")
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Say what it would cost, and spend nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the price and spend nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question, and pay for the answer from the budget.
@@ -81,7 +81,7 @@ def ask(
 
     if audited:
         if question is None or dry_run or any(one is not None for one in (epsilon, rho, error, expect, rows)):
-            raise BadInput("--audited takes one question, and nothing to spend.")
+            raise BadInput("--audited takes one question and no privacy loss.")
         _answer_audited(folder, question, analyst, as_json)
         return
     beyond = {"distribution": distribution, "marginals": marginals, "bounds": bounds}
@@ -173,7 +173,7 @@ def _method(
     if not said:
         return None
     if len(said) > 1:
-        raise BadInput(f"Ask for one thing at a time, not for {' and '.join(f'--{what}' for what, _ in said)}.")
+        raise BadInput(f"Ask for one thing at a time, not {' and '.join(f'--{what}' for what, _ in said)}.")
     what, text = said[0]
     table, _, column = text.partition(".")
     if not column:
@@ -190,7 +190,7 @@ def _method(
     from discreet.verbs.ask.bounds import Bounds
 
     if epsilon is None:
-        raise BadInput("Bounds are searched for an --epsilon.")
+        raise BadInput("--bounds needs --epsilon.")
     return Bounds(column, epsilon), table
 
 
@@ -245,7 +245,7 @@ def _plain_quote(quote: Quote) -> dict[str, Any]:
 def _how_to_use(column: str, release: Release[pa.Table]) -> str:
     (found,) = release.payload.to_pylist()
     if found["low"] is None:
-        return "There seem to be too few rows to tell; a larger epsilon needs fewer."
+        return "No bounds found: probably too few rows for this epsilon. Try a larger one."
     low, high = found["low"], found["high"]
     return (
         f"To use them, ask about LEAST(GREATEST({column}, {low}), {high}); or declare bounds = [{low}, {high}] "

@@ -24,23 +24,25 @@ def attack(
     table: CardTable = None,
     *,
     links: Annotated[
-        Path | None, Option(help="Which row is whose; if not given, the file that publish kept beside RELEASE.")
+        Path | None, Option(help="Holder's copy that links rows to people; default: the one beside RELEASE.")
     ] = None,
     also: Annotated[
-        list[Path] | None, Option(help="Another release about the same people, which an intruder may have too.")
+        list[Path] | None, Option(help="Another release about the same people that an intruder may also hold.")
     ] = None,
-    only: Annotated[list[str] | None, Option(help="Run this attack alone; give it several times for several.")] = None,
+    only: Annotated[list[str] | None, Option(help="Run only this attack; may be repeated.")] = None,
     control: Annotated[
-        str | None, Option(help="People like those of DATA who are known not to be in it.", metavar="OTHERS")
+        str | None, Option(help="Control group: similar people who are not in DATA.", metavar="OTHERS")
     ] = None,
-    population: Annotated[int, Option(min=0, help="How many people the original is a random sample of.")] = 0,
-    html: Annotated[Path | None, Option(help="Write a report that opens offline to this file.")] = None,
+    population: Annotated[
+        int, Option(min=0, help="Size of the population of which the original is a random sample.")
+    ] = 0,
+    html: Annotated[Path | None, Option(help="Write a self-contained HTML report to this file.")] = None,
     no_victims: Annotated[
-        bool, Option("--no-victims", help="Name no victims, so that what is written may be passed on.")
+        bool, Option("--no-victims", help="Leave out the victims' row numbers, so that the report may be shared.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Attack a release: what would intruders learn who know the original's quasi-identifiers?
+    """Attack a release: measure what intruders who know the quasi-identifiers would learn.
 
     \b
     Examples:
@@ -59,8 +61,8 @@ def attack(
 
     if original is None or card is None:
         raise BadInput(
-            "An attack is measured with what the release was made of: add --original DATA --card CARD.",
-            hint=f"Such as: discreet attack {folder} --original patients.csv --card patients.toml",
+            "An attack is scored against the original data: add --original DATA --card CARD.",
+            hint=f"For example: discreet attack {folder} --original patients.csv --card patients.toml",
         )
     if html is not None and not html.resolve().parent.is_dir():
         raise NotFound(f"There is no folder {html.resolve().parent} to put {html.name} in.")
@@ -113,8 +115,8 @@ def _print(report: Report, html: Path | None) -> None:
         if one.outcome is Outcome.FAILED:
             out.print(bold(one.attack), f"could not run. {one.meaning}")
     if report.not_applicable:
-        out.print("Not for such a release:", ", ".join(name for name, _ in report.not_applicable) + ".")
+        out.print("Not applicable to this release:", ", ".join(name for name, _ in report.not_applicable) + ".")
     if any(one.victims for one in report.findings):
-        out.print("Rows of victims are for you alone: use --no-victims for what is passed on.")
+        out.print("Victims' row numbers are confidential: use --no-victims before you share this.")
     if html is not None:
         out.print(f"The report: {html}")

@@ -1,4 +1,4 @@
-"""`discreet budget`: what is left, who spent what on what, whether the book is sound, and what an epsilon means."""
+"""`discreet budget`: what is left, who spent what on what, whether the ledger is sound, and what an epsilon means."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ app = typer.Typer(
     cls=_ShowByDefault,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Budgets: what is left, and who spent what on what.
+    help="""Show and set privacy budgets: what is left, and who spent how much on what.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ app = typer.Typer(
 
 @app.command("show")
 def show(folder: Folder, as_json: Json = False) -> None:
-    """Show what is left, and who spent what on what; also of a ledger that `discreet combine run --budget` made.
+    """Show what is left, and who spent what on what; also for a ledger that `discreet combine run --budget` made.
 
     \b
     Examples:
@@ -89,7 +89,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
     rows = ((account.name, str(account.budget), str(account.spent), str(account.left)) for account in accounts)
     out.print(grid("account", "budget", "spent", "left", rows=rows))
     if not lines:
-        out.print("Nothing has been asked yet.")
+        out.print("Nothing has been spent yet.")
         return
     spent = grid("#line", "when (UTC)", "account", "loss", "on")
     for number, at, entry in lines:
@@ -105,10 +105,10 @@ def limit(
     budget: Annotated[str, Option(help="The new limit, for example 'epsilon=5, delta=1e-6'.")],
     why: Annotated[str, Option(help="The reason, for the ledger.")],
     yes: Annotated[
-        bool, Option("--yes", help="Also if delta is taken away, or more was spent than the new limit.")
+        bool, Option("--yes", help="Confirm a limit that removes delta or is below what was spent.")
     ] = False,
 ) -> None:
-    """Give an account another limit, on a line of its own; what was spent stays spent.
+    """Set a new limit for an account; what was spent stays spent.
 
     \b
     Example:
@@ -127,7 +127,7 @@ def limit(
         if (lost := taken_away(before, limit)) and not yes:
             raise BadInput(
                 f"{account} has a limit of {before.budget} now: {'; '.join(lost)}. Nothing was changed.",
-                hint="If that is meant, say --yes.",
+                hint="To confirm, add --yes.",
             )
         changed = curator.ledger.set_limit(account, limit, why=why)
     console().print(f"{changed.name}: {before.budget} before, {changed.budget} now; {changed.left} is left.")
@@ -135,7 +135,7 @@ def limit(
 
 @app.command("verify")
 def verify(folder: Folder, as_json: Json = False) -> None:
-    """Check the ledger line by line, and against every answer that was given.
+    """Check the ledger entry by entry, and against every answer.
 
     \b
     Example:
@@ -146,7 +146,9 @@ def verify(folder: Folder, as_json: Json = False) -> None:
     with Curator(folder) as curator:
         verdict = curator.verify()
     if not verdict.sound:
-        raise LedgerError(f"The ledger is not sound: {verdict}", hint="Stop answering, and compare it with a copy.")
+        raise LedgerError(
+            f"The ledger failed its check: {verdict}", hint="Stop answering questions, and compare it with a backup."
+        )
     if as_json:
         print_json({"lines": verdict.lines, "sound": True})
         return
@@ -157,14 +159,18 @@ def verify(folder: Folder, as_json: Json = False) -> None:
 def advise(
     *,
     epsilon: Annotated[str | None, Option("--epsilon", "-e", help="The epsilon to explain.")] = None,
-    among: Annotated[int | None, Option(min=2, help="Choose one: an adversary picks somebody out of N people,")] = None,
-    risk: Annotated[str | None, Option(help="… and is right with at most this probability.")] = None,
-    sensitivity: Annotated[str, Option(help="With --among: what one person can change the figure by.")] = "1",
-    spread: Annotated[str, Option(help="With --among: by how much the figure differs between the candidates.")] = "1",
-    picture: Annotated[Path | None, Option(help="Draw it into this file, too.", metavar="FILE.svg")] = None,
+    among: Annotated[
+        int | None, Option(min=2, help="Choose epsilon: an adversary singles out one of N people,")
+    ] = None,
+    risk: Annotated[str | None, Option(help="… with at most this probability of being right.")] = None,
+    sensitivity: Annotated[
+        str, Option(help="With --among: sensitivity, the most that one person changes the figure.")
+    ] = "1",
+    spread: Annotated[str, Option(help="With --among: difference of the figure between the candidates.")] = "1",
+    picture: Annotated[Path | None, Option(help="Also draw it to this file.", metavar="FILE.svg")] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain an epsilon by what an adversary can learn; or choose one by that.
+    """Explain an epsilon by what an adversary can learn, or choose one that way.
 
     \b
     Examples:
@@ -174,7 +180,7 @@ def advise(
     from discreet.curator.advice import beliefs, count_error, drawn, lee_clifton
 
     if (among is None) != (risk is None):
-        raise BadInput("--among and --risk belong together.")
+        raise BadInput("--among and --risk must be used together.")
     if epsilon is None and among is None:
         raise BadInput("Give an --epsilon to explain, or --among and --risk to choose one.")
     chosen: Any = epsilon
@@ -197,7 +203,7 @@ def advise(
     rows = ((f"{one.prior:.1%}", f"{one.least:.1%}", f"{one.most:.1%}") for one in moved)
     out.print(grid("#believed before", "#at least after", "#at most after", title=f"At epsilon = {chosen}", rows=rows))
     out.print(
-        "However much an adversary knows about everybody else, all that is answered for this epsilon moves what they "
+        "However much an adversary knows about everyone else, all answers for this epsilon moves what they "
         "believe of one person no further than that.\n"
         f"A count of people that gets all of it is off by {off:,.1f} at most, with 95 % confidence."
     )

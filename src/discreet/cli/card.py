@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Data cards: what is known about a table without looking at it.
+    help="""Data cards: what is publicly known about a table.
 
     \b
     Example:
@@ -34,23 +34,20 @@ app = typer.Typer(
 def draft(
     sources: Sources,
     *,
-    output: Annotated[
-        Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
-    ] = None,
-    name: Annotated[str | None, Option(help="What to call the table; default: the file's name.")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the card to this new file.")] = None,
+    name: Annotated[str | None, Option(help="Name of the table; default: the file's name.")] = None,
     sheet: Sheet = None,
     bounds_from_data: Annotated[
         bool,
         Option(
-            "--bounds-from-data", help="Fill in bounds and categories from the data. Not private: the card says so."
+            "--bounds-from-data",
+            help="Fill in bounds and categories from the data. Not private; the card records this.",
         ),
     ] = False,
-    picture: Annotated[
-        Path | None, Option(help="Draw several tables and their keys into this new file (.svg).")
-    ] = None,
+    picture: Annotated[Path | None, Option(help="Draw the tables and their keys to this new file (.svg).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Look at a table, or at several and how they are linked, and draft their card.
+    """Draft a card from a table, or from several linked tables.
 
     \b
     Examples:
@@ -99,7 +96,7 @@ def check(
     table: CardTable = None,
     as_json: Json = False,
 ) -> None:
-    """Check a card, and that the data keeps to it.
+    """Check a card, and that the data fits it.
 
     \b
     Example:
@@ -135,20 +132,20 @@ def check(
         print_json({"tables": about, **checked})
         return
     out = console()
-    listing = grid("table", "#columns", "#quasi", "#sensitive", "unit", "read off the data")
+    listing = grid("table", "#columns", "#quasi", "#sensitive", "unit", "taken from the data")
     for name, c in cards.items():
         roles = [column.role.value for column in c.columns]
         counts = str(len(roles)), str(roles.count("quasi")), str(roles.count("sensitive"))
-        listing.add_row(name, *counts, c.unit or "a row is a person", ", ".join(c.from_data) or "nothing")
+        listing.add_row(name, *counts, c.unit or "one row per person", ", ".join(c.from_data) or "nothing")
     out.print(listing)
-    out.print("The card is sound." + (" The data keeps to it." if data is not None else ""))
+    out.print("The card is valid." + (" The data fits it." if data is not None else ""))
     if unseen:
-        out.print(f"In the data and not on the card, so nobody will see them: {', '.join(unseen)}.")
+        out.print(f"In the data but not on the card, so never used: {', '.join(unseen)}.")
     if misfits:
-        out.print("Taken for missing, as the card says:", *map(str, misfits), sep="\n  ", markup=False)
+        out.print("Treated as missing, as the card declares:", *map(str, misfits), sep="\n  ", markup=False)
     for name, c in cards.items():
         if questions := c.open_questions():
-            out.print(f"Still open in {name}, for what may need it:", *questions, sep="\n  ")
+            out.print(f"Undeclared in {name}; some methods will need it:", *questions, sep="\n  ")
 
 
 @app.command("schema")
@@ -167,12 +164,10 @@ def schema() -> None:
 @app.command("from-arx")
 def from_arx(
     project: Annotated[Path, Argument(help="An ARX project.", metavar="PROJECT.deid")],
-    output: Annotated[
-        Path | None, Option("--output", "-o", help="Write the card here, if there is no such file.")
-    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the card to this new file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a card of an ARX project: attributes, their types and hierarchies.
+    """Convert an ARX project to a card: attributes, their types and hierarchies.
 
     \b
     Example:
@@ -199,6 +194,6 @@ def from_arx(
     words += ["--suppress", found.suppress] if found.suppress else []
     words += [word for name, levels in found.levels.items() for word in ("--level", f"{name}={levels}")]
     out = console(stderr=True)
-    out.print("To publish as the project would:", shlex.join(words))
+    out.print("To publish as the ARX project would:", shlex.join(words))
     if found.left_out:
-        out.print("No counterpart was found for:", ", ".join(found.left_out))
+        out.print("Not converted:", ", ".join(found.left_out))

@@ -1,4 +1,4 @@
-"""`discreet check`: which privacy models a table keeps, and where it does not."""
+"""`discreet check`: which privacy models hold for a table, and where they fail."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def check(
     *,
     model: Annotated[
         list[str] | None,
-        Option("--model", "-m", help='What must hold, such as k=5 or "l=3 on disease"; give it several times.'),
+        Option("--model", "-m", help='Privacy model, such as k=5 or "l=3 on disease"; may be repeated.'),
     ] = None,
     picture: Annotated[Path | None, Option(help="Draw the class sizes into this file (.svg or .html).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check privacy models on a table: do they hold, where not, and how far off?
+    """Check privacy models on a table: whether they hold, and where they fail.
 
     \b
     Examples:
@@ -43,7 +43,7 @@ def check(
 
     if card is None:
         raise BadInput(
-            "A table is checked with its card, which says what outsiders may know: add --card CARD.",
+            "A check needs the card, which declares what outsiders may know: add --card CARD.",
             hint=f"No card yet? Draft one: discreet card draft {shown(source)} -o card.toml",
         )
     if picture is not None and picture.suffix not in (".svg", ".html"):
@@ -78,7 +78,7 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
     out = console()
     out.print(bold(verdicts.summary))
     if not verdicts.rows:
-        out.print("There are no rows, so nobody is exposed.")
+        out.print("There are no rows, so no one is exposed.")
         return
     rows = (cells(verdict) for verdict in verdicts)
     out.print(grid("model", "holds", "#figure", "what it is", "worst class", f"#{verdicts.counted} exposed", rows=rows))
@@ -86,11 +86,11 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
         out.print(note)
     broken = sum(not verdict.holds for verdict in verdicts)
     if not asked:
-        out.print("This is what holds as it is. Ask for more with --model, and get it with discreet publish.")
+        out.print("These models hold already. Check others with --model; reach them with discreet publish.")
     elif broken:
         out.print(bold(f"{broken} of {len(verdicts)} models do not hold."))
     else:
-        out.print("All models hold. They say nothing of what two releases about the same people tell together.")
+        out.print("All models hold. They do not cover what several releases about the same people reveal together.")
 
 
 def _draw(verdicts: Verdicts, path: Path) -> None:

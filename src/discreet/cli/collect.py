@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Collect: statistics from people who never hand over their data.
+    help="""Local differential privacy: survey statistics from answers that are randomised on each respondent's device.
 
     \b
     Example:
@@ -41,18 +41,19 @@ File = Annotated[Path, Argument(help="The survey (TOML).", metavar="SURVEY")]
 def new(
     file: File,
     *,
-    title: Annotated[str, Option(help="What it is called.")] = "Music",
-    epsilon: Annotated[str, Option(help="What each person loses at most, by all questions together.")] = "2",
-    people: Annotated[int, Option(min=1, help="How many are expected to answer.")] = 1000,
+    title: Annotated[str, Option(help="Title of the survey.")] = "Music",
+    epsilon: Annotated[str, Option(help="Privacy loss ε of each person, all questions together.")] = "2",
+    people: Annotated[int, Option(min=1, help="Expected number of respondents.")] = 1000,
     share: Annotated[
-        str | None, Option(help="How epsilon is shared among the questions: split or sampled; default: the better.")
+        str | None,
+        Option(help="How epsilon is shared among the questions: split or sampled; default: the more accurate."),
     ] = None,
     codes: Annotated[Path | None, Option(help="Also write a one-time code for each person to this new file.")] = None,
     example: Annotated[
-        bool, Option("--example", help="Do not ask: write an example with four questions, to be edited.")
+        bool, Option("--example", help="No dialogue: write an example with four questions to edit.")
     ] = False,
 ) -> None:
-    """Write a survey: questions, what each person may lose, and the protocols chosen for that, with the reasons.
+    """Write a survey: questions, privacy loss, and the protocols chosen, with the reasons.
 
     On a terminal you are asked for the questions. Otherwise, and with --example, it is an example to be edited.
 
@@ -71,7 +72,7 @@ def new(
     asks = sys.stdin.isatty() and not example
     survey = _survey(_typed_questions() if asks else EXAMPLE, title, epsilon, people, share)
     write(file, dumps(survey).encode())
-    typer.echo(f"Written to {file}; change what you like before the first person answers.")
+    typer.echo(f"Written to {file}. Edit it before the first person answers.")
     for protocol in survey.protocols:
         typer.echo(f"  {protocol.name}: {protocol.reason}")
     if codes is not None:
@@ -93,9 +94,9 @@ def serve(
     name: Name = None,
     insecure: Insecure = False,
     codes: Annotated[
-        Path | None, Option(help="One-time codes, one a line: each person has one, and counts once.")
+        Path | None, Option(help="File of one-time codes, one per line: each person uses one, and counts once.")
     ] = None,
-    reports: Annotated[Path | None, Option(help="Where reports are kept; default: beside the survey.")] = None,
+    reports: Annotated[Path | None, Option(help="File for the reports; default: next to the survey.")] = None,
 ) -> None:
     """Let people answer in their browsers, where their answers are randomised. Only reports arrive here.
 
@@ -120,7 +121,7 @@ def serve(
             typer.echo(f"People answer {survey.title} at {address}")
             typer.echo(f"{len(inbox):,} reports are in {reports or default_reports_path(file)}. Ctrl-C stops it.")
             if codes is None:
-                typer.echo("There are no one-time codes: whoever likes can answer more than once.")
+                typer.echo("Without one-time codes, people can answer more than once.")
 
         serve_survey(survey, inbox, settings, ready=ready)
 
@@ -130,14 +131,14 @@ def estimate(
     file: File,
     reports: Annotated[
         list[Path] | None,
-        Argument(help="Reports (JSON lines or Parquet); default: those beside the survey.", metavar="[REPORTS]..."),
+        Argument(help="Reports (JSON lines or Parquet); default: those next to the survey.", metavar="[REPORTS]..."),
     ] = None,
     *,
-    confidence: Annotated[float, Option(help="How sure each error bar is.")] = 0.95,
+    confidence: Annotated[float, Option(help="Confidence level of each error bar.")] = 0.95,
     postprocess: Annotated[
         str | None,
         Option(
-            help="Post-process shares by norm-sub, norm-cut, base-cut, cls, power or ibu; they may be biased then.",
+            help="Post-process shares (may bias them): norm-sub, norm-cut, base-cut, cls, power or ibu.",
             metavar="STEP",
         ),
     ] = None,
@@ -148,7 +149,7 @@ def estimate(
 ) -> None:
     """Estimate how many people answered what: shares, means and quantiles, with error bars and a chart.
 
-    Reports that no answers explain raise an alarm: somebody may have made them up.
+    Reports that no answers explain raise an alarm: someone may have made them up.
 
     \b
     Examples:
@@ -175,7 +176,7 @@ def estimate(
         return
     _show(result)
     for name, alarm in result.alarms:
-        typer.echo(f"Alarm about {name}: {alarm} Reports may have been made up.")
+        typer.echo(f"Warning about {name}: {alarm} Reports may be forged.")
     typer.echo(release.promise)
     if output is not None:
         typer.echo(f"Release written to {output}; the charts are in {output / 'report.html'}.")
@@ -183,12 +184,12 @@ def estimate(
 
 @app.command("randomize")
 def randomize(
-    answers: Annotated[Path, Argument(help="Answers (CSV or Parquet), a column for each question.", metavar="ANSWERS")],
+    answers: Annotated[Path, Argument(help="Answers (CSV or Parquet), one column per question.", metavar="ANSWERS")],
     *,
     survey: Annotated[Path, Option(help="The survey (TOML).")],
     output: Annotated[Path, Option("--output", "-o", help="Write reports to this new Parquet file.")],
 ) -> None:
-    """Randomise answers that are in a file, as each respondent's device would, a part at a time.
+    """Randomise the answers in a file, as each respondent's device would.
 
     \b
     Examples:
@@ -201,7 +202,7 @@ def randomize(
     questions = load(survey)
     with working("Flipping coins"), stoppable(lambda: "Nothing was written."):
         people = randomize_file(questions, answers, output)
-    in_order = replace(questions, shuffler=None)  # nobody has mixed these yet: they are in the order of the answers
+    in_order = replace(questions, shuffler=None)  # no one has mixed these yet: they are in the order of the answers
     typer.echo(f"{people:,} reports are in {output}, in the order of the answers. {in_order.statement(people)}")
 
 
@@ -214,12 +215,12 @@ def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | 
 
 
 def _typed_questions() -> list[Question]:
-    """Questions as somebody types them in."""
+    """Questions typed in at a terminal."""
     from discreet.verbs.collect.numbers.grid import NumberGrid
     from discreet.verbs.collect.survey.question import Question
 
     result: list[Question] = []
-    typer.echo("Questions, one after the other; an empty name ends them.")
+    typer.echo("Enter the questions one by one; an empty name ends the list.")
     while name := typer.prompt("Name (one word)", default="", show_default=False).strip():
         text = typer.prompt("Question")
         values = typer.prompt("Answers: a | b | c, or number 0 10 in 10 steps, or yes/no", default="yes/no").strip()
@@ -238,9 +239,11 @@ def _typed_questions() -> list[Question]:
 def _show(result: SurveyResults) -> None:
     out, figures = console(), result.figures
     out.print(bold(f"{result.survey.title}: {result.people:,} people took part"))
-    out.print(f"From … to holds for each figure with {result.confidence:.4g}; all at once, for every figure together.")
+    out.print(f"Each interval holds with {result.confidence:.4g}; all at once, for every figure together.")
     if result.postprocess is not None:
-        out.print(f"Shares were post-processed by {result.postprocess}, and may be biased; from … to is from before.")
+        out.print(
+            f"Shares were post-processed by {result.postprocess}, and may be biased; intervals are from before that."
+        )
     for one in result.tallies:
         listing = grid(
             "", "#", "#from", "#to", "#all at once", "", title=f"{one.protocol.question.text} ({one.protocol.name})"

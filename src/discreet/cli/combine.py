@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Combine: several holders compute together and share only the result.
+    help="""Secure multi-party computation: several data holders compute together and share only the result.
 
     \b
     Example:
@@ -54,7 +54,7 @@ def keys(
     Example:
       discreet combine keys north
 
-    Compare the fingerprint by phone, so that nobody can substitute a key on the way.
+    Compare the fingerprint by phone, so that no one can substitute a key on the way.
     """
     from discreet.verbs.combine.net.keys import Identity
 
@@ -68,23 +68,27 @@ def keys(
 def new(
     file: File,
     *,
-    parties: Annotated[str, Option(help="The parties, in their order.", metavar="NAME,NAME,…")],
+    parties: Annotated[str, Option(help="The parties, in order.", metavar="NAME,NAME,…")],
     protocol: Annotated[str, Option(help="Protocol; `discreet combine protocols` lists them.")] = "masks",
     function: Annotated[str, Option(help="Function to compute; `discreet combine functions` lists them.")] = "sum",
     bounds: Annotated[str | None, Option(help="Lower and upper bound of the values.", metavar="LOW:HIGH")] = None,
     decimals: Annotated[int, Option(min=0, help="Decimal places of the values.")] = 0,
-    threshold: Annotated[int, Option(min=0, help="Number of parties that must stay; 0 for all.")] = 0,
-    adder: Annotated[str, Option(help="The party that adds up; default: each.")] = "",
-    epsilon: Annotated[str | None, Option(help="Privacy loss of the result, by noise inside.")] = None,
+    threshold: Annotated[int, Option(min=0, help="Number of parties that must not drop out; 0 for all.")] = 0,
+    adder: Annotated[str, Option(help="The party that learns the sum; default: each.")] = "",
+    epsilon: Annotated[
+        str | None, Option(help="Privacy loss of the result; noise is added inside the computation.")
+    ] = None,
     delta: Annotated[str, Option(help="Delta of the privacy loss; 0 for Laplace noise.")] = "0",
-    honest: Annotated[int, Option(min=0, help="Number of honest parties; 0 for all that must stay but one.")] = 0,
-    unit: Annotated[str, Option(help="Unit that the noise protects.")] = "person",
+    honest: Annotated[
+        int, Option(min=0, help="Number of honest parties; 0 for all but one of those that must not drop out.")
+    ] = 0,
+    unit: Annotated[str, Option(help="Privacy unit that the noise protects.")] = "person",
     at: Annotated[
         list[str] | None, Option(help="Address of a party; default: this computer.", metavar="NAME=HOST:PORT")
     ] = None,
     deadline: Annotated[int, Option(min=1, help="Time limit of a step, seconds.")] = 60,
     start_within: Annotated[int, Option(min=1, help="Time to wait for all parties, seconds.")] = 600,
-    keys: Annotated[Path | None, Option(help="Folder of the NAME.pub files; default: beside the manifest.")] = None,
+    keys: Annotated[Path | None, Option(help="Folder of the NAME.pub files; default: that of the manifest.")] = None,
     statement: Whole = False,
 ) -> None:
     """Write the manifest of a session: parties, keys, function and protocol. All parties get the same file.
@@ -116,7 +120,7 @@ def new(
     )
     made = new_manifest(file.stem, terms, keys or file.parent, at or (), deadline=deadline, start_within=start_within)
     write(file, dump(made).encode())
-    typer.echo(f"Written to {file}; give the same file to everybody. Its digest: {made.digest.hex()}")
+    typer.echo(f"Written to {file}; give the same file to every party. Its digest: {made.digest.hex()}")
     for party in made.parties:
         typer.echo(f"  {party.name} at {party.address}, key {party.fingerprint}")
     placed = {one.partition("=")[0] for one in at or ()}
@@ -134,17 +138,19 @@ def run(
     file: File,
     *,
     data: Annotated[
-        str | None, Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet).")
+        str | None, Option("--input", help="This party's data: numbers, one per line (.txt), or rows (.csv, .parquet).")
     ] = None,
     name: Annotated[str | None, Option("--as", help="Name of this party; default: the one whose key is here.")] = None,
-    keys: Annotated[Path | None, Option(help="Folder of NAME.key; default: beside the manifest.")] = None,
-    ledger: Annotated[Path | None, Option(help="With noise inside: workspace whose ledger is charged.")] = None,
-    account: Annotated[str | None, Option(help="Account in it: a table, or visits/ann.")] = None,
+    keys: Annotated[Path | None, Option(help="Folder of NAME.key; default: that of the manifest.")] = None,
+    ledger: Annotated[Path | None, Option(help="With noise: workspace whose ledger is charged.")] = None,
+    account: Annotated[
+        str | None, Option(help="Account of that ledger: a table, or TABLE/ANALYST such as visits/ann.")
+    ] = None,
     budget: Annotated[str | None, Option(help='Without a workspace: total budget, such as "epsilon=3".')] = None,
     unit_column: Annotated[
         str | None,
         Option(
-            help="With noise inside: the column that says whose each row is, or - if each is another person's; "
+            help="With noise: the column that identifies the person of each row, or - for one row per person; "
             "default: what the card of the account's table says.",
             metavar="NAME",
         ),
@@ -166,7 +172,7 @@ def run(
     participant = participation.find_participant(file, name, keys)
     with (
         _charging(participant, ledger, account, budget, keys or file.parent) as charge,
-        stoppable(lambda: "Run it again to go on."),
+        stoppable(lambda: "Run the command again to resume."),
     ):
         if unit_column is None and ledger is not None and account is not None:
             unit_column = _unit_column(ledger, account)
@@ -249,7 +255,9 @@ def coalition(
     else:
         found = leakages(terms, terms.parties)
         if 0 < terms.threshold < len(terms.parties):
-            if_dropout = "This holds when all stay. Name a coalition (--of) to see what it learns if others drop out."
+            if_dropout = (
+                "This holds without dropouts. Name a coalition (--of) to see what it learns if others drop out."
+            )
     revealed = session.reveals(terms)
     if as_json:
         print_json(
@@ -258,8 +266,8 @@ def coalition(
                     "coalition": list(members),
                     "learns": summary.describe_leakage(terms, leak),
                     "beyond": [str(form) for form in leak.beyond],
-                    "if others leave": if_dropout if of is not None else None,
-                    "everybody sees": list(revealed),
+                    "if others drop out": if_dropout if of is not None else None,
+                    "all parties see": list(revealed),
                 }
                 for members, leak in found.items()
             ]
@@ -279,7 +287,7 @@ def verify(
     """Cross-check parties' transcripts: unbroken, signed, and the same on both sides.
 
     Evidence that a party kept against another is checked as well. The exit status is 1 if there is a problem. Compare
-    the manifest's digest with your own: whoever gives you the folders could have made up all of it.
+    the manifest's digest with your own: anyone who gives you the folders could have made up all of it.
 
     \b
     Example:
@@ -362,8 +370,8 @@ def _charging(
 
     if (workspace is None) != (account is None) or (workspace is not None and budget is not None):
         raise BadInput(
-            "A workspace's ledger is charged on one of its accounts.",
-            hint='Say --ledger clinic --account visits, or --budget "epsilon=3" alone.',
+            "--ledger and --account must be used together.",
+            hint='Write --ledger clinic --account visits, or --budget "epsilon=3" alone.',
         )
     what = f"combine {participant.manifest.name} ({participant.manifest.terms.function})"
     if (workspace is None and budget is None) or statement(participant.manifest.terms).loss is None:

@@ -15,29 +15,27 @@ from discreet.errors import BadInput
 def compare(
     source: Annotated[str | None, Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
     synthetic: Annotated[
-        str | None, Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]")
+        str | None, Argument(help="A synthetic release, or a table, to measure against DATA.", metavar="[RELEASE]")
     ] = None,
     card: CardFile = None,
     table: CardTable = None,
     *,
-    target: Annotated[str | None, Option(help="Of synthetic rows: the column that models are to predict.")] = None,
+    target: Annotated[str | None, Option(help="For synthetic data: the column that models predict.")] = None,
     control: Annotated[
-        str | None, Option(help="Of synthetic rows: people who are not in DATA, to test models on.")
+        str | None, Option(help="For synthetic data: held-out people, not in DATA, to test models on.")
     ] = None,
-    methods: Annotated[Path | None, Option(help="The menu of methods to try (TOML); by default a short one.")] = None,
+    methods: Annotated[Path | None, Option(help="List of methods to try (TOML); default: a short list.")] = None,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Write the map, or the report, to this HTML file.")
     ] = None,
-    loss: Annotated[str, Option(help="What loss is: pil, il1, propensity, learning, …")] = "pil",
-    seed: Annotated[int, Option(help="Of the maskings: the same one gives the same map.")] = 1,
-    processes: Annotated[int | None, Option(help="How many work at the same time; by default all processors.")] = None,
-    fresh: Annotated[bool, Option("--fresh", help="Measure everything anew, and keep nothing.")] = False,
-    example: Annotated[
-        Path | None, Option(help="Write a menu to start from to this file, and do nothing else.")
-    ] = None,
+    loss: Annotated[str, Option(help="Information loss measure: pil, il1, propensity, learning, …")] = "pil",
+    seed: Annotated[int, Option(help="Random seed of the maskings; the same seed gives the same map.")] = 1,
+    processes: Annotated[int | None, Option(help="Number of processes; default: one per processor.")] = None,
+    fresh: Annotated[bool, Option("--fresh", help="Measure everything again; use and keep no cached results.")] = False,
+    example: Annotated[Path | None, Option(help="Only write an example list of methods to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Try many masking methods on a table, and show what each risks and loses; or say how faithful synthetic rows are.
+    """Compare the risk and utility of masking methods on a table; or measure how faithful synthetic data is.
 
     \b
     Examples:
@@ -59,15 +57,18 @@ def compare(
     if example is not None:
         require_new(example)
         example.write_text(EXAMPLE, encoding="utf-8")
-        console().print(f"A menu to start from is in {example}.")
+        console().print(f"Example list of methods written to {example}.")
         return
     if source is None or card is None:
-        raise BadInput("Which table? Give DATA and --card CARD.", hint="Or write a menu first: --example menu.toml")
+        raise BadInput(
+            "Which table? Give DATA and --card CARD.",
+            hint="Or write an example list of methods first: --example methods.toml",
+        )
     if output is not None and not output.resolve().parent.is_dir():
         raise BadInput(f"There is no folder {output.resolve().parent} to write the map to.")
     if synthetic is not None:
         if methods is not None:
-            raise BadInput("Either methods are tried, or a release is compared: give --methods or RELEASE.")
+            raise BadInput("Give either --methods, to try methods, or RELEASE, to compare one.")
         _faithful(source, synthetic, card, table, target=target, control=control, output=output, as_json=as_json)
         return
     if target is not None or control is not None:
@@ -84,13 +85,13 @@ def compare(
         return
     console().print(str(found), soft_wrap=True)
     if output is not None:
-        console().print(f"The map: {output}. It tells about the original table, and is for you alone.")
+        console().print(f"The map: {output}. It reveals details of the original table: keep it confidential.")
 
 
 def _left(keep: Path | None) -> str:
     if keep is None or not keep.exists():
         return "Nothing was written."
-    return f"What was measured is in {keep}: the same command goes on from there."
+    return f"Results so far are in {keep}; the same command resumes from there."
 
 
 def _faithful(
@@ -122,16 +123,14 @@ def _faithful(
     out = console()
     out.print(bold(found.summary))
     rows = (one.cells for one in found.measured)
-    out.print(grid("measure", "#figure", "#another sample", "#independent", "which way is good", rows=rows))
+    out.print(grid("measure", "#figure", "#another sample", "#independent", "better if", rows=rows))
     out.print(
-        "Another sample: what as many rows drawn from the same people would get. "
-        "Independent: each column right, and nothing else."
+        "Another sample: the value for a fresh sample of the same size. "
+        "Independent: columns right one by one, no relations."
     )
     for one in found.measured:
         if one.why:
             out.print(f"{one.name}: {one.why}.")
     if output is not None:
         out.print(f"The report: {output}.")
-    out.print(
-        "This tells about the original table, and is for you alone. How safe the release is, discreet attack tells."
-    )
+    out.print("This reveals details of the original table: keep it confidential. To measure risk: discreet attack.")

@@ -40,8 +40,8 @@ app = typer.Typer(
 
 @app.command("hospital")
 def hospital(
-    folder: Annotated[Path, Argument(help="Where to put the sample data and the release.")] = Path("demo"),
-    rows: Annotated[int, Option(min=100, help="How many patients.")] = 20_000,
+    folder: Annotated[Path, Argument(help="Folder for the sample data and the release.")] = Path("demo"),
+    rows: Annotated[int, Option(min=100, help="Number of patients.")] = 20_000,
     seed: Annotated[int, Option(help="The same seed makes the same hospital.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -70,21 +70,22 @@ def hospital(
         print_json({**figures, "release": str(place)})
         return
     out = console()
-    out.rule("A hospital, as it holds its data", align="left")
+    out.rule("The hospital's own data", align="left")
     print_table(patients, before, out)
-    out.rule("What the public voter list does to it", align="left")
+    out.rule("Linkage with the public voter list", align="left")
     out.print(
-        "Names are gone from the hospital's file, but not zip, sex and date of birth; the voter list has these too. "
+        "The hospital's file has no names, but zip, sex and date of birth, which the voter list has too. "
         f"Matching the two puts a name on {named:,} patients ({percent(named, before.rows)}).\n"
     )
     out.rule("The same file with coarser values", align="left")
     lines = _compared(before, after, named, still)
-    out.print(grid("", "#as held", "#coarser", title="zip cut to three digits, the year of birth alone", rows=lines))
+    out.print(grid("", "#as held", "#coarser", title="zip cut to three digits, birth date to the year", rows=lines))
     out.print(
-        f"The coarser file is in {folder / 'release'}, with what it promises (nothing yet: coarser is not the same as "
+        f"The coarser file is in {folder / 'release'}, with what it promises (nothing yet: coarser is not "
+        "the same as "
         f"anonymous), how it was made, and a report to open in a browser: {folder / 'release' / 'report.html'}\n"
     )
-    out.print("Go on from here:")
+    out.print("Next steps:")
     for command in (
         f"discreet show {folder / 'visits.parquet'} --card {folder / 'hospital.toml'}",
         f"discreet card draft {folder / 'voters.parquet'}",
@@ -95,12 +96,12 @@ def hospital(
 
 @app.command("messy")
 def messy(
-    folder: Annotated[Path, Argument(help="Where to put the file.")] = Path("messy"),
-    rows: Annotated[int, Option(min=1, help="How many hospital stays.")] = 20_000,
+    folder: Annotated[Path, Argument(help="Path of the file.")] = Path("messy"),
+    rows: Annotated[int, Option(min=1, help="Number of hospital stays.")] = 20_000,
     seed: Annotated[int, Option(help="The same seed makes the same file.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Make a file of hospital stays with every trouble that real files have.
+    """Make a messy file of hospital stays, with the defects of real files.
 
     \b
     Example:
@@ -119,19 +120,20 @@ def messy(
         return
     out = console()
     out.print(
-        f"{file} has {made.truth.num_rows:,} hospital stays: several a patient, dates in two formats, decimal commas, "
-        "codes, marks for missing values, and some values that do not fit."
+        f"{file} has {made.truth.num_rows:,} hospital stays: several a patient, dates in two formats, "
+        "decimal commas, "
+        "codes, missing-value codes, and some invalid values."
     )
-    out.print("Go on from here:")
+    out.print("Next steps:")
     out.print(f"  discreet init {file}", style="bold", soft_wrap=True)
 
 
 def _require_ours(folder: Path) -> None:
-    """An empty folder, marked as a demo's: nothing of anybody else's is overwritten."""
+    """An empty folder, marked as a demo's, so that no other files are overwritten."""
     try:
         if folder.is_dir() and any(folder.iterdir()):
             if not (folder / _MARK).is_file():
-                raise BadInput(f"{folder} is not empty.", hint="Name a new folder behind the command.")
+                raise BadInput(f"{folder} is not empty.", hint="Name a new folder.")
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _MARK).write_text("This folder was made by `discreet demo`, which will replace it when run again.\n")
@@ -153,7 +155,7 @@ def _make(folder: Path, rows: int, seed: int) -> tuple[Table, Table]:
 
 
 def _linked(patients: Table, voters: Table) -> int:
-    """How many patients an outsider with the voter list can name: alone with their values in both files."""
+    """Number of patients an outsider can name with the voter list: those unique in both files."""
     from sqlglot import exp
 
     from discreet.core import sql
@@ -176,10 +178,10 @@ def _release(table: Table, before: Description, after: Description) -> Release[p
 
     unique = [100 * d.together.unique / d.rows for d in (before, after) if d.together]
     picture = bars(
-        "Records that are unique",
+        "Unique records",
         ["as held", "coarser"],
         unique,
-        caption="Share of records, in per cent, that nobody else shares the quasi-identifiers of.",
+        caption="Per cent of records that are unique on the quasi-identifiers.",
     )
     made = Made(table.payload(), pictures=(picture,), title="Patients, with coarser values")
     return answered(Answering("generalise", Statement(unit="patient"), made, {"levels": dict(_COARSER)}), table, None)
@@ -192,10 +194,10 @@ def _compared(before: Description, after: Description, named: int, still: int) -
         rows.append(("records unique on the quasi-identifiers", was, now))
         rows.append(
             (
-                "a record hides among, on average",
+                "average equivalence class size of a record",
                 f"{before.together.crowd:,.1f}",
                 f"{after.together.crowd:,.1f}",
             )
         )
-    rows.append(("patients named by the voter list", f"{named:,}", f"{still:,}"))
+    rows.append(("patients named via the voter list", f"{named:,}", f"{still:,}"))
     return rows

@@ -1,4 +1,4 @@
-"""`discreet exposure`: everything that left of the same people, and what it gives away together."""
+"""`discreet exposure`: all releases about the same people, and what they reveal together."""
 
 from __future__ import annotations
 
@@ -24,24 +24,20 @@ def exposure(
     *,
     table: Annotated[
         str | None,
-        Option(
-            "--table", "-t", help="What if: the rows of a draft, a file or a table of the workspace.", metavar="DATA"
-        ),
+        Option("--table", "-t", help="Draft: its rows, a file or a table of the workspace.", metavar="DATA"),
     ] = None,
-    by: Annotated[list[str] | None, Option(help='What if: the sides of a table, "town × ill".')] = None,
-    where: Annotated[str | None, Option(help='What if: which rows, "age < 79".')] = None,
-    value: Annotated[str | None, Option(help="What if: what is added up; without it rows are counted.")] = None,
-    rule: Annotated[
-        list[str] | None, Option("--rule", "-r", help="What if: which cells are sensitive, as for tabulate.")
-    ] = None,
+    by: Annotated[list[str] | None, Option(help='Draft: dimensions of a table, "town × ill".')] = None,
+    where: Annotated[str | None, Option(help='Draft: filter of rows, "age < 79".')] = None,
+    value: Annotated[str | None, Option(help="Draft: column to sum; without it rows are counted.")] = None,
+    rule: Annotated[list[str] | None, Option("--rule", "-r", help="Draft: sensitivity rule, as for tabulate.")] = None,
     model: Annotated[
-        list[str] | None, Option("--model", "-m", help='What if, without sides: rows for which this holds, "k=5".')
+        list[str] | None, Option("--model", "-m", help='Draft without --by: privacy model of the rows, "k=5".')
     ] = None,
     method: Annotated[
-        str | None, Option(help='What if: how it is made, as for tabulate or publish, or "synthesize cart".')
+        str | None, Option(help='Draft: method, as for tabulate or publish, or "synthesize cart".')
     ] = None,
     recipient: Annotated[
-        str | None, Option(help="Only what this person has: answers, and releases shared with them.", metavar="NAME")
+        str | None, Option(help="Only what this person holds: answers, and releases shared with them.", metavar="NAME")
     ] = None,
     holds: Annotated[
         Path | None,
@@ -50,11 +46,11 @@ def exposure(
         ),
     ] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Write a report that opens offline.", metavar="FILE.html")
+        Path | None, Option("--output", "-o", help="Write a self-contained HTML report.", metavar="FILE.html")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show everything that left of the same people, and what it tells together; or try a draft.
+    """Show all releases about the same people and what they reveal together; or test a draft.
 
     \b
     Examples:
@@ -66,20 +62,22 @@ def exposure(
       discreet exposure --card patients.toml --table patients.parquet --model k=5
 
     A draft is checked together with all earlier releases, as it would be before it left; nothing is released or
-    registered. The exit status is 1 if it would be refused. Group sizes and counts are for the holder alone.
+    registered. The exit status is 1 if it would be refused. Group sizes and counts are confidential.
     """
     if (folder is None) == (card is None):
         raise BadInput("Name a workspace, or a card: add --card CARD.", hint="See discreet exposure --help.")
     if holds is not None:
-        refuse_options("a table that somebody holds", by=by, model=model, method=method, where=where, output=output)
+        refuse_options("a table that a recipient holds", by=by, model=model, method=method, where=where, output=output)
         if table is None or recipient is None:
-            raise BadInput("Say who holds it, and of whom it is: add --recipient NAME and --table DATA.")
+            raise BadInput("Name the holder and the people's table: add --recipient NAME and --table DATA.")
         _declare(_rows(folder, card, table), recipient, holds, as_json)
         return
     if by or table:
         refuse_options("a draft", recipient=recipient, output=output)
         if table is None or not (by or model or method):
-            raise BadInput("A draft has rows and sides, or models: add --table DATA and --by SIDES or --model MODEL.")
+            raise BadInput(
+                "A draft needs rows and dimensions, or models: add --table DATA and --by DIMENSIONS or --model MODEL."
+            )
         rows = _rows(folder, card, table)
         rows = rows if where is None else rows.where(where)
         if by:
@@ -196,7 +194,7 @@ def _print(found: Overview) -> None:
     if found.recipient:
         out.print(bold(f"What {found.recipient} has"))
     if not found.populations:
-        out.print("Nothing has left yet.")
+        out.print("Nothing has been released yet.")
     for population in found.populations:
         _print_population(population)
     if found.spent:
@@ -210,7 +208,7 @@ def _print_population(population: Population) -> None:
     from discreet.releases.overview_report import advice, departure_rows, group_rows, state_name, summary
 
     out = console()
-    listing = grid("#no.", "when (UTC)", "title", "method", "check", title=f"What left of {population.name}")
+    listing = grid("#no.", "when (UTC)", "title", "method", "check", title=f"Releases about {population.name}")
     for row in departure_rows(population.departures):
         listing.add_row(*row)
     out.print(listing)
@@ -219,7 +217,7 @@ def _print_population(population: Population) -> None:
     if population.total:
         out.print(f"The privacy losses of registered releases add up to {population.total}.")
     for standing in population.standings:
-        out.print(bold(f"What it tells together{state_name(standing)}"))
+        out.print(bold(f"What they reveal together{state_name(standing)}"))
         for name, said in summary(population, standing):
             out.print(f"{name}: {said}")
         groups = grid("#people", "told by", "counts known of", title="Smallest groups")

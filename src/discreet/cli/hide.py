@@ -27,16 +27,20 @@ class _Group(DefaultCommand):
     default = "secrets"
 
 
-app = typer.Typer(cls=_Group, help="Keep a miner from finding an itemset or a rule.")
-Transactions = Annotated[str, Argument(help="The transactions (CSV, text or Parquet).", metavar="FILE")]
-Support = Annotated[str | None, Option("--support", "-s", help="The miner's support: 2%, or a number of transactions.")]
+app = typer.Typer(cls=_Group, help="Hide itemsets and rules from data mining.")
+Transactions = Annotated[str, Argument(help="Transactions (CSV, text or Parquet).", metavar="FILE")]
+Support = Annotated[
+    str | None, Option("--support", "-s", help="Minimum support of the miner: 2%, or a number of transactions.")
+]
 LayoutName = Annotated[
     str | None,
-    Option("--layout", help="How FILE is read: baskets (a transaction a line), pairs (a row an item) or table."),
+    Option("--layout", help="Layout of FILE: baskets (one transaction per line), pairs (one item per row) or table."),
 ]
-Columns = Annotated[list[str] | None, Option("--column", help="Of pairs and tables: which columns; may be repeated.")]
-Most = Annotated[int, Option("--most", min=1, help="How many are shown.")]
-Longest = Annotated[int | None, Option("--longest", min=1, help="The most items of one.")]
+Columns = Annotated[
+    list[str] | None, Option("--column", help="For pairs and tables: columns to read; may be repeated.")
+]
+Most = Annotated[int, Option("--most", min=1, help="Number shown.")]
+Longest = Annotated[int | None, Option("--longest", min=1, help="Maximum number of items in an itemset.")]
 
 
 @app.command("secrets", cls=ListingCommand)
@@ -44,7 +48,7 @@ def hide(
     file: Transactions,
     *,
     support: Support = None,
-    confidence: Annotated[str | None, Option(help="The miner's confidence: 60%.")] = None,
+    confidence: Annotated[str | None, Option(help="Minimum confidence of the miner: 60%.")] = None,
     itemset: Annotated[
         list[str] | None,
         Option("--itemset", "-i", help='A secret itemset: "bread, wine", or "bread, wine; support=1%".'),
@@ -56,13 +60,11 @@ def hide(
     keep: Annotated[
         list[str] | None, Option("--keep", "-k", help="An itemset that must stay frequent; may be repeated.")
     ] = None,
-    margin: Annotated[
-        str | None, Option(help="How far below the thresholds secrets are put, as a share of them.")
-    ] = None,
+    margin: Annotated[str | None, Option(help="Safety margin below the thresholds, as a share of them.")] = None,
     method: Annotated[
         str | None,
         Option(
-            help='How: exact (the default), "exact least=changed seconds=10", atallah, maxfia, minfia, iga, '
+            help='Method: exact (the default), "exact least=changed seconds=10", atallah, maxfia, minfia, iga, '
             '"swa window=1000", bba, maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.'
         ),
     ] = None,
@@ -77,15 +79,15 @@ def hide(
     despite: Despite = None,
     tell: Annotated[
         str | None,
-        Option(help="What the release says of what is hidden: nothing (the default), thresholds or secrets."),
+        Option(help="What the release discloses about hiding: nothing (the default), thresholds or secrets."),
     ] = None,
     compare: Annotated[
-        bool, Option("--compare", help="Show the side effects of all methods, and write nothing.")
+        bool, Option("--compare", help="Compare the side effects of all methods; write nothing.")
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be done, and write nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be changed; write nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep a miner from finding an itemset or a rule, and lose as little else as can be.
+    """Hide itemsets and rules from data mining, with the fewest side effects.
 
     \b
     Examples:
@@ -94,8 +96,8 @@ def hide(
       discreet hide mine --help
       discreet hide discrimination --help
 
-    Some items leave some transactions (or become unknown), until whoever mines with these thresholds finds none of the
-    secrets. That is checked by mining before anything is written. What the secrets are, what was changed and which
+    Some items leave some transactions (or become unknown), until anyone who mines with these thresholds finds none of
+    the secrets. That is checked by mining before anything is written. What the secrets are, what was changed and which
     other itemsets and rules are lost is kept beside the folder, for you alone.
     """
     source, how = _opened(file, card, support, layout, column)
@@ -140,7 +142,7 @@ def mine(
     file: Transactions,
     *,
     support: Support = None,
-    confidence: Annotated[str | None, Option(help="Also rules, with this confidence.")] = None,
+    confidence: Annotated[str | None, Option(help="Also mine rules, with this minimum confidence.")] = None,
     most: Most = 20,
     longest: Longest = None,
     layout: LayoutName = None,
@@ -202,8 +204,8 @@ def discrimination(
     *,
     support: Support = None,
     protected: Annotated[list[str] | None, Option(help="A protected item such as sex=female; may be repeated.")] = None,
-    decision: Annotated[str | None, Option(help="The item that decides, such as credit=no.")] = None,
-    alpha: Annotated[str, Option(help="From which ratio on a rule discriminates.")] = "1.25",
+    decision: Annotated[str | None, Option(help="The item that is the decision, such as credit=no.")] = None,
+    alpha: Annotated[str, Option(help="Ratio from which a rule discriminates.")] = "1.25",
     measure: Annotated[str, Option(help="The ratio: elift, slift or olift.")] = "elift",
     most: Most = 20,
     longest: Longest = None,
@@ -224,7 +226,7 @@ def discrimination(
 
     source, how = _opened(file, card, support, layout, column)
     if not protected or decision is None:
-        raise BadInput("Say who is protected and what is decided: --protected sex=female --decision credit=no.")
+        raise BadInput("Name the protected items and the decision: --protected sex=female --decision credit=no.")
     transactions = opened(source, **how).transactions
     found = discriminating(
         transactions,
@@ -267,7 +269,7 @@ def discrimination(
         listing.add_row(sides, f"{one.hit:,} of {one.having:,}", *(f"{float(figure):.2f}" for figure in figures))
     out.print(listing)
     if found.indirect:
-        out.print(f"{number(len(found.indirect), 'rule')} without protected items tell as much:")
+        out.print(f"{number(len(found.indirect), 'rule')} without protected items discriminate indirectly:")
         for other in found.indirect[:most]:
             out.print(f"  {other}", soft_wrap=True)
 
@@ -277,7 +279,7 @@ def _opened(
 ) -> tuple[Any, dict[str, Any]]:
     """The transactions, and how they are read."""
     if support is None:
-        raise BadInput("From which support on does a miner find something? Add --support 2%.")
+        raise BadInput("No support threshold given. Add one, for example --support 2%.")
     how = {"layout": layout, "columns": tuple(columns or ())}
     if card is None:
         return file, how
@@ -298,10 +300,10 @@ def _print(release: Release[Any], folder: Path | None, place: Path | None) -> No
     lost = [str(one) for one in holder.effects.itemsets.lost]
     if lost:
         more = f"; and {number(len(lost) - _SHOWN, 'other')}" if len(lost) > _SHOWN else ""
-        out.print(f"Innocent itemsets that are lost: {'; '.join(lost[:_SHOWN])}{more}.", soft_wrap=True)
+        out.print(f"Non-sensitive itemsets lost: {'; '.join(lost[:_SHOWN])}{more}.", soft_wrap=True)
     out.print(str(release.statement), soft_wrap=True)
     if folder is not None:
-        out.print(f"What is hidden, what was lost and every change, for you alone: {place}; discreet show opens it.")
+        out.print(f"Secrets, lost itemsets and every change (confidential): {place}; open it with discreet show.")
 
 
 def _print_trials(trials: tuple[Trial, ...]) -> None:
@@ -327,6 +329,6 @@ def _print_trials(trials: tuple[Trial, ...]) -> None:
             f"{one.seconds:.2f}",
         )
     out.print(listing)
-    out.print("lost: innocent itemsets; new: itemsets and rules that were not there; visible: secrets that still are.")
+    out.print("lost: non-sensitive itemsets hidden; new: false itemsets and rules; visible: secrets not hidden.")
     for line in said:
         out.print(line, soft_wrap=True)

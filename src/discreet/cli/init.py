@@ -1,4 +1,4 @@
-"""`discreet init`: from files to a card and, if wanted, a workspace, by answering what only a person can know."""
+"""`discreet init`: from files to a card and, if wanted, a workspace, by answering what only you can know."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ def init(
         list[str] | None, Option(help="The role of a column, or of one of a table.", metavar="[TABLE.]COLUMN=ROLE")
     ] = None,
     sheet: Sheet = None,
-    rows_per_unit: Annotated[int | None, Option(min=1, help="Most rows that a person may have.")] = None,
+    rows_per_unit: Annotated[int | None, Option(min=1, help="Maximum number of rows per person.")] = None,
     workspace: Annotated[
         Path | None, Option("--workspace", help="Also make a workspace in this new folder.", metavar="FOLDER")
     ] = None,
-    budget: Annotated[str | None, Option(help='What may be lost in the workspace: "epsilon=3, delta=1e-6".')] = None,
-    yes: Annotated[bool, Option("--yes", "-y", help="Ask nothing: take what is proposed.")] = False,
+    budget: Annotated[
+        str | None, Option(help='Privacy budget of each table in the workspace: "epsilon=3, delta=1e-6".')
+    ] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="No dialogue: accept what is proposed.")] = False,
     as_json: Json = False,
 ) -> None:
     """Describe your own files: draft a card, decide what only you can know, and check that the rows fit.
@@ -96,7 +98,7 @@ def _decided(said: Sequence[str], drafts: Sequence[Draft]) -> dict[tuple[str, st
         if not equals or len(where) != 1 or role not in _ROLES.values():
             known = ", ".join(_ROLES.values())
             raise BadInput(
-                f"--role {text!r} is none.", hint=f"Write COLUMN=ROLE or TABLE.COLUMN=ROLE; roles are {known}."
+                f"--role {text!r} is not a role.", hint=f"Write COLUMN=ROLE or TABLE.COLUMN=ROLE; roles are {known}."
             )
         found[where[0].name, column if dot else place] = role
     return found
@@ -146,9 +148,9 @@ def _with_unit(drafted: Draft, card: Card, rows: int | None, *, ask: bool) -> Ca
         return card
     if ask and rows is None:
         console(stderr=True).print(bold(f"\n{card.name}"), *drafted.whose.get(card.unit, ()), sep="\n  ")
-        if not typer.confirm(f"  Does {card.unit} say whose row it is?", default=True, err=True):
+        if not typer.confirm(f"  Does {card.unit} identify the person of each row?", default=True, err=True):
             return replace(card, unit=None, rows_are_people=True)
-        rows = _whole_number("  Most rows of a person that are to count")
+        rows = _whole_number("  Maximum number of rows per person to count")
     return replace(card, rows_per_unit=rows)
 
 
@@ -172,7 +174,9 @@ def _with_misfits(card: Card, found: Sequence[Violation], *, ask: bool) -> Card:
     for one in found:
         if ask:
             console(stderr=True).print(bold(f"\n{card.name}.{one.column}"), one.what, sep="\n  ")
-            said = f"  Such as {', '.join(one.examples)}. Count them as [m]issing, or is that an [e]rror to mend first?"
+            said = (
+                f"  Such as {', '.join(one.examples)}. Treat them as [m]issing, or stop with an [e]rror to fix first?"
+            )
             if _choice(said, ("m", "e"), "m") == "e":
                 continue
         missing.add(one.column)
@@ -208,11 +212,11 @@ def _tell(files: Sequence[str], cards: Sequence[Card], output: Path, workspace: 
         )
         return
     out = console()
-    out.print(f"The card is in {output}: {number(len(cards), 'table')}. Read it; guarantees will rest on it.")
+    out.print(f"The card is in {output}: {number(len(cards), 'table')}. Check it: guarantees rest on it.")
     if undecided:
-        said = f"Undecided, so that nothing leaves without a privacy loss: {', '.join(undecided)}."
-        out.print(f"{said} Decide their roles on the card, or begin again with --role.")
-    out.print("Go on from here:")
+        said = f"Undecided, so only differentially private releases are possible: {', '.join(undecided)}."
+        out.print(f"{said} Set their roles on the card, or start again with --role.")
+    out.print("Next steps:")
     several = "" if len(cards) == 1 else f" --table {cards[0].name}"
     people = " --people one-row" if cards[0].unit is not None and cards[0].rows_per_unit != 1 else ""
     commands = [f"discreet show {files[0]} --card {output}{several}"]

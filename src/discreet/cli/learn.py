@@ -21,13 +21,16 @@ def learn(
     card: CardFile = None,
     table: CardTable = None,
     *,
-    method: Annotated[str, Option(help="What is learnt: 'tree target=income integral=20', 'linear …', 'clusters …'.")],
+    method: Annotated[
+        str, Option(help="Learner and parameters: 'tree target=income integral=20', 'linear …', 'clusters …'.")
+    ],
     output: Output = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
     despite: Despite = None,
     seed: Annotated[
-        int | None, Option(min=0, help="Make it repeatable, by anybody. For research, not release.")
+        int | None,
+        Option(min=0, help="Random seed. Makes the result repeatable by anyone: for research, not for release."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -56,7 +59,7 @@ def learn(
     require_places(output, holder=place)
     warn_of_others(opened, output, (), "learnt")
     warn_of_seed(seed)
-    again = f"The search goes on when the same is said again; its journal, {journal}, must never leave."
+    again = f"The same command resumes the search. Its journal, {journal}, is confidential."
     try:
         with stoppable(lambda: again), tracking("Learning") as at:
             release = make(opened, chosen, seed=seed, to=output, holder=place, progress=at)

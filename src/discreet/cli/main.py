@@ -80,7 +80,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def discreet(
-    debug: Annotated[bool, Option("--debug", help="Show the whole traceback of an error.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the full traceback of an error.")] = False,
     version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Let sensitive data out safely.
@@ -95,7 +95,7 @@ def discreet(
 
 @dataclass
 class _Asked:
-    """What was asked of all commands."""
+    """Options shared by all commands."""
 
     debug: bool = False
 
@@ -104,7 +104,7 @@ _asked = _Asked()
 
 
 def run() -> None:
-    """Run the command line: one clear paragraph for an error that is somebody's to mend, never a traceback."""
+    """Run the command line: a user's error is one clear paragraph, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a question mark
@@ -123,7 +123,7 @@ def run() -> None:
 
 
 def _report(error: Exception) -> int:
-    """Say what happened, and the exit status it is worth."""
+    """Print an error and return its exit status."""
     match error:
         case Stopped():
             typer.echo(str(error), err=True)
@@ -142,8 +142,8 @@ def _report(error: Exception) -> int:
             typer.echo(f"Error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.", err=True)
             return 1
     typer.echo(
-        f"discreet stumbled over something it should have caught: {type(error).__name__}. "
-        "Run it again as `discreet --debug …` and report what it prints.",
+        f"Internal error (a bug in discreet): {type(error).__name__}. "
+        "Run it again as `discreet --debug …` and report the output.",
         err=True,
     )
     return 70

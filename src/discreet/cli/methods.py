@@ -72,4 +72,4 @@ def _list(ctx: Any, formatter: Any) -> None:
             with formatter.section(family.title):
                 formatter.write_dl([(entry.name, entry.summary) for entry in family.entries()])
     formatter.write_text("")
-    formatter.write_text("Explain one with its parameters: discreet methods NAME")
+    formatter.write_text("Parameters of one: discreet methods NAME")

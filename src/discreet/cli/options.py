@@ -13,13 +13,14 @@ from discreet.core.optional import extra
 from discreet.core.text import meant
 from discreet.errors import BadInput
 
-Json = Annotated[bool, Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
 CardTable = Annotated[
     str | None, Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME")
 ]
 CardFile = Annotated[str | None, Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
 _DATA = (
-    "A file (CSV, fixed width, Excel, Parquet, Arrow, JSON, SPSS, Stata, SAS), a folder of CSV or Parquet files, or a "
+    "A file (CSV, fixed width, Excel, Parquet, Arrow, JSON, SPSS, Stata, SAS), a folder of CSV or Parquet "
+    "files, or a "
     "database table: postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table."
 )
 Source = Annotated[str, Argument(help=_DATA, metavar="DATA")]
@@ -29,28 +30,26 @@ Sheet = Annotated[
 ]
 Holder = Annotated[
     Path | None,
-    Option("--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."),
+    Option("--holder", help="File for the confidential holder's copy; default: next to the release folder."),
 ]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the release to this new folder.")]
-RegisterIn = Annotated[
-    Path | None, Option("--workspace", help="Also look up, and write down, in this workspace what was released.")
-]
+RegisterIn = Annotated[Path | None, Option("--workspace", help="Workspace whose register is checked and extended.")]
 Despite = Annotated[
     str | None,
     Option(
         "--despite",
-        help="Release it although it exposes somebody together with earlier releases; the statement quotes the reason.",
+        help="Release even if it exposes people together with earlier releases; the statement quotes this reason.",
         metavar="REASON",
     ),
 ]
-Host = Annotated[str, Option("--host", help="The address to listen at.")]
-Port = Annotated[int, Option("--port", help="The port to listen at; 0 for any that is free.")]
-Cert = Annotated[Path | None, Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")]
-Key = Annotated[Path | None, Option("--key", help="Its key (PEM).")]
-Name = Annotated[list[str] | None, Option("--name", help="A name by which people call this computer.", metavar="NAME")]
-Insecure = Annotated[
-    bool, Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
+Host = Annotated[str, Option("--host", help="Address to listen on.")]
+Port = Annotated[int, Option("--port", help="Port to listen on; 0 for any free one.")]
+Cert = Annotated[Path | None, Option("--cert", help="TLS certificate chain (PEM).")]
+Key = Annotated[Path | None, Option("--key", help="TLS key (PEM).")]
+Name = Annotated[
+    list[str] | None, Option("--name", help="Host name that people use for this computer.", metavar="NAME")
 ]
+Insecure = Annotated[bool, Option("--insecure", help="Listen on the network without TLS: something else encrypts.")]
 
 
 class DefaultCommand(TyperGroup):
@@ -63,7 +62,7 @@ class DefaultCommand(TyperGroup):
         if not args or args[0] not in self.commands:
             others = (name for name in self.commands if name != self.default)
             if args and args[0].isalpha() and not Path(args[0]).exists() and (near := meant(args[0], others)):
-                raise BadInput(f"There is neither a command nor a file {args[0]!r}{near}.")
+                raise BadInput(f"There is no command or file {args[0]!r}{near}.")
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
@@ -71,14 +70,14 @@ class DefaultCommand(TyperGroup):
 def require_output(output: Path | None, hint: str = "") -> Path:
     """The folder of the release; an error if none is named."""
     if output is None:
-        raise BadInput("Say where to write the release: add --output FOLDER.", hint=hint)
+        raise BadInput("No output folder given: add --output FOLDER.", hint=hint)
     return output
 
 
 def require_card(card: str | None) -> str:
     """The card of a table that is published; an error if none is named."""
     if card is None:
-        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
+        raise BadInput("Publishing needs the table's card: add --card CARD.", hint="Draft one: discreet card draft …")
     return card
 
 
@@ -86,7 +85,7 @@ def refuse_options(what: str, **values: object) -> None:
     """An error for options that mean nothing here."""
     for option, value in values.items():
         if value not in (None, False):
-            raise BadInput(f"--{option.replace('_', '-')} means nothing to {what}.", hint="Leave it out.")
+            raise BadInput(f"--{option.replace('_', '-')} does not apply to {what}.", hint="Leave it out.")
 
 
 def require_new(path: Path | None) -> None:

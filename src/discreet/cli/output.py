@@ -69,11 +69,11 @@ def print_making(release: Release[Any], folder: Path, holder: Path | None = None
     out = console()
     out.print(*release.recipe.steps, sep="\n")
     for one in release.notices:
-        if one.startswith(("Attacked together", "Not attacked together")):
+        if one.startswith(("Attacked jointly", "Not attacked jointly")):
             out.print(one)
     out.print(f"The report: {folder / 'report.html'}")
     if holder is not None and holder.exists():
-        out.print(f"The holder's copy: {holder}. It is for you alone and must never leave; discreet show opens it.")
+        out.print(f"The holder's copy: {holder}. Confidential, never release it; open it with discreet show.")
 
 
 def print_json(data: Any) -> None:

@@ -1,4 +1,4 @@
-"""`discreet people`: who may sign in to a workspace's service, for whoever has its folder."""
+"""`discreet people`: who may sign in to a workspace's service."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ app = typer.Typer(
 def add(
     folder: Folder,
     name: Name,
-    role: Annotated[Role, Option(help="What they may do.")] = Role.ANALYST,
+    role: Annotated[Role, Option(help="Role.")] = Role.ANALYST,
     budget: Annotated[
-        str | None, Option(help='What they may spend: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+        str | None, Option(help='Privacy budget: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
     ] = None,
     table: Annotated[
-        list[str] | None, Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+        list[str] | None,
+        Option("--table", "-t", help="Table they may query, may be repeated; default: every table.", metavar="NAME"),
     ] = None,
 ) -> None:
-    """Let somebody sign in; their one-time password is printed.
+    """Add a person who may sign in; prints a one-time password.
 
     \b
     Examples:
@@ -56,12 +57,12 @@ def add(
         _tell(name, password)
         tell_if_above({one.account: one.budget for one in desk.budgets.accounts(host)}, name)
         if role is Role.ANALYST and not _tables(desk, host, name):
-            typer.echo(f"{name} may ask nothing yet: give them a budget with discreet workspace add-analyst.")
+            typer.echo(f"{name} cannot query any table yet: give them a budget with discreet workspace add-analyst.")
 
 
 @app.command("list")
 def list_(folder: Folder, as_json: Json = False) -> None:
-    """List everybody, what they may ask about, and their tokens.
+    """List people, the tables they may query, and their tokens.
 
     \b
     Example:
@@ -103,7 +104,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
         if one.name in waits and not one.disabled:
             signs_in = f"not before {waits[one.name]:%H:%M} UTC: too many wrong passwords"
         left = "; ".join(f"{table}: {loss}" for table, loss in may[one.name].items())
-        listing.add_row(one.name, one.role.value, str(one.since.date()), signs_in, left or "may ask nothing")
+        listing.add_row(one.name, one.role.value, str(one.since.date()), signs_in, left or "no tables")
     out.print(listing)
     if tokens:
         listing = grid("token", "whose", "what for", "may", "until", title="Tokens")
@@ -115,7 +116,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
 
 @app.command("reset")
 def reset(folder: Folder, name: Name) -> None:
-    """Give somebody another one-time password; it is printed, and their sessions and tokens end.
+    """Reset a password: prints a new one-time password and ends sessions and tokens.
 
     \b
     Example:
@@ -155,13 +156,13 @@ def enable(folder: Folder, name: Name) -> None:
 def token(
     folder: Folder,
     name: Name,
-    label: Annotated[str, Option(help="What it is for.")] = "made on the command line",
-    days: Annotated[int, Option(help="How long it is valid, in days.")] = DAYS,
+    label: Annotated[str, Option(help="Purpose of the token.")] = "made on the command line",
+    days: Annotated[int, Option(help="Lifetime, days.")] = DAYS,
     scope: Annotated[
-        list[Scope] | None, Option(help="What it may be used for; several are given one by one. Default: ask and read.")
+        list[Scope] | None, Option(help="Scope of the token; may be repeated. Default: ask and read.")
     ] = None,
 ) -> None:
-    """Make a token, with which programs do what somebody may do, within its scopes; it is printed once.
+    """Make an API token for a person, limited to scopes; it is printed once.
 
     A token asks, reads, or manages (changes budgets, people, jobs, sharing). None makes tokens or sets passwords.
 
@@ -174,10 +175,10 @@ def token(
         made = desk.access.new_token(host, label, days, scope or SCOPES, name=name)
         waits = desk.people.find(name).must_change
     may = ", ".join(one.value for one in made.scopes)
-    typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is shown only now:")
+    typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is shown only once:")
     typer.echo(made.text)
     if waits:
-        typer.echo(f"It can be used once {name} has signed in and changed the one-time password.")
+        typer.echo(f"It works after {name} has signed in and changed the one-time password.")
 
 
 @app.command("revoke")
@@ -197,7 +198,7 @@ def revoke(
 
 @contextmanager
 def _desk(folder: Path) -> Iterator[tuple[Operations, Person]]:
-    """The operations of a workspace, and who does them: whoever has its folder."""
+    """The operations of a workspace, done by the holder of its folder."""
     from discreet.service.operations.operations import Operations
     from discreet.service.operations.permissions import HOST
 
@@ -206,10 +207,10 @@ def _desk(folder: Path) -> Iterator[tuple[Operations, Person]]:
 
 
 def _tables(desk: Operations, host: Person, name: str) -> dict[str, str]:
-    """The tables that somebody may ask about, and what is left."""
+    """The tables that a person may query, and what is left."""
     return {one.table: str(one.left) for one in desk.budgets.accounts(host) if one.analyst == name}
 
 
 def _tell(name: str, password: str) -> None:
     typer.echo(f"{name} signs in with the one-time password {password}")
-    typer.echo("It is shown only now, and has to be changed at the first sign-in, within seven days.")
+    typer.echo("It is shown only once and must be changed at the first sign-in, within seven days.")

@@ -24,13 +24,15 @@ def prove(
     file: Annotated[Path, Argument(help="A program (.dp), or Python with marked functions (.py).", metavar="PROGRAM")],
     *,
     program: Annotated[
-        str | None, Option("--program", "-p", help="Which program of the file (the last one).", metavar="NAME")
+        str | None, Option("--program", "-p", help="Program in the file; default: the last one.", metavar="NAME")
     ] = None,
-    seconds: Annotated[float, Option(help="How long to look, in seconds of processor time.")] = 20,
+    seconds: Annotated[float, Option(help="Time limit of the search, CPU seconds.")] = 20,
     infer: Annotated[bool, Option("--infer", help="Find the smallest epsilon that can be proved.")] = False,
-    save: Annotated[bool, Option("--save", help="Write the proof beside the program: NAME.proof.json.")] = False,
-    check: Annotated[Path | None, Option(help="Go through this saved proof again.", metavar="PROOF")] = None,
-    html: Annotated[Path | None, Option(help="Draw both runs and the proof (or what breaks it) as a page.")] = None,
+    save: Annotated[bool, Option("--save", help="Save the certificate next to the program: NAME.proof.json.")] = False,
+    check: Annotated[Path | None, Option(help="Check this saved certificate.", metavar="PROOF")] = None,
+    html: Annotated[
+        Path | None, Option(help="Draw both runs and the proof (or the counterexample) to this HTML file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Prove that a program is differentially private, or find two neighbours that break its claim.
@@ -47,7 +49,7 @@ def prove(
     from discreet.verbs.prove.programs import load_program
 
     if check is not None and (infer or save):
-        raise BadInput("A saved proof is checked as it is: leave out --infer and --save.")
+        raise BadInput("--check takes neither --infer nor --save: leave them out.")
     loaded = load_program(file, program)
     if infer:
         _infer(loaded, seconds, as_json=as_json)
@@ -88,9 +90,7 @@ def _infer(loaded: LoadedProgram, seconds: float, *, as_json: bool) -> None:
     elif found is None:
         console().print(f"No epsilon was found for which {loaded.program.name} can be proved.")
     else:
-        console().print(
-            bold(f"{loaded.program.name} is proved for {found}, and for no smaller epsilon that was tried.")
-        )
+        console().print(bold(f"{loaded.program.name} is proved for {found}, and no smaller epsilon that was tried."))
     if found is None:
         raise typer.Exit(_UNKNOWN)
 

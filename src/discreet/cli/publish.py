@@ -1,4 +1,4 @@
-"""`discreet publish`: give a file away so that nobody in it can be singled out."""
+"""`discreet publish`: publish rows that satisfy privacy models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from discreet.verbs.publish.people import People
     from discreet.verbs.publish.recoding import Recoder
 
-_HOW = "How to get there: a recoding method, or a masking method such as 'noise alpha=0.1'; all are listed below."
+_HOW = "A recoding method, or a masking method such as 'noise alpha=0.1'; all are listed below."
 _LISTED = 8
 
 
@@ -60,25 +60,27 @@ def publish(
     *,
     model: Annotated[
         list[str] | None,
-        Option("--model", "-m", help='What must hold: "k=5", "l=3 on disease", "t=0.2 on disease", …'),
+        Option("--model", "-m", help='Privacy model: "k=5", "l=3 on disease", "t=0.2 on disease", …'),
     ] = None,
     output: Output = None,
-    suppress: Annotated[str | None, Option(help="Leave out at most this share of the rows, such as 5%.")] = None,
+    suppress: Annotated[str | None, Option(help="Suppress at most this share of the rows, such as 5%.")] = None,
     method: Annotated[str, Option(help=_HOW)] = "generalize",
     quality: Annotated[
-        str | None, Option(help="Loss to minimise: granularity, geometric, precision, …, as below.")
+        str | None, Option(help="Information loss to minimise: granularity, geometric, precision, …, as below.")
     ] = None,
     level: Annotated[list[str] | None, Option(help="Levels a column may have: age=2 or age=1..3.")] = None,
-    weight: Annotated[list[str] | None, Option(help="With suppress-cells: how much a column counts, age=2.")] = None,
-    time_limit: Annotated[float | None, Option(min=0.0, help="Seconds to search; the best so far is taken.")] = None,
+    weight: Annotated[list[str] | None, Option(help="With suppress-cells: weight of a column, age=2.")] = None,
+    time_limit: Annotated[
+        float | None, Option(min=0.0, help="Time limit of the search, seconds; the best result so far is used.")
+    ] = None,
     people: Annotated[
         str | None,
-        Option(help="What leaves of people with several rows: one-row, unlinked, linked, or linked with FILE."),
+        Option(help="Treatment of people with several rows: one-row, unlinked, linked, or linked with FILE."),
     ] = None,
     earlier: Annotated[
         list[str] | None,
         Option(
-            help="An earlier release of the same people, and its holder's copy, if there is one.",
+            help="An earlier release of the same people, and its holder's copy if there is one.",
             metavar="RELEASE[=COPY]",
         ),
     ] = None,
@@ -86,15 +88,21 @@ def publish(
     workspace: RegisterIn = None,
     despite: Despite = None,
     seed: Annotated[
-        int | None, Option(min=0, help="With masking: make it repeatable, by anybody. For research, not release.")
+        int | None,
+        Option(
+            min=0, help="Random seed of masking. Makes the result repeatable by anyone: for research, not for release."
+        ),
     ] = None,
     csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
     advise: Annotated[
-        bool, Option("--advise", help="Publish nothing: say which columns tell people apart, and what it costs.")
+        bool,
+        Option(
+            "--advise", help="Publish nothing: show which columns identify people, and the loss of anonymising each."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Publish a table so that privacy models hold for it, at the least loss.
+    """Publish rows that satisfy privacy models, with the least information loss.
 
     \b
     Examples:
@@ -187,15 +195,15 @@ def registered_in(table: Table, workspace: Path | None) -> Table:
 def warn_of_seed(seed: int | None) -> None:
     if seed is not None:
         console(stderr=True).print(
-            "With a seed anybody can repeat every random choice, and the release says which it is: use this to repeat "
-            "research, never for a release that is to protect anybody."
+            "With a seed anyone can repeat every random choice, and the release names the seed: use it to "
+            "repeat research, never to protect people."
         )
 
 
 def _refuse_without_models(method: str, table: Table) -> NoReturn:
-    """An error: there is no such method, or nothing that must hold."""
+    """Refuse an unknown method or a missing privacy model."""
     _method(method, table, {})
-    raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
+    raise BadInput("No privacy model given: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
 
 
 def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Masker:
@@ -213,7 +221,7 @@ def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Ma
         if not low <= high <= last:
             said = f"{low}..{high}" if low != high else str(low)
             raise BadInput(
-                f"--level {name}={said}: the levels of {name} go from 0 to {last}, the finer one first.",
+                f"--level {name}={said}: the levels of {name} go from 0 to {last}, from fine to coarse.",
                 hint=f"Write one of them, --level {name}={last}, or a range, --level {name}=0..{last}.",
             )
     return parse_method(text, table.card, options, dashes="--")
@@ -246,7 +254,7 @@ def _levels(said: Sequence[str]) -> dict[str, int | tuple[int, int]]:
     for text in said:
         match = re.fullmatch(r"(.+)=\s*(\d+)(?:\s*\.\.\s*(\d+))?\s*", text)
         if not match:
-            raise BadInput(f"{text!r} names no levels.", hint="Write --level age=2 or --level age=1..3.")
+            raise BadInput(f"{text!r} is not a level.", hint="Write --level age=2 or --level age=1..3.")
         low, high = int(match[2]), int(match[3] or match[2])
         found[match[1].strip()] = low if low == high else (low, high)
     return found
@@ -295,18 +303,18 @@ def warn_of_others(table: Table, output: Path, checked_with: Sequence[str], kind
     there = [f"--earlier {_short(one.release)}" for one in checkable if Path(one.release).is_dir()]
     gone = [Path(one.release).name for one in checkable if not Path(one.release).is_dir()]
     if there:
-        said += f" To have them checked together, publish with {' '.join(there)}."
+        said += f" To check them together, publish with {' '.join(there)}."
     if gone:
-        said += f" {', '.join(gone)} cannot be checked while nobody has it here: find it, or ask who has it."
+        said += f" {', '.join(gone)} cannot be checked because its folder is not here: find it, or ask its holder."
     if beyond := sorted({kind, *(one.kind for one in others)} - {"published"}):
         named = " and ".join(beyond).capitalize()
-        said += f" {named} releases cannot be checked together: attack them together before you hand them over."
+        said += f" {named} releases cannot be checked together: attack them jointly before you release this one."
     console(stderr=True).print(said)
 
 
 def _left(output: Path) -> str:
     there = output.is_dir() and any(output.iterdir())
-    return f"{output} was written already." if there else "Nothing was written."
+    return f"{output} had been written." if there else "Nothing was written."
 
 
 def _short(place: str) -> str:
@@ -325,14 +333,14 @@ def _print_advice(found: Advice, as_json: bool) -> None:
     out = console()
     for title, listed in (("Columns", found.alone), ("Pairs", found.pairs[:_LISTED])):
         heads = ("columns", "role", "#distinct", "#tell apart", "#unique")
-        listing = grid(*heads, title=f"{title} that tell people apart")
+        listing = grid(*heads, title=f"{title} that identify people")
         for one in listed:
             roles = ", ".join(dict.fromkeys(role.value for role in one.roles))
             figures = percent(one.distinction, 1), f"{100 * one.separation:.3f} %", percent(one.unique, 1)
             listing.add_row(" × ".join(one.columns), roles, *figures)
         out.print(listing)
-    about = ("quasi-identifiers kept", "#unique", "#lost at best", "#suppressed")
-    listing = grid(*about, title=f"What anonymity costs ({' and '.join(found.asked)})")
+    about = ("quasi-identifiers kept", "#unique", "#minimum loss", "#suppressed")
+    listing = grid(*about, title=f"Information loss of anonymity ({' and '.join(found.asked)})")
     for cost in found.costs:
         lost = "no way" if cost.loss is None else percent(cost.loss, 1)
         name = f"{len(cost.columns)}. {'and ' * (len(cost.columns) > 1)}{cost.columns[-1]}"

@@ -29,7 +29,7 @@ def serve(
     name: Name = None,
     insecure: Insecure = False,
     behind_proxy: Annotated[
-        bool, Option("--behind-proxy", help="A proxy on this computer ends TLS, and says from where people come.")
+        bool, Option("--behind-proxy", help="A proxy on this computer terminates TLS and forwards client addresses.")
     ] = False,
     local_metrics: Annotated[
         bool, Option("--local-metrics", help="Let programs on this computer read the metrics without a token.")
@@ -37,12 +37,12 @@ def serve(
     browser: Annotated[
         bool | None, Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
     ] = None,
-    check: Annotated[bool, Option("--check", help="Look whether all is well, and serve nothing.")] = False,
+    check: Annotated[bool, Option("--check", help="Check the installation and the workspace, then exit.")] = False,
     demo: Annotated[
-        Path | None, Option(help="Serve a made-up hospital, which is put into this folder.", metavar="FOLDER")
+        Path | None, Option(help="Serve a made-up hospital, created in this folder.", metavar="FOLDER")
     ] = None,
 ) -> None:
-    """Let people sign in and ask, publish and look after a workspace in the browser.
+    """Serve a workspace: sign in, ask, publish and administer in the browser.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def serve(
     settings = Settings(host, port, cert, key, names, insecure, behind_proxy, open_metrics=local_metrics)
     if (folder is None) == (demo is None):
         raise BadInput(
-            "Say which workspace to serve: a folder, or --demo and a folder for a made-up one.",
+            "No workspace given: name its folder, or --demo and a new folder.",
             hint="Make a workspace first (discreet workspace init), or try: discreet serve --demo hospital",
         )
     if check:
@@ -86,7 +86,7 @@ def serve(
 
 
 def _opened(folder: Path | None, demo: Path | None) -> tuple[Operations, dict[str, str]]:
-    """The desk, and one-time passwords that somebody has to be told."""
+    """The service's operations, and one-time passwords to show."""
     from discreet.service.operations.operations import Operations
     from discreet.service.run import first_steward
 

@@ -25,10 +25,12 @@ def show(
     source: Source,
     card: CardFile = None,
     table: CardTable = None,
-    page: Annotated[Path | None, Option(help="Of a holder's copy: write its page to this file, for you alone.")] = None,
+    page: Annotated[
+        Path | None, Option(help="For a holder's copy: write its (confidential) page to this file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Describe a table and how recognisable people in it are; or a release; or the holder's copy of one.
+    """Describe a table and how identifiable its people are, a release, or a holder's copy.
 
     \b
     Examples:
@@ -51,7 +53,7 @@ def show(
 
     if card is None:
         raise BadInput(
-            "A table is shown with its card: add --card CARD.",
+            "Showing a table needs its card: add --card CARD.",
             hint=f"No card yet? Draft one: discreet card draft {shown(source)} -o card.toml",
         )
     from discreet.core.cardfile import card_fields
@@ -97,14 +99,14 @@ def _show_holder(place: Path, page: Path | None, as_json: bool) -> None:
 
 
 def print_table(table: Table, description: Description, out: Console, broken: tuple[Violation, ...] = ()) -> None:
-    """The columns of a table, how it breaks its card, and what makes its records recognisable."""
+    """The columns of a table, where it breaks its card, and what makes its records identifiable."""
     out.print(bold(table.card.name), f"{description.rows:,} rows on {table.engine.title}")
     rows = ((column.name, column.kind.value, column.role.value, column.declared) for column in table.card.columns)
     out.print(grid("column", "kind", "role", "declared", rows=rows))
     if table.unseen:
         out.print(f"In the data and not on the card: {', '.join(table.unseen)}.\n")
     if broken:
-        out.print(bold("The data does not keep to its card:"), *map(str, broken), "", sep="\n  ")
+        out.print(bold("The data does not fit its card:"), *map(str, broken), "", sep="\n  ")
     if description.together is None:
         none = "There are no rows" if not description.rows else "No quasi-identifier is declared"
         out.print(f"{none}, so there is nothing to count.")
@@ -112,7 +114,7 @@ def print_table(table: Table, description: Description, out: Console, broken: tu
     together = description.together
     out.print(
         f"{percent(together.unique, description.rows)} of the records ({together.unique:,}) are unique on "
-        f"{', '.join(together.columns)}; a record hides among {together.crowd:,.1f} on average.\n",
+        f"{', '.join(together.columns)}; the average record is in an equivalence class of {together.crowd:,.1f}.\n",
         style="bold",
     )
     out.print(_identifying("Most identifying columns", description.alone, description.rows))
@@ -124,7 +126,7 @@ def print_table(table: Table, description: Description, out: Console, broken: tu
 
 
 def _identifying(title: str, found: tuple[Identifying, ...], rows: int) -> object:
-    out = grid("columns", "#values", "#unique", "#share", "#hides among", "", title=title)
+    out = grid("columns", "#values", "#unique", "#share", "#mean class", "", title=title)
     for one in found:
         figures = f"{one.classes:,}", f"{one.unique:,}", percent(one.unique, rows), f"{one.crowd:,.1f}"
         out.add_row(" × ".join(one.columns), *figures, "█" * round(12 * one.unique / rows))

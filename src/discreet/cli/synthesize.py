@@ -1,4 +1,4 @@
-"""`discreet synthesize`: give away rows of people who never existed."""
+"""`discreet synthesize`: make synthetic data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _LISTED = 8
 _LESS = 0.8
-"""Noise that would be so much smaller is worth a word."""
+"""Noise ratio from which a delta is suggested."""
 
 
 def synthesize(
@@ -56,19 +56,23 @@ def synthesize(
     table: CardTable = None,
     *,
     method: Annotated[
-        str, Option(help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'.")
+        str,
+        Option(help="Differentially private: 'epsilon=1 delta=1e-9 by=aim'; without a guarantee: 'cart', 'copula'."),
     ] = "epsilon=1 delta=1e-9",
     output: Output = None,
     holder: Holder = None,
     workspace: RegisterIn = None,
     despite: Despite = None,
     seed: Annotated[
-        int | None, Option(min=0, help="Without a promise: make it repeatable, by anybody. For research alone.")
+        int | None,
+        Option(
+            min=0, help="Without a guarantee: random seed. Makes the result repeatable by anyone: for research only."
+        ),
     ] = None,
     csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make synthetic rows that resemble a table and are nobody's.
+    """Make synthetic data that resembles a table.
 
     \b
     Examples:
@@ -77,7 +81,7 @@ def synthesize(
       discreet synthesize patients.parquet --card patients.toml --method "cart given sex, age" -o synthetic
 
     With an epsilon the rows are differentially private: the loss is charged to the table's budget if DATA is a
-    workspace, and to nobody otherwise. Methods without one promise nothing; what they make is attacked before it
+    workspace, and to no one otherwise. Methods without one promise nothing; what they make is attacked before it
     leaves, and the holder's copy has what was found.
     """
     from discreet.engines.read import read
@@ -94,7 +98,7 @@ def synthesize(
 
 
 def warn_of_distances(rows: Release[Any] | Rows, card: Card) -> None:
-    """Say so if synthetic rows are too far from the table to be of use."""
+    """Warn if synthetic rows are too far from the table to be of use."""
     from discreet.verbs.synthesize.distances import distances
     from discreet.verbs.synthesize.synthesize import warning
 
@@ -123,13 +127,13 @@ def _from_workspace(
         known = curator.workspace.private
         name = table or (known[0] if len(known) == 1 else None)
         if name is None:
-            raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
+            raise BadInput("No table given: add --table.", hint=f"There are {', '.join(known)}.")
         card = curator.workspace.card(name)
         method = parse_private(text, card)
         _require_unseeded(seed, holder)
         require_places(output)
         _hint(method)
-        with stoppable(lambda: "What was charged stays charged; the same again is free."), working("Synthesizing"):
+        with stoppable(lambda: "The charge stands; the same command again is free."), working("Synthesizing"):
             given = curator.make_synthetic(method, name)
         place = curator.workspace.releases / given.identity / "payload.parquet"
         with TemporaryDirectory(prefix=".discreet-", dir=output.absolute().parent) as scratch:
@@ -139,9 +143,7 @@ def _from_workspace(
     _print(release, output, as_json)
     warn_of_distances(release, card)
     if not as_json:
-        console().print(
-            f"It is the synthetic stand-in of {name} now: when a budget is spent, questions are answered on it."
-        )
+        console().print(f"It is now the synthetic stand-in of {name}: it answers questions when a budget is spent.")
 
 
 def _from_file(
@@ -168,8 +170,8 @@ def _from_file(
         _require_unseeded(seed, holder)
         if workspace is not None:
             raise BadInput(
-                f"{workspace} has a ledger, and what is made of a file is not charged to it.",
-                hint=f"Make it of the table there, which is: discreet synthesize {workspace} --table "
+                f"{workspace} has a ledger, but synthetic data made from a file is not charged to it.",
+                hint=f"Use its table, which is charged: discreet synthesize {workspace} --table "
                 f"{opened.card.name} --method {text.partition(' ')[2]!r} -o {output}; or discreet workspace stand-in "
                 f"{workspace} {opened.card.name} …",
             )
@@ -193,19 +195,21 @@ def _from_file(
         print_json(plain_release(release, output) | {"attacked": report.to_dict(), "alarms": alarms})
         return
     print_release(release, output, place)
-    console().print(f"Attacked before it left. {report.summary}")
+    console().print(f"Attacked before release. {report.summary}")
 
 
 def _require_unseeded(seed: int | None, holder: Path | None) -> None:
-    """Nothing that undoes the noise, or would be kept of people, is asked for."""
+    """Refuse options that undo the noise or would store people's rows."""
     if seed is not None:
-        raise BadInput("Whoever knows a seed can take the noise away.", hint="Leave --seed out.")
+        raise BadInput(
+            "--seed is not allowed with noise: anyone who knows the seed can remove it.", hint="Leave --seed out."
+        )
     if holder is not None:
-        raise BadInput("Synthetic rows are nobody's: there is no holder's copy.", hint="Leave --holder out.")
+        raise BadInput("Synthetic rows belong to no one: there is no holder's copy.", hint="Leave --holder out.")
 
 
 def _hint(method: Synthesize) -> None:
-    """Say what a delta would do, if there is none, and if a loss is so large that it promises next to nothing."""
+    """Warn of a loss without delta, and of one so large that it protects hardly anyone."""
     from fractions import Fraction
 
     from discreet.core.loss import Pure
@@ -236,16 +240,16 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     out = console()
     out.print(bold(release.title), f"in {folder}")
     out.print(*release.statement.lines, sep="\n")
-    out.print(f"\n{near.rows:,} rows that are nobody's.")
-    listing = grid("counts over", "#off by at most", title="How far counts may be off, with 95 % confidence")
+    out.print(f"\n{near.rows:,} synthetic rows.")
+    listing = grid("counts over", "#off by at most", title="Error of counts, with 95 % confidence")
     worst = sorted(near.distance.items(), key=lambda one: -one[1])
     for columns, far in worst[:_LISTED]:
         listing.add_row(near.called(columns), percent(far, 1) if far < 1 else "no bound")
     out.print(listing)
     if set(near.columns) - set(near.exact):
-        out.print(f"{WITHIN}: for counts of whole intervals alone; within them nothing is known.")
+        out.print(f"{WITHIN}: only for counts of whole intervals.")
     if near.left_out:
         out.print(f"Not compared, since there are too many combinations: {', '.join(map(near.called, near.left_out))}.")
     if len(worst) > _LISTED:
-        out.print(f"All others are off by less; {folder / 'report.html'} and the rows' own metadata have more.")
+        out.print(f"All others have smaller errors; {folder / 'report.html'} and the rows' own metadata have more.")
     print_making(release, folder)

@@ -17,6 +17,11 @@ from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
     from discreet.core.release import Release
     from discreet.verbs.tabulate.tables.crosstable import CrossTable
 
@@ -44,51 +49,49 @@ def tabulate(
         Option(
             "--table",
             "-t",
-            help="Without DATA: a table of figures to protect (CSV or Parquet), again for one that is linked to it. "
+            help="Without DATA: an aggregate table to protect (CSV or Parquet); repeat for linked tables. "
             "With DATA: which table of the card.",
         ),
     ] = None,
     *,
     by: Annotated[
-        list[str] | None, Option(help='The sides: "region × activity" (or *); again for a table linked to it.')
+        list[str] | None, Option(help='Dimensions: "region × activity" (or *); repeat for linked tables.')
     ] = None,
-    value: Annotated[str | None, Option(help="What is added up; without it rows are counted.")] = None,
+    value: Annotated[str | None, Option(help="Column to sum; without it rows are counted.")] = None,
     rule: Annotated[
         list[str] | None,
-        Option("--rule", "-r", help='Which cells are sensitive: "p=10", "n=1,k=0.7", "p=10,q=50", "min=3".'),
+        Option("--rule", "-r", help='Sensitivity rule: "p=10", "n=1,k=0.7", "p=10,q=50", "min=3".'),
     ] = None,
     method: Annotated[
         str,
         Option(
-            help='What is done: suppress, "round base=5", adjust, cell-key, "factors least=10%", '
-            '"swap areas=region risk=size"; of a workspace, "noise epsilon=1".'
+            help='Protection method: suppress, "round base=5", adjust, cell-key, "factors least=10%", '
+            '"swap areas=region risk=size"; in a workspace, "noise epsilon=1".'
         ),
     ] = "suppress",
     output: Output = None,
     weight: Annotated[str | None, Option(help="The column of sampling weights.")] = None,
-    decimals: Annotated[int | None, Option(min=0, help="How exactly figures are added up.")] = None,
+    decimals: Annotated[int | None, Option(min=0, help="Decimal places of the sums.")] = None,
     totals: Annotated[
-        list[str] | None, Option(help="Of a table of figures: the file that gives each code its total, activity=FILE.")
+        list[str] | None, Option(help="For --table: file that maps each code to its parent, activity=FILE.")
     ] = None,
-    total: Annotated[str, Option(help="Of a table of figures: the code that stands for all.")] = "Total",
+    total: Annotated[str, Option(help="For --table: the code of the total.")] = "Total",
     share: Annotated[
-        str, Option(help="How uncertain a cell must stay where its rule does not say, of its figure.")
+        str, Option(help="Protection level where the rule has none, as a share of the cell value.")
     ] = "10%",
     absolute: Annotated[
-        bool, Option("--absolute", help="Where contributions are negative, rules look at absolute ones.")
+        bool, Option("--absolute", help="Apply rules to absolute values where contributions are negative.")
     ] = False,
     secret: Annotated[
-        Path | None, Option(help="File of the secret for cell keys and factors; made if missing.")
+        Path | None, Option(help="Secret key file for cell keys and factors; created if missing.")
     ] = None,
     holder: Holder = None,
     despite: Despite = None,
     xlsx: Annotated[Path | None, Option(help="Also write the table to this workbook.")] = None,
     csv: Annotated[bool, Option("--csv", help="Also write the rows as CSV.")] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="With noise: say what it would cost, and spend nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="With noise: show the price and spend nothing.")] = False,
     seed: Annotated[
-        int | None, Option(min=0, help="Make random choices repeatable, by anybody. Not for release.")
+        int | None, Option(min=0, help="Random seed. Makes the result repeatable by anyone: not for release.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -160,14 +163,14 @@ def _rows(source: str, card: str | None, names: list[str] | None) -> Any:
     from discreet.engines.read import read
 
     if card is None:
-        raise BadInput("Rows are added up by their card: add --card CARD.", hint="Draft one: discreet card draft …")
+        raise BadInput("A table of rows needs its card: add --card CARD.", hint="Draft one: discreet card draft …")
     if names and len(names) > 1:
-        raise BadInput("With DATA, --table says which table of the card it is: one.")
+        raise BadInput("With DATA, --table names one table of the card.")
     return read(source, card, table=names[0] if names else None)
 
 
 def _require_places(output: Path, places: list[Path], secret: Path | None) -> None:
-    """Everything that is to be written can be, and nothing that must not leave lies in what does."""
+    """Check that all output files can be written and no confidential one lies in the release."""
     folder = output.resolve()
     if not folder.parent.is_dir():
         raise BadInput(f"There is no folder {folder.parent} to put {folder.name} in.")
@@ -175,7 +178,10 @@ def _require_places(output: Path, places: list[Path], secret: Path | None) -> No
         raise BadInput("Two files would have the same name.", hint="Name them differently.")
     for place in (*places, *([secret] if secret else [])):
         if folder in (place.resolve(), *place.resolve().parents):
-            raise BadInput(f"{place} would leave with the release in {output}.", hint="Keep it somewhere else.")
+            raise BadInput(
+                f"{place} is confidential, but inside the release folder {output}.",
+                hint="Choose a path outside that folder.",
+            )
         if not place.resolve().parent.is_dir():
             raise BadInput(f"There is no folder {place.resolve().parent} to write {place.name} to.")
         if place.exists() and place is not secret:
@@ -197,7 +203,9 @@ def _figures(
         parents[side.strip()] = Path(place.strip())
     sides = sides_of(by) if by else (None,)
     if len(sides) > 1:
-        raise BadInput("Of a table of figures --by names its sides, once.", hint="Give each table by --table.")
+        raise BadInput(
+            "With --table, --by names the dimensions and is given once.", hint="Give each linked table its own --table."
+        )
     declared = load_card(card) if card is not None else None
     return read_table(file, sides[0], value, total=total, parents=parents, card=declared)
 
@@ -225,7 +233,7 @@ def _noisy(
             hint='Such as: discreet tabulate clinic --table visits --by "sex × ward" --method "noise epsilon=1"',
         )
     if set(said) not in ({"epsilon"}, {"rho"}):
-        raise BadInput("Say what to spend.", hint='Write --method "noise epsilon=1" or "noise rho=0.1".')
+        raise BadInput("No privacy loss given.", hint='Write --method "noise epsilon=1" or "noise rho=0.1".')
     epsilon, rho = said.get("epsilon"), said.get("rho")
     with Curator(source) as curator:
         made = MacroTable(sides_of(by), epsilon, rho)
@@ -251,33 +259,44 @@ def _print(release: Release[Any], folder: Path, place: Path) -> None:
     printed, holder = PublishedTable.read(release), release.holder.details  # type: ignore[union-attr]  # just made
     sensitive, added = int(holder.protection.sensitive.sum()), int(holder.added.sum())
     if sensitive:
-        besides = f"; {number(added, 'other')} hidden with them" if added else ""
+        besides = f"; {number(added, 'other')} suppressed with them" if added else ""
         out.print(f"{number(sensitive, 'sensitive cell')} among {len(holder.cells):,}{besides}.")
     elif release.recipe.parameters.get("rules"):
-        out.print(f"None of the {len(holder.cells):,} cells is sensitive: the table is printed as it is.")
+        out.print(f"None of the {len(holder.cells):,} cells is sensitive: the table is published unchanged.")
     for table, hidden in zip(printed.tables, printed.hidden, strict=True):
-        *down, across = table.dimensions
-        listing = grid(*(side.name for side in down), *(f"#{code}" for code in across.codes))
+        across = table.dimensions[-1]
         if table.size > _SHOWN_ROWS * len(across) or len(across) > _SHOWN_COLUMNS:
             out.print(f"The table has {table.size:,} cells: see {folder / 'report.html'}.")
             continue
-        for start in range(0, table.size, len(across)):
-            labels = table.codes(start)[:-1]
-            listing.add_row(*labels, *(shown(table, hidden, start + place) for place in range(len(across))))
-        if out.measure(listing).minimum > out.width or out.measure(listing).maximum > out.width:
-            out.print(f"The table is wider than the screen: see {folder / 'report.html'}.")
-        else:
+        texts = [shown(table, hidden, cell) for cell in range(table.size)]
+        start = 0
+        while start < len(across):
+            listing, start = _block(out, table, texts, start)
             out.print(listing)
-    for name, told in holder.facts:
-        out.print(f"{name}: {told}.", soft_wrap=True)
-    out.print(str(release.statement), soft_wrap=True)
-    out.print(f"What is sensitive and why, for you alone: {place}; discreet show opens it.")
+    for name, value in holder.facts:
+        out.print(f"{name}: {value}.", soft_wrap=True)
+    out.print(*release.statement.lines, sep="\n")
+    out.print(f"Sensitive cells and reasons (confidential): {place}; open it with discreet show.")
+
+
+def _block(out: Console, table: CrossTable, texts: Sequence[str], start: int) -> tuple[Table, int]:
+    """The columns from ``start`` that fit the terminal's width, at least one, and where the next block starts."""
+    *down, across = table.dimensions
+    labels = [table.codes(cell)[:-1] for cell in range(0, table.size, len(across))]
+    end, unbounded = len(across), out.options.update(width=10_000)  # what is measured is cut to the options' width
+    while True:
+        listing = grid(*(side.name for side in down), *(f"#{code}" for code in across.codes[start:end]))
+        for row, names in enumerate(labels):
+            listing.add_row(*names, *texts[row * len(across) + start : row * len(across) + end])
+        if end == start + 1 or out.measure(listing, options=unbounded).maximum <= out.width:
+            return listing, end
+        end -= 1
 
 
 @app.command("audit")
 def audit(
     folder: Annotated[Path, Argument(help="A release of `discreet tabulate`.", metavar="FOLDER")],
-    holder: Annotated[Path | None, Option(help="Its holder's copy; by default the one beside the folder.")] = None,
+    holder: Annotated[Path | None, Option(help="Its holder's copy; default: the one next to the folder.")] = None,
     as_json: Json = False,
 ) -> None:
     """Suppression audit: what an intruder can compute of every hidden cell.
@@ -295,14 +314,14 @@ def audit(
     release = Release.load(folder)
     if release.recipe.method != "suppress":
         raise BadInput(
-            f"In {folder} figures were changed ({release.recipe.method}) and none is hidden: nothing to audit.",
-            hint="What is promised of them is in its statement: discreet show FOLDER",
+            f"{folder} has no suppressed cells: its figures were changed ({release.recipe.method}).",
+            hint="Its statement says what protects them: discreet show FOLDER",
         )
     beside = holder_file(folder)
     place = holder or (beside if beside.is_file() else None)
     copy = None if place is None else read_holder_copy(place)
     if copy is not None and not belongs(copy, folder):
-        raise BadInput(f"{place} was not kept of {folder}.", hint="Give the file that was written with it.")
+        raise BadInput(f"{place} is not the holder's copy of {folder}.", hint="Give the file that was written with it.")
     with tracking("Auditing") as at:
         found = compute(release, None if copy is None else copy.rows, progress=at)
     closely = len(found.recovered if found.short is None else found.short) > 0
@@ -312,7 +331,7 @@ def audit(
         out = console()
         out.print(str(found))
         if found.short is None:
-            out.print(f"Its holder's copy is not at {beside}: whether the rules' intervals are kept was not checked.")
+            out.print(f"No holder's copy at {beside}: the required protection intervals were not checked.")
         listing = grid("cell", "#at least", "#at most", *([] if found.short is None else ["too close"]))
         rows = found.rows().to_pylist()
         for row in rows[:_SHOWN_CELLS]:

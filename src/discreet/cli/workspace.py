@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, Argument(help="The workspace's folder.", metavar="WORKSPACE")]
 TableName = Annotated[str, Argument(help="The table.", metavar="TABLE")]
 BudgetText = Annotated[
-    str, Option("--budget", help='What may be lost: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+    str, Option("--budget", help='Privacy budget: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 ]
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Workspaces: tables that can be asked, under a budget.
+    help="""Workspaces: tables that analysts can query under a privacy budget.
 
     \b
     Example:
@@ -44,24 +44,24 @@ def init(
     folder: Annotated[Path, Argument(help="A new folder.", metavar="WORKSPACE")],
     *,
     table: Annotated[
-        list[str], Option("--table", "-t", help="A table: its name, = and where it is.", metavar="NAME=DATA")
+        list[str], Option("--table", "-t", help="A table: NAME=DATA; may be repeated.", metavar="NAME=DATA")
     ],
     card: Annotated[
         list[str],
-        Option("--card", "-c", help="The data card: one for all tables, or one for each.", metavar="CARD"),
+        Option("--card", "-c", help="Data card: one for all tables, or one per table.", metavar="CARD"),
     ],
     budget: BudgetText,
     public: Annotated[
         list[str] | None,
-        Option(help="A table about nobody, to join with; it needs no card.", metavar="NAME=DATA"),
+        Option(help="A public table (not about people) to join with; it needs no card.", metavar="NAME=DATA"),
     ] = None,
-    analyst: Annotated[str, Option(help="Who may ask at first; '' for nobody.")] = "analyst",
+    analyst: Annotated[str, Option(help="First analyst; '' for none.")] = "analyst",
     ledger: Annotated[
         str | None, Option(help="Keep the ledger in this PostgreSQL database, for several curators.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Register tables, so that they can be asked.
+    """Make a workspace: register tables for queries under a budget.
 
     \b
     Example:
@@ -76,7 +76,8 @@ def init(
     pairs = _pairs(table)
     if len(card) not in (1, len(pairs)):
         raise BadInput(
-            f"There are {len(pairs)} tables and {len(card)} cards.", hint="Give one for all, or one for each."
+            f"There are {len(pairs)} tables and {len(card)} cards.",
+            hint="Give one card for all tables, or one per table.",
         )
     cards = card * len(pairs) if len(card) == 1 else card
     tables = {name: (source, one) for (name, source), one in zip(pairs, cards, strict=True)}
@@ -96,7 +97,7 @@ def init(
 
 @app.command("show")
 def show(folder: Folder, as_json: Json = False) -> None:
-    """Show the tables of a workspace, and who may ask them.
+    """Show the tables of a workspace and their analysts.
 
     \b
     Example:
@@ -111,7 +112,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
 @app.command("add-table")
 def add_table(
     folder: Folder,
-    table: Annotated[str, Argument(help="The table: its name, = and where it is.", metavar="NAME=DATA")],
+    table: Annotated[str, Argument(help="The table: NAME=DATA.", metavar="NAME=DATA")],
     card: Annotated[Path, Option("--card", "-c", help="The data card.", metavar="CARD")],
     budget: BudgetText,
     as_json: Json = False,
@@ -122,7 +123,7 @@ def add_table(
     Example:
       discreet workspace add-table clinic tests=tests.csv --card tests.toml --budget "epsilon=2"
 
-    Nobody may ask it until `add-analyst` says who may.
+    No one may ask it until `add-analyst` says who may.
     """
     from discreet.curator.curator import Curator
 
@@ -140,7 +141,7 @@ def revise(
     table: TableName,
     card: Annotated[Path, Option("--card", "-c", help="The revised data card.", metavar="CARD")],
     data: Annotated[
-        str | None, Option("--data", "-d", help="Where the rows are now, if they are elsewhere.", metavar="DATA")
+        str | None, Option("--data", "-d", help="New location of the rows, if they have moved.", metavar="DATA")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -169,14 +170,15 @@ def revise(
 @app.command("add-analyst")
 def add_analyst(
     folder: Folder,
-    name: Annotated[str, Argument(help="Who may ask.", metavar="NAME")],
+    name: Annotated[str, Argument(help="Analyst.", metavar="NAME")],
     budget: BudgetText,
     table: Annotated[
-        list[str] | None, Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+        list[str] | None,
+        Option("--table", "-t", help="Table they may query, may be repeated; default: every table.", metavar="NAME"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let somebody ask, within a budget of their own below the table's.
+    """Add an analyst, with a budget of their own within the table's.
 
     \b
     Example:
@@ -200,14 +202,14 @@ def stand_in(
         str | None, Option(help="As for `discreet synthesize`: 'epsilon=1 delta=1e-9 by=mst on city, income'.")
     ] = None,
     remove: Annotated[
-        bool, Option("--remove", help="Have the table answered by no stand-in any more; its rows stay released.")
+        bool, Option("--remove", help="Stop answering with the stand-in; its rows stay released.")
     ] = False,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Make and charge nothing: say what it would promise, and how noisy it is.")
+        bool, Option("--dry-run", help="Make and charge nothing: show the guarantee, the price and the noise.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a table's synthetic stand-in, which answers when a budget is spent.
+    """Make a table's synthetic stand-in, which answers questions when a budget is spent.
 
     \b
     Examples:
@@ -226,7 +228,10 @@ def stand_in(
     from discreet.verbs.synthesize.private import parse_private
 
     if remove and method is not None:
-        raise BadInput("--remove goes alone.", hint="A newer stand-in replaces an older one anyway.")
+        raise BadInput(
+            "--remove takes no other options.",
+            hint="To replace a stand-in, make a new one: it takes the place of the old.",
+        )
     with Curator(folder) as curator:
         if remove:
             curator.set_synthetic(table, None)
@@ -234,7 +239,7 @@ def stand_in(
             print_json({"table": table, "release": None}) if as_json else console().print(said)
             return
         if method is None:
-            raise BadInput("Say what to spend: add --method.", hint='Such as --method "epsilon=1 delta=1e-9".')
+            raise BadInput("No privacy loss given: add --method.", hint='Such as --method "epsilon=1 delta=1e-9".')
         curator.audited(table)  # which says so if there is no such table
         card = curator.workspace.card(table)
         synthesizer = parse_private(method, card)
@@ -252,7 +257,7 @@ def stand_in(
         print_json({**about, "left": left.to_dict(), "statement": given.release.statement.to_dict()})
         return
     out = console()
-    paid = "It was made before, so it is free." if given.free else f"It cost {given.release.statement.loss}."
+    paid = "Made before, so it is free." if given.free else f"It cost {given.release.statement.loss}."
     out.print(f"The synthetic stand-in of {table} has {number(found.nearness.rows, 'row')}. {paid} Left: {left}.")
     out.print(*given.release.statement.lines, sep="\n")
     warn_of_distances(rows, card)
@@ -281,13 +286,13 @@ def audit(
     columns: Annotated[
         str,
         Option(
-            help="What is audited, each with sum (SUM, AVG; what is meant if nothing is said), extremes (MAX, MIN) or "
-            "bounded=WIDTH:look (SUM, AVG of numbers with known bounds; answers are looked at before they are denied).",
+            help="Audited column, with sum (SUM, AVG; the default), extremes (MAX, MIN) or "
+            "bounded=WIDTH:look (SUM, AVG of numbers with known bounds; denials depend on the answers).",
             metavar="COLUMN[:HOW],…",
         ),
     ],
     by: Annotated[
-        str, Option(help="What conditions and groups may use: everybody may know it.", metavar="COLUMN,…")
+        str, Option(help="Columns allowed in conditions and groups: publicly known ones.", metavar="COLUMN,…")
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -298,7 +303,7 @@ def audit(
       discreet workspace audit office staff --columns salary --by city,age
       discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1:look --by city
 
-    A question is denied when it, with all that was answered before, could tell somebody's value. This is decided once,
+    A question is denied when it, with all that was answered before, could tell someone's value. This is decided once,
     before anything was spent on the table, and cannot be taken back. It is no differential privacy.
     """
     from discreet.curator.curator import Curator
@@ -307,7 +312,7 @@ def audit(
     pairs = [one.partition(":") for one in _named(columns)]
     watched = {name.strip(): how.strip() or "sum" for name, _, how in pairs}
     if len(watched) < len(pairs):
-        raise BadInput("A column is audited in one way.")
+        raise BadInput("A column has one kind of auditing.")
     with Curator(folder) as curator:
         policy = curator.audit(table, watched, by=_named(by))
         with Register(curator.workspace.register) as register:
@@ -318,7 +323,7 @@ def audit(
         print_json({"table": table, **policy.to_dict()})
         return
     out = console()
-    out.print(f"{table} is audited from now on: {policy}. Sets may be chosen by {', '.join(policy.by) or 'nothing'}.")
+    out.print(f"{table} now has query auditing: {policy}. Conditions may use {', '.join(policy.by) or 'nothing'}.")
     out.print(f"Ask it with discreet ask {folder} … --audited.")
 
 
@@ -327,7 +332,7 @@ def backup(
     folder: Folder,
     file: Annotated[Path, Argument(help="A new file.", metavar="COPY")],
 ) -> None:
-    """Copy a workspace to one file; people may go on asking meanwhile.
+    """Back up a workspace to one file, while it stays in use.
 
     \b
     Example:
@@ -341,7 +346,7 @@ def backup(
         copy = back_up(folder, file)
     typer.echo(f"{file} has {number(copy.releases, 'answer')}, each with its charge, as of {copy.made}.")
     if not copy.lines:
-        typer.echo("The ledger is in PostgreSQL, and not in the copy: back up that database now, after the folder.")
+        typer.echo("The ledger is in PostgreSQL and not in the backup: back up that database now, after the folder.")
 
 
 @app.command("restore")
@@ -349,13 +354,13 @@ def restore(
     file: Annotated[Path, Argument(help="What `backup` made.", metavar="COPY")],
     folder: Annotated[Path, Argument(help="A new folder.", metavar="WORKSPACE")],
     receipts: Annotated[
-        Path | None, Option(help="The newest releases there are: all must be in the copy.", metavar="FOLDER")
+        Path | None, Option(help="Folder of the newest releases: all must be in the backup.", metavar="FOLDER")
     ] = None,
     forget: Annotated[
-        bool, Option("--yes-spent-is-forgotten", help="Restore although what was spent since is forgotten.")
+        bool, Option("--yes-spent-is-forgotten", help="Restore even though charges made since the backup are lost.")
     ] = False,
 ) -> None:
-    """Make a workspace of a copy.
+    """Restore a workspace from a backup.
 
     \b
     Example:
@@ -369,10 +374,10 @@ def restore(
     with working("Restoring"):
         copy = put_back(file, folder, newest=None if receipts is None else receipts_in(receipts), forget=forget)
     typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
-    typer.echo("Never ask the one that it was copied from again: both would spend the same budget.")
+    typer.echo("Never use the original workspace again: both would spend the same budget.")
     if receipts is None and copy.lines:
         typer.echo(
-            "What was spent since the copy was made is forgotten: before anybody asks, lower the limits by what it may "
+            "Charges made since the backup are lost: before anyone asks again, lower the limits by what it may "
             f'have been: discreet budget limit {folder} TABLE --budget "…" --why "restored from a copy"'
         )
 
@@ -395,7 +400,7 @@ def loss_of(text: str) -> Loss:
             return Approximate(said["epsilon"], said["delta"])
         case ["rho"] if not rest:
             return Concentrated(said["rho"])
-    raise BadInput(f"{text!r} is no budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+    raise BadInput(f"{text!r} is not a budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
@@ -475,11 +480,11 @@ def _show(curator: Curator, as_json: bool) -> None:
         rows = (
             f"at most {number(card.rows_per_unit or 0, 'row')} of each {card.unit}"
             if card.unit
-            else "a row is a person"
+            else "one row per person"
         )
         out.print(f"{name}, from {one.source}: {'public' if one.public else rows}", style="bold")
         if not one.public:
-            out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")
+            out.print(f"May ask: {', '.join(may[name]) or 'no one yet'}. Left: {left[name]}.")
             if policy := curator.audited(name):
                 out.print(f"Audited: {policy}. Its questions are answered exactly or denied, never with noise.")
             if found := synthetic[name]:

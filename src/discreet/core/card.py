@@ -1,7 +1,7 @@
 """The data card: what the curator knows about a table without looking at it.
 
 Everything a privacy guarantee leans on (bounds, categories, whose row it is, how many rows a person may
-have) is declared here by a person. Nothing in it is read off the data, unless it says so: a column whose
+have) is declared here by a person. Nothing in it is taken from the data, unless it says so: a column whose
 ``from_data`` names a field makes the whole card not private.
 """
 
@@ -45,7 +45,7 @@ class Role(Enum):
     OTHER = "other"
     """None of these."""
     UNDECIDED = "undecided"
-    """Nobody has decided yet: nothing leaves that is not protected by a privacy loss."""
+    """No one has decided yet: nothing leaves that is not protected by a privacy loss."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Column:
     """All values there can be, in their natural order if they have one."""
     hierarchy: Hierarchy | None = None
     from_data: tuple[str, ...] = ()
-    """The fields (``bounds``, ``categories``) that were read off the data: not private."""
+    """The fields (``bounds``, ``categories``) that were taken from the data: not private."""
     note: str = ""
     required: bool = False
     """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
@@ -80,10 +80,10 @@ class Column:
             except ValueError:
                 known = ", ".join(one.value for one in type_)
                 said = getattr(self, field_)
-                raise BadInput(f"Column {self.name!r}: {said!r} is no {field_}; known are {known}.") from None
+                raise BadInput(f"Column {self.name!r}: {said!r} is not a {field_}; choose from {known}.") from None
         for field_ in ("required", "may_leave"):
             if not isinstance(getattr(self, field_), bool):
-                raise BadInput(f"Column {self.name!r}: {field_} is true or false, not {getattr(self, field_)!r}.")
+                raise BadInput(f"Column {self.name!r}: {field_} must be true or false, not {getattr(self, field_)!r}.")
         if self.max_length is not None and (isinstance(self.max_length, bool) or not isinstance(self.max_length, int)):
             raise BadInput(f"Column {self.name!r}: max_length is a number of characters, not {self.max_length!r}.")
         for field_ in ("bounds", "categories", "from_data"):
@@ -111,13 +111,13 @@ class Column:
             if self.role is Role.IDENTIFIER:
                 found.append(("hierarchy", "an identifier is removed, not generalised: drop the hierarchy"))
         if self.may_leave and (self.kind is not Kind.TEXT or self.role is Role.IDENTIFIER):
-            what = "an identifier never leaves" if self.role is Role.IDENTIFIER else "only text can be withheld"
+            what = "an identifier is never released" if self.role is Role.IDENTIFIER else "only text can be withheld"
             found.append(("may_leave", what))
         for name in self.from_data:
             if name not in ("bounds", "categories"):
                 found.append(("from_data", f"{name!r} is not one of bounds, categories"))
             elif getattr(self, name) is None:
-                found.append(("from_data", f"names {name}, which this column does not have"))
+                found.append(("from_data", f"lists {name}, which this column does not have"))
         return [Problem(("columns", self.name, part) if part else ("columns", self.name), what) for part, what in found]
 
     @property
@@ -136,7 +136,7 @@ class Column:
         if self.hierarchy is not None:
             said.append(f"levels 0 to {self.hierarchy.height}")
         if self.from_data:
-            said.append("read off the data")
+            said.append("taken from the data")
         return ", ".join(said)
 
     @property
@@ -152,7 +152,7 @@ class Column:
         if self.kind is not Kind.TEXT:
             yield f"a {self.kind.value} column has no length"
         elif self.categories is not None:
-            yield "the categories say how long a text can be"
+            yield "the categories already limit the length of a text"
         elif length < 1:
             yield f"must be at least 1, got {length}"
 
@@ -177,7 +177,7 @@ class Column:
             yield "an empty list allows no value at all"
         for value in categories:
             if not fits(value, self.kind):
-                yield f"{value!r} is no {self.kind.value} value"
+                yield f"{value!r} is not of kind {self.kind.value}"
         if len({value.tzinfo is None for value in categories if isinstance(value, dt.datetime)}) > 1:
             yield "some values have a time zone and others have none"
         counts = Counter(value for value in categories if fits(value, self.kind))
@@ -200,11 +200,11 @@ class Card:
     groups_per_unit: int | None = None
     """In how many groups of a question a person counts, where groups are not declared; ``None``: in all."""
     public: bool = False
-    """Whether it is about nobody: its rows and values may be looked at by anybody."""
+    """Whether it is about no one: its rows and values may be looked at by anyone."""
     impossible: tuple[str, ...] = ()
     """Conditions in SQL that no row can meet. One about a column that is not here says nothing."""
     rows_are_people: bool = False
-    """Whether every row is about somebody else though identifiers repeat: two people may share a name."""
+    """Whether every row is about someone else though identifiers repeat: two people may share a name."""
     population: str | None = None
     """Which people these are: releases of tables with one population are checked together. ``None``: its name."""
     stable: tuple[str, ...] = ()
@@ -235,12 +235,12 @@ class Card:
 
     @property
     def whose(self) -> str:
-        """What a statement takes for granted about whose row is whose."""
+        """What a statement assumes about the person of each row."""
         if self.unit is not None:
-            return f"The column {self.unit} says whose row it is."
+            return f"The column {self.unit} identifies the person of each row."
         if self.rows_are_people:
-            return "Every row is about somebody else, whatever identifiers repeat: the card says so (rows_are_people)."
-        return "Every row is about somebody else."
+            return "Each row is a different person, even if identifiers repeat: the card declares it (rows_are_people)."
+        return "Each row is a different person."
 
     def without_unit(self, columns: Iterable[Column]) -> Card:
         """The card of rows that no longer say whose they are, with these columns."""
@@ -255,18 +255,20 @@ class Card:
         for column in self.columns:
             other = folded.get(column.name.casefold())
             if other is not None:
-                found.append(Problem(("columns", column.name), f"same name as {other!r}; SQL does not tell case apart"))
+                found.append(Problem(("columns", column.name), f"same name as {other!r}; SQL ignores case"))
             folded[column.name.casefold()] = column.name
         if self.unit is not None and self.unit not in self._index:
-            found.append(Problem(("unit",), f"no column is called {self.unit!r}"))
+            found.append(Problem(("unit",), f"there is no column {self.unit!r}"))
         if self.rows_per_unit is not None and self.rows_per_unit < 1:
             found.append(Problem(("rows_per_unit",), f"must be at least 1, got {self.rows_per_unit}"))
         if self.unit is None and self.rows_per_unit not in (None, 1):
-            found.append(Problem(("rows_per_unit",), "without a unit every row is a person of its own"))
+            found.append(Problem(("rows_per_unit",), "without a unit each row is a different person"))
         if self.groups_per_unit is not None and not 1 <= self.groups_per_unit <= (self.rows_per_unit or 0):
             found.append(Problem(("groups_per_unit",), f"must be 1 to rows_per_unit, got {self.groups_per_unit}"))
         if self.rows_are_people and (self.unit is not None or self.public):
-            other = "a unit says whose row it is" if self.unit is not None else "a public table is about nobody"
+            other = (
+                "a unit identifies the person of each row" if self.unit is not None else "a public table has no people"
+            )
             found.append(Problem(("rows_are_people",), other))
         if self.public and self.unit is not None:
             found.append(Problem(("public",), "a table with a unit is about people"))
@@ -284,13 +286,13 @@ class Card:
 
     def stable_problems(self) -> list[Problem]:
         """What is wrong with the stable columns of a whole table; some of its columns may have others stay behind."""
-        found = [f"no column is called {name!r}" for name in self.stable if name not in self._index]
+        found = [f"there is no column {name!r}" for name in self.stable if name not in self._index]
         if self.stable and self.unit is None:
-            found.append("without a unit nobody can tell whose value it is in the next version of the table")
+            found.append("without a unit, values cannot be matched with the next version of the table")
         named = [one for one in self.stable if one in self._index]
         found += [f"{one!r} is the unit, which is stable anyway" for one in named if one == self.unit]
         identifiers = [one for one in named if one != self.unit and self[one].role is Role.IDENTIFIER]
-        found += [f"{one!r} is an identifier, and never leaves" for one in identifiers]
+        found += [f"{one!r} is an identifier, which is never released" for one in identifiers]
         return [Problem(("stable",), what) for what in found]
 
     def __getitem__(self, name: str) -> Column:
@@ -306,19 +308,19 @@ class Card:
 
     @property
     def private(self) -> bool:
-        """Whether nothing in this card was read off the data."""
+        """Whether nothing in this card was taken from the data."""
         return not self.from_data
 
     @property
     def from_data(self) -> tuple[str, ...]:
-        """What was read off the data, such as "bounds of age": for the recipe of whatever is made with this card."""
+        """What was taken from the data, such as "bounds of age": for the recipe of whatever is made with this card."""
         return tuple(f"{field_} of {column.name}" for column in self.columns for field_ in column.from_data)
 
     def open_questions(self) -> tuple[str, ...]:
         """What a guarantee may need and this card does not declare, for the person to decide."""
-        said = [f"role of {one.name}: undecided, so nothing leaves" for one in self.having(Role.UNDECIDED)]
+        said = [f"role of {one.name}: undecided, so nothing can be released" for one in self.having(Role.UNDECIDED)]
         if self.unit is not None and self.rows_per_unit is None:
-            said.append("rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it")
+            said.append("rows_per_unit: the most rows per person; questions (discreet workspace) need it")
         for column in self.columns:
             if column.role is Role.IDENTIFIER or column.bounds or column.categories:
                 continue
@@ -360,7 +362,7 @@ class ExposurePolicy:
 
     def __post_init__(self) -> None:
         if isinstance(self.smallest_group, bool) or not isinstance(self.smallest_group, int) or self.smallest_group < 1:
-            raise BadInput(f"smallest_group is a number of people, at least 1, not {self.smallest_group!r}.")
+            raise BadInput(f"smallest_group must be a number of people, at least 1, not {self.smallest_group!r}.")
         if self.undecided not in _CHOICES:
             raise BadInput(f"undecided is {' or '.join(_CHOICES)}, not {self.undecided!r}.")
         object.__setattr__(self, "share", exact(self.share, "share"))
@@ -370,16 +372,16 @@ class ExposurePolicy:
         if not all(isinstance(one, list | tuple) for one in listed):
             raise BadInput("values lists the sensitive values that count, by column.")
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float | Decimal) or self.seconds <= 0:
-            raise BadInput(f"seconds is a time above 0, not {self.seconds!r}.")
+            raise BadInput(f"seconds must be above 0, not {self.seconds!r}.")
         object.__setattr__(self, "seconds", float(self.seconds))
         if not isinstance(self.override, list | tuple) or any(one not in _ROLES for one in self.override):
             raise BadInput(f"override lists roles: {', '.join(_ROLES)}.")
         object.__setattr__(self, "override", tuple(self.override))
         if not isinstance(self.despite, str) or (self.despite and not self.despite.strip()):
-            raise BadInput("despite is a reason in words.")
+            raise BadInput("despite must be a reason in words.")
 
     def counts(self, column: str, value: object) -> bool:
-        """Whether it matters that somebody has a value of a column, in whatever way a number or truth is written."""
+        """Whether it matters that someone has a value of a column, in whatever way a number or truth is written."""
         return column not in self.values or plain(value) in set(map(plain, self.values[column]))
 
     @classmethod
@@ -391,7 +393,8 @@ class ExposurePolicy:
         for name in data:
             if name not in known:
                 raise BadInput(
-                    f"[exposure] knows no {name!r}{meant(str(name), known)}.", hint=f"It may have {', '.join(known)}."
+                    f"[exposure] has no field {name!r}{meant(str(name), known)}.",
+                    hint=f"It may have {', '.join(known)}.",
                 )
         return cls(**data)
 

@@ -82,7 +82,7 @@ def load_card(path: str | Path, table: str | None = None, *, default: str | None
     if (table or default) in cards:
         return cards[table or default or ""]
     asked = f"has no table {table!r}; it describes" if table else "describes several tables:"
-    raise NotFound(f"{path} {asked} {', '.join(cards)}.", hint="Say which with table=… (--table on the command line).")
+    raise NotFound(f"{path} {asked} {', '.join(cards)}.", hint="Choose one with table=… (--table on the command line).")
 
 
 def load_cards(path: str | Path) -> dict[str, Card]:
@@ -172,7 +172,7 @@ class _Reader:
         if said.get("discreet", FORMAT) != FORMAT:
             self._problem(("discreet",), f"this is format {said['discreet']}; format {FORMAT} is understood here")
         if not said.get("tables"):
-            self._problem(("tables",), "no table is described; begin with [tables.NAME]")
+            self._problem(("tables",), "no table is described; start with [tables.NAME]")
         try:
             ExposurePolicy.from_dict(said.get("exposure", {}))
         except BadInput as error:
@@ -345,7 +345,9 @@ def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarch
     kind = HIERARCHIES.entry(name).kind
     required, optional = ((), ("tree", "file", "other")) if name == "taxonomy" else _field_names(kind)
     allowed = (*required, *optional)
-    problems = [f"{field!r} is no field of it{meant(field, allowed)}" for field in given_fields if field not in allowed]
+    problems = [
+        f"{field!r} is not one of its fields{meant(field, allowed)}" for field in given_fields if field not in allowed
+    ]
     problems += [f"{field} is missing" for field in required if field not in given_fields]
     known = {field: value for field, value in given_fields.items() if field in allowed}
     hierarchy: Hierarchy | None = None
@@ -370,7 +372,7 @@ def to_fields(hierarchy: Hierarchy) -> dict[str, Any]:
 def _taxonomy(known: Mapping[str, Any], folder: Path | None) -> Hierarchy:
     other = known.get("other")
     if ("tree" in known) == ("file" in known):
-        raise HierarchyError("taxonomy: declare its tree or its file, one of them.")
+        raise HierarchyError("taxonomy: declare either a tree or a file.")
     if "tree" in known:
         return Taxonomy.from_tree(known["tree"], other)
     file = known["file"]
@@ -378,13 +380,13 @@ def _taxonomy(known: Mapping[str, Any], folder: Path | None) -> Hierarchy:
         raise HierarchyError(f"taxonomy: file must be the name of a file, got {file!r}.")
     if folder is None:
         raise HierarchyError(
-            f"taxonomy: file {file!r} cannot be looked for: this card lies in no folder.",
+            f"taxonomy: file {file!r} cannot be found: this card was not read from a folder.",
             hint="Read the card from its file, or declare the tree in the card.",
         )
     try:
         return Taxonomy.from_csv(folder / file, other)
     except NotFound:
-        raise HierarchyError(f"taxonomy: there is no file {file!r} beside the card.") from None
+        raise HierarchyError(f"taxonomy: there is no file {file!r} in the card's folder.") from None
 
 
 def _field_names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -408,13 +410,15 @@ def card_schema() -> dict[str, Any]:
     """The schema, as data."""
     table = _object(
         {
-            "unit": _said(_TEXT, "The column that says whose row it is; left out: a row is a person."),
-            "rows_per_unit": _said(_WHOLE, "The most rows a person may have."),
-            "groups_per_unit": _said(_WHOLE, "In how many groups of a question a person counts."),
-            "public": _said(_TRUTH, "Whether it is about nobody, and may be looked at by anybody."),
+            "unit": _said(
+                _TEXT, "Column that identifies the person of each row; without it each row is a different person."
+            ),
+            "rows_per_unit": _said(_WHOLE, "Maximum number of rows per person."),
+            "groups_per_unit": _said(_WHOLE, "Maximum number of groups of a query that a person counts in."),
+            "public": _said(_TRUTH, "Whether the table is public: not about people."),
             "impossible": _said(_list(_TEXT), "SQL conditions that no row can meet."),
-            "rows_are_people": _said(_TRUTH, "Every row is about somebody else, though identifiers repeat."),
-            "population": _said(_TEXT, "Which people these are: tables with one population are checked together."),
+            "rows_are_people": _said(_TRUTH, "Each row is a different person, even if identifiers repeat."),
+            "population": _said(_TEXT, "Population: tables that share one are checked together."),
             "stable": _said(_list(_TEXT), "Columns whose value never changes for a unit."),
             "note": _said(_TEXT, "For people."),
             **{name: one for name, one in json_schema(TextFormat).items() if name != "labels"},
@@ -431,7 +435,9 @@ def card_schema() -> dict[str, Any]:
                 "discreet": _said({"const": FORMAT}, "The format of the card."),
                 "tables": {"type": "object", "minProperties": 1, "additionalProperties": table},
                 "hierarchies": {"type": "object", "additionalProperties": {"$ref": "#/$defs/hierarchy"}},
-                "exposure": _said({"type": "object"}, "What a release may give away together with earlier ones."),
+                "exposure": _said(
+                    {"type": "object"}, "Limits on what a release may reveal together with earlier ones."
+                ),
             },
             required=["tables"],
         ),
@@ -442,22 +448,23 @@ def card_schema() -> dict[str, Any]:
 def _column_schema() -> dict[str, Any]:
     return _object(
         {
-            "kind": _said({"enum": [kind.value for kind in Kind]}, "What the values are."),
-            "role": _said({"enum": [role.value for role in Role]}, "What the column can do to a person."),
+            "kind": _said({"enum": [kind.value for kind in Kind]}, "Type of the values."),
+            "role": _said({"enum": [role.value for role in Role]}, "Disclosure role of the column."),
             "bounds": _said(
                 {"type": "array", "items": _POINT, "minItems": 2, "maxItems": 2},
-                "The smallest and the largest value that counts.",
+                "Lower and upper bound; values are clamped to them.",
             ),
             "categories": _said(
-                {"type": "array", "items": _SCALAR, "minItems": 1, "uniqueItems": True}, "Every value there can be."
+                {"type": "array", "items": _SCALAR, "minItems": 1, "uniqueItems": True}, "All possible values."
             ),
-            "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
-            "may_leave": _said({"type": "boolean"}, "Long text with many values may be in a release."),
-            "max_length": _said(_WHOLE, "The most characters of a text that count."),
+            "required": _said({"type": "boolean"}, "Rows without a value here are not counted."),
+            "may_leave": _said({"type": "boolean"}, "Whether long text with many values may be released."),
+            "max_length": _said(_WHOLE, "Maximum length of a text, characters; the rest is cut."),
             **json_schema(TextFormat),
             "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
             "from_data": _said(
-                {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."
+                {"type": "array", "items": {"enum": ["bounds", "categories"]}},
+                "Fields that were taken from the data: not private.",
             ),
             "note": _said(_TEXT, "For people."),
         },

@@ -246,7 +246,7 @@ class Entry:
         for name, value in said.items():
             if name not in known:
                 near = meant(name, known)
-                raise self._wrong(f"{name.replace('_', '-')!r} means nothing to {self.title}{near}.")
+                raise self._wrong(f"{name.replace('_', '-')!r} is not a parameter of {self.title}{near}.")
             try:
                 is_text = value is None or isinstance(value, str)
                 values[name] = known[name].read(value, card, readers or {}) if is_text else value
@@ -310,7 +310,7 @@ class Entry:
     def _templated(self, text: str) -> dict[str, Any]:
         match = re.fullmatch(self._pattern, text, re.IGNORECASE)
         if match is None:
-            raise self._wrong(f"{text!r} is not how {self.title} is written.")
+            raise self._wrong(f"{text!r} does not follow the syntax of {self.title}.")
         flags = {one.name for one in self.parameters if one.is_flag}
         return {name: None if name in flags else said for name, said in match.groupdict().items() if said is not None}
 
@@ -421,7 +421,7 @@ class Family:
         entries = self.entries()
         near = meant(name, [one.spelled.partition("=")[0] if one.spelled else one.name for one in entries])
         listed = "\n  ".join(one.usage for one in entries)
-        return BadInput(f"There is no {self.noun} {text!r}{near}.", hint=f"\nKnown are:\n  {listed}")
+        return BadInput(f"There is no {self.noun} {text!r}{near}.", hint=f"\nAvailable:\n  {listed}")
 
 
 def declarations(family: str, packages: Sequence[str]) -> Mapping[str, str]:

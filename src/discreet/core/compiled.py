@@ -4,7 +4,7 @@ Numba keeps compiled kernels beside the module, or in the user's home, and fails
 (a service account without a home, a read-only installation). Then they are kept in a folder of the user's own among the
 temporary files, and without such a folder they are compiled in every process.
 
-What is in a cache is run, so the folder must be one that nobody else can write to: it belongs to this user, is closed
+What is in a cache is run, so the folder must be one that no one else can write to: it belongs to this user, is closed
 to others, and is not reached by a link.
 """
 

@@ -15,7 +15,7 @@ newer is refused, since reading it half would be a guess. No step can be left ha
 
 docs/formats.md lists all formats and says how to add a migration.
 
-**Files and folders** are there as a whole or not at all, also after the power has failed; private ones nobody but their
+**Files and folders** are there as a whole or not at all, also after the power has failed; private ones no one but their
 owner may read, whatever the umask.
 """
 
@@ -76,7 +76,7 @@ def loads(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_untagged, parse_constant=_no_constant)
     except (ValueError, ZeroDivisionError, InvalidOperation, RecursionError) as error:
-        raise BadInput(f"This is not JSON as discreet writes it: {error}.") from None
+        raise BadInput(f"This is not JSON that discreet wrote: {error}.") from None
 
 
 def fields(data: object, what: str, **kinds: type | UnionType) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def fields(data: object, what: str, **kinds: type | UnionType) -> dict[str, Any]
     for name, kind in kinds.items():
         value = data[name]
         if not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind, *get_args(kind))):
-            raise BadInput(f"{what}: {name} is not what it should be ({_called(kind)}).")
+            raise BadInput(f"{what}: {name} has the wrong type; expected {_called(kind)}.")
     return dict(data)
 
 
@@ -128,7 +128,7 @@ def _tagged(value: object, where: str) -> object:
 def _untagged(pairs: list[tuple[str, Any]]) -> object:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("a key comes twice")
+        raise ValueError("a key occurs twice")
     if not any(key.startswith("$") for key in made):
         return made
     [(tag, item), *others] = pairs
@@ -136,7 +136,7 @@ def _untagged(pairs: list[tuple[str, Any]]) -> object:
         return tuple(item)
     if tag in _READ and isinstance(item, str) and not others:
         return _READ[tag](item)
-    raise ValueError(f"{tag!r} is not a tag it knows, or not used as it should be")
+    raise ValueError(f"{tag!r} is an unknown or misused tag")
 
 
 def _says_more(value: object) -> bool:
@@ -214,7 +214,7 @@ class Format(Generic[T]):
         ``needs`` is the discreet that is known to read it, in case this one does not.
         """
         if type(stored) is not int or stored < 1:
-            raise Damaged(f"The {self.name} {place} does not say its format.", hint="Restore it from a copy.")
+            raise Damaged(f"The {self.name} {place} does not state its format.", hint="Restore it from a backup.")
         if stored > self.version:
             known = isinstance(needs, str) and re.fullmatch(
                 r"[0-9]+(\.[0-9a-z]+)*", needs
@@ -259,14 +259,14 @@ def give_name(made: Path, place: Path) -> None:
 
 
 def make_private(place: Path) -> None:
-    """Let nobody but the owner of a file, or of a folder and all in it, read it."""
+    """Let no one but the owner of a file, or of a folder and all in it, read it."""
     for path in (place, *place.rglob("*")):
         if not path.is_symlink():
             path.chmod(FOLDER if path.is_dir() else FILE)
 
 
 def readable_by_others(folder: Path) -> list[Path]:
-    """What in ``folder`` somebody other than its owner may read or write: nothing, if nobody else may enter it."""
+    """What in ``folder`` someone other than its owner may read or write: nothing, if no one else may enter it."""
     if not folder.stat().st_mode & 0o077:
         return []
     return [path for path in (folder, *folder.rglob("*")) if not path.is_symlink() and path.stat().st_mode & 0o077]

@@ -4,7 +4,7 @@ A draft is for the holder to read and correct. Bounds and categories are left op
 not lean on what the data happens to hold; asked to fill them all the same, it marks them ``from_data``.
 
 Roles are guessed to the safe side, from the words of a column's name (``core/vocabulary.py``) and from its values. A
-column is "other" only if something says that it can neither identify nor harm anybody; what is unclear is "undecided".
+column is "other" only if something says that it can neither identify nor harm anyone; what is unclear is "undecided".
 
 Distinct values are counted exactly where a role depends on it, and otherwise approximately, as "about".
 """
@@ -43,7 +43,7 @@ _NEARLY_UNIQUE = 0.5
 """Share of approximately distinct values from which on it is counted whether all are: that count may be 30 % off."""
 _FEW = 100
 _CROWD = 50
-"""Values of an identifier's name that are fewer than the first, each of more rows than the second, name nobody."""
+"""Values of an identifier's name that are fewer than the first, each of more rows than the second, are not names."""
 SAMPLE = 2_000
 """Rows whose texts are looked at."""
 _HIGH = (99, 999, 9_999, 99_999, 999_999)
@@ -97,17 +97,17 @@ def dump_drafts(drafts: Sequence[Draft]) -> str:
     """The cards of drafts as TOML, with the reasons as comments and the open questions where their answers belong."""
     rows = " and ".join(f"{number(one.rows, 'row')}" for one in drafts)
     head = [
-        f"Drafted from {rows}. Read every line: it is a guess, and guarantees will rest on it.",
-        "Roles: identifier (never leaves), quasi (outsiders may know it), sensitive (intruders want it), other,",
-        "undecided (nothing leaves without a privacy loss until you decide).",
+        f"Drafted from {rows}. Check every line: these are guesses, and guarantees rest on them.",
+        "Roles: identifier (never released), quasi (outsiders may know it), sensitive (must not be learned), other,",
+        "undecided (only differentially private releases until you decide).",
     ]
     for one in drafts:
         if one.card.file.sheet:
             head.append(f"{one.card.name} is drafted from the sheet {one.card.file.sheet!r} of its workbook.")
         if one.left_out:
-            head.append(f"Left out, because no card can describe what they hold: {', '.join(one.left_out)}.")
+            head.append(f"Left out, because their type is not supported: {', '.join(one.left_out)}.")
     if not all(one.card.private for one in drafts):
-        head.append("NOT PRIVATE: bounds or categories below were read off the data (from_data).")
+        head.append("NOT PRIVATE: bounds or categories below were taken from the data (from_data).")
     comments: dict[tuple[str, ...], Sequence[str]] = {("discreet",): head}
     for one in drafts:
         path = ("tables", one.card.name)
@@ -198,14 +198,14 @@ def draft_card(
         bounds, categories, left = _limits(engine, relation, one, role, bounds_from_data)
         if one.name in listed and role is not Role.IDENTIFIER and one.kind not in ORDERED:
             categories = listed[one.name]
-            left = ("The data frame lists these categories; delete from_data if they were not read off its rows.",)
+            left = ("The data frame lists these categories; delete from_data if they were not taken from its rows.",)
         read_off = tuple(n for n, v in (("bounds", bounds), ("categories", categories)) if v is not None)
         columns.append(Column(one.name, one.kind, role, bounds, categories, hierarchy, read_off, text=reading.text))
         counts = one.counted + (f", {rows - one.filled:,} missing" if one.filled < rows else "")
         asked = (*left, *_full(one, role, rows), *_sentinels(one, reading.figures is not None))
         extra = (*reading.said, *how, *asked)
         if one.name in long:
-            extra = (*extra, "Long text with many values: it leaves no release, unless you declare: may_leave = true")
+            extra = (*extra, "Long text with many values: withheld from releases unless you declare: may_leave = true")
         findings[one.name] = (f"{counts}. {role.value}: {why}.", *extra)
     card = Card(name, tuple(columns), unit, file=file or FileLayout())
     return Draft(card, rows, findings, whose, left_out)
@@ -280,7 +280,7 @@ def _role(column: _Seen, rows: int, texts: Sequence[str]) -> tuple[Role, str]:
     doubted, long = "", (column.longest or 0) > LONG  # short values of sex_text are those of sex
     for role, theme, word in sorted(hints(column.name), key=lambda hint: (hint[1] == FREE_TEXT) is not long):
         if theme == FREE_TEXT and long:
-            return Role.IDENTIFIER, f"its name says {word!r}, {theme}, which may name people: it stays behind"
+            return Role.IDENTIFIER, f"its name says {word!r}, {theme}, which may name people: it is withheld"
         if theme == FREE_TEXT and column.kind is Kind.TEXT and column.distinct > _CODES:
             return Role.UNDECIDED, f"its name says {word!r}, {theme}: do its short texts name people?"
         if role is Role.IDENTIFIER and column.names_nobody:
@@ -289,16 +289,16 @@ def _role(column: _Seen, rows: int, texts: Sequence[str]) -> tuple[Role, str]:
             return role, f"its name says {word!r}, {theme}"
     if doubted:
         few = number(column.distinct, "value")
-        return Role.QUASI, f"its name says {doubted!r}, though {few} in {number(column.filled, 'row')} name nobody"
+        return Role.QUASI, f"its name says {doubted!r}, though {few} in {number(column.filled, 'row')} are not names"
     if column.kind in (Kind.INTEGER, Kind.TEXT) and rows > 1 and column.distinct == rows:
-        return Role.IDENTIFIER, "every row has a value of its own"
+        return Role.IDENTIFIER, "every row has a different value"
     if found := _look_of(column, texts):
         return found
     if column.kind in MOMENTS:
         return Role.QUASI, "outsiders often know dates"
     if 1 < rows == column.filled and column.distinct == 1:
         return Role.OTHER, "it is the same in every row"
-    return Role.UNDECIDED, "neither its name nor its values say what it can do to people; decide"
+    return Role.UNDECIDED, "neither its name nor its values show its role; decide"
 
 
 def _look_of(column: _Seen, texts: Sequence[str]) -> tuple[Role, str] | None:
@@ -334,13 +334,13 @@ def _unit(
     return None, {c.name: (f"It repeats: {_PEOPLE}.",) for c in repeating}
 
 
-_PEOPLE = "if every row is about somebody else all the same, declare: rows_are_people = true"
+_PEOPLE = "if each row is a different person anyway, declare: rows_are_people = true"
 
 
 def unit_question(engine: Engine, relation: exp.Query, unit: str) -> tuple[str, ...]:
     """What is asked about a column that is taken for whose row it is."""
-    said = f"{unit} repeats, so it is taken for whose row it is (unit): {rows_each(engine, relation, unit)}"
-    return (f"{said}. Declare rows_per_unit, how many rows a person may have; or, {_PEOPLE}.",)
+    said = f"{unit} repeats, so it is taken as the unit, the person of each row: {rows_each(engine, relation, unit)}"
+    return (f"{said}. Declare rows_per_unit, the most rows per person; or, {_PEOPLE}.",)
 
 
 def says_person(name: str) -> bool:
@@ -354,7 +354,7 @@ def rows_each(engine: Engine, relation: exp.Query, unit: str) -> str:
     spread.sort()
     units = sum(count for _, count in spread)
     if not units:
-        return "it has no value"
+        return "it has no values"
     usual = so_far = 0
     for rows, count in spread:
         usual, so_far = rows, so_far + count
@@ -381,9 +381,9 @@ def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, 
         return None, ()
     if column.kind is Kind.TEXT and column.filled and column.codes == column.filled:
         if column.longest is not None and column.longest == column.shortest:
-            return Mask(column.longest), ("All values are codes of one length: masked from the right; check.",)
+            return Mask(column.longest), ("All values are codes of the same length: masked from the right; check.",)
     elif column.kind is Kind.INTEGER and words(column.name) & CODES:
-        return None, ("A code kept as a number; convert the column to text to mask it digit by digit.",)
+        return None, ("A code stored as a number; convert the column to text to mask it digit by digit.",)
     elif column.kind is Kind.INTEGER and column.distinct < _CODES:
         return None, ('If its numbers are codes, declare: kind = "text", labels = { 1 = "…", 2 = "…" }',)
     elif column.kind is Kind.INTEGER:
@@ -407,19 +407,19 @@ def _limits(
             values = exp.select(value).distinct().from_(relation.subquery("t")).where(value.is_(exp.null()).not_())
             found: list[Any] = engine.fetch(values).column(0).to_pylist()
             return None, tuple(sorted(found)), ()
-        return None, None, ("Declare: categories = [ … every value there can be … ]",)
+        return None, None, ("Declare: categories = [ … all possible values … ]",)
     if from_data and column.low is not None and column.high is not None:
         bounds = (column.low, column.high)
         if not Column(column.name, column.kind, bounds=bounds).problems():
             return bounds, None, ()
-    return None, None, ("Declare: bounds = [ lowest, highest value that is to count ]",)
+    return None, None, ("Declare: bounds = [ lower, upper ]",)
 
 
 def _full(column: _Seen, role: Role, rows: int) -> tuple[str, ...]:
     """A question, since only the person knows whether a value can be missing."""
     if role is Role.IDENTIFIER or column.kind not in NUMBERS or not 0 < rows == column.filled:
         return ()
-    return ("No value is missing; if a row without one would not count, declare: required = true",)
+    return ("No value is missing; if rows without one are not to be counted, declare: required = true",)
 
 
 def _sentinels(column: _Seen, from_text: bool) -> tuple[str, ...]:

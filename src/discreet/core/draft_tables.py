@@ -166,11 +166,11 @@ def _with_people(part: DraftedTable, links: Sequence[Link], people: tuple[str, s
     if part.name == name or own:
         unit = own[0] if own else key
         if unit != key:
-            about += (f"Questions join tables whose units have one name: rename {unit}, or {key} of {name}.",)
+            about += (f"Queries join tables whose units have the same name: rename {unit}, or {key} of {name}.",)
         whose: Mapping[str, tuple[str, ...]] = (
             {unit: unit_question(part.engine, part.relation, unit)}
             if own
-            else {unit: (f"Other tables refer to {unit}, so it is taken for whose row it is (unit).",)}
+            else {unit: (f"Other tables refer to {unit}, so it is taken as the unit, the person of each row.",)}
         )
         columns = tuple(
             replace(one, role=Role.IDENTIFIER, hierarchy=None, bounds=None, categories=None, from_data=())
@@ -183,7 +183,7 @@ def _with_people(part: DraftedTable, links: Sequence[Link], people: tuple[str, s
     if any(link.table == part.name for link in links):
         through = next(link.parent for link in links if link.table == part.name)
         about += (
-            f"Whose row it is can only be told by a join with {through}: add {key} of {name} to this table, and "
+            f"The person of each row is only known by a join with {through}: add {key} of {name} to this table, and "
             "declare it as unit.",
         )
         return replace(drafted, card=replace(drafted.card, unit=None), whose={}, about=about)

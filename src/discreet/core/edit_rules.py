@@ -23,13 +23,13 @@ def condition(text: str) -> exp.Expr:
     try:
         found = sqlglot.parse_one(text, dialect="duckdb")
     except sqlglot.errors.SqlglotError as error:
-        raise BadInput(f"{text!r} is no SQL condition: {str(error).splitlines()[0]}") from None
+        raise BadInput(f"{text!r} is not an SQL condition: {str(error).splitlines()[0]}") from None
     strange = next((one for one in found.walk() if not isinstance(one, _ALLOWED)), None)
     while isinstance(found, exp.Paren):
         found = found.this
     if strange is not None or not isinstance(found, _TRUTHS):
         what = type(strange or found).__name__.upper()
-        raise BadInput(f"{text!r} is no plain condition: {what} has no place in it.")
+        raise BadInput(f"{text!r} is not a simple condition: {what} is not allowed.")
     return found
 
 

@@ -25,7 +25,7 @@ class Engine(Protocol):
     A query that aggregates casts its result, since engines disagree on the type of a sum. What ``sql.attempt`` made is
     NULL on rows on which it fails (``fetch`` alone has to see to that).
 
-    An engine says what it can do beyond that; nobody outside ``engines/`` asks which one it is.
+    An engine says what it can do beyond that; no one outside ``engines/`` asks which one it is.
     """
 
     embedded: ClassVar[bool] = False

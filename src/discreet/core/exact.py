@@ -29,7 +29,7 @@ def exact(number: Number, what: str) -> Fraction:
             f"{what} must be a number, got {reprlib.repr(number)}.", hint='Write it like 0.5, "1/3" or "1e-6".'
         )
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
-        raise BadInput(f"{what} takes more than a thousand digits to write down.", hint="Round it up.")
+        raise BadInput(f"{what} has more than a thousand digits.", hint="Round it up.")
     if value < 0:
         raise BadInput(f"{what} must not be negative, got {number}.")
     return value
@@ -39,7 +39,7 @@ def positive(number: Number, what: str) -> Fraction:
     """``number`` as an exact rational above zero."""
     value = exact(number, what)
     if value == 0:
-        raise BadInput(f"{what} must be above 0.", hint=f"{what} = 0 would stand for no noise, or for no data.")
+        raise BadInput(f"{what} must be above 0.", hint=f"{what} = 0 would mean no noise, or no data.")
     return value
 
 
@@ -49,7 +49,7 @@ def width(number: Number, what: str, most: int) -> Fraction:
     if value > most:
         raise BadInput(
             f"{what} must not be above 2**{most.bit_length() - 1}.",
-            hint="So much noise tells nothing: spend more, or count in larger units.",
+            hint="That much noise leaves no information: spend more, or count in larger units.",
         )
     return value
 
@@ -82,7 +82,7 @@ def share_of(text: str, what: str) -> Fraction:
     written = text.strip()
     share = exact(written.removesuffix("%"), what) / (100 if written.endswith("%") else 1)
     if share > 1:
-        raise BadInput(f"{what} {text} is more than the whole.", hint=f"Write {what} 5% or {what} 0.05.")
+        raise BadInput(f"{what} {text} is more than 100 %.", hint=f"Write {what} 5% or {what} 0.05.")
     return share
 
 

@@ -54,7 +54,7 @@ class HolderCopy:
     """SHA-256 of the released rows, which tells a release from all others."""
 
     def __str__(self) -> str:
-        said = [f"For the holder alone ({self.kind}, {self.rows.num_rows:,} rows):"]
+        said = [f"Confidential holder's copy ({self.kind}, {self.rows.num_rows:,} rows):"]
         return "\n".join([*said, *(f"{name}: {value}" for name, value in self.notes.items())])
 
     __repr__ = __str__
@@ -66,7 +66,7 @@ class HolderCopy:
 
     def page(self) -> str:
         """All that a person looks at, as HTML that opens offline. It must never leave."""
-        return as_page(f"{self.title} (for its holder alone)", self.draw())
+        return as_page(f"{self.title} (confidential)", self.draw())
 
     def _repr_html_(self) -> str:
         return self.draw()
@@ -113,9 +113,9 @@ def read_holder_copy(place: str | Path) -> HolderCopy:
     try:
         said = fields(json.loads(told or b""), "a holder's copy", **_FIELDS)
     except (ValueError, BadInput):
-        raise DataError(f"{place} is no holder's copy of a release.") from None
+        raise DataError(f"{place} is not the holder's copy of a release.") from None
     if said["format"] > FORMAT:
-        raise DataError(f"{place} has format {said['format']}.", hint="Install a later discreet.")
+        raise DataError(f"{place} has format {said['format']}.", hint="Install a later version of discreet.")
     plain = rows.replace_schema_metadata(None)
     return HolderCopy(
         said["kind"], plain, said["notes"], draw=lambda: said["page"], title=said["title"], release=said["release"]
@@ -141,7 +141,7 @@ def fingerprint(release: Path | pa.Table) -> str:
 
 
 def holder_file(folder: str | Path) -> Path:
-    """Where the holder's copy of the release in ``folder`` lies, unless somebody put it elsewhere: beside it."""
+    """Where the holder's copy of the release in ``folder`` lies, unless someone put it elsewhere: beside it."""
     place = Path(folder).absolute()
     return place.with_name(f"{place.name}.holder.parquet")
 

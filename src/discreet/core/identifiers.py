@@ -158,7 +158,7 @@ _COUNTED_FROM_ONE = 400
 
 
 def repeating_identifiers(table: Table) -> tuple[str, ...]:
-    """The identifiers of a table, but its unit, that several rows share; a missing value is shared with nobody."""
+    """The identifiers of a table, but its unit, that several rows share; a missing value is shared with no one."""
     names = [column.name for column in table.card.having(Role.IDENTIFIER) if column.name != table.card.unit]
     counts = _counts(table.engine, table.relation, [sql.column(name) for name in names])
     return tuple(name for name, (there, own) in zip(names, counts, strict=True) if own < there)
@@ -172,10 +172,10 @@ def require_rows_of_people(table: Table) -> None:
     if found := repeating_identifiers(table):
         several = f"{', '.join(found[:-1])} and {found[-1]} repeat" if len(found) > 1 else f"{found[0]} repeats"
         raise NotDeclared(
-            f"Several rows of {card.name} share identifiers: {several}. A person may have several rows, and the card "
-            "does not say whose row is whose.",
-            hint=f'Declare unit = "{found[0]}" (and rows_per_unit); or, if every row is about somebody else all the '
-            "same, rows_are_people = true.",
+            f"Several rows of {card.name} share identifiers: {several}. A person may have several rows, and "
+            "the card names no column that identifies them.",
+            hint=f'Declare unit = "{found[0]}" (and rows_per_unit); or, if each row is a different person anyway, '
+            "rows_are_people = true.",
         )
 
 
@@ -201,7 +201,7 @@ def rows_of_values(
     engine: Engine, relation: exp.Query, name: str, kind: Kind
 ) -> tuple[exp.Select, list[tuple[int, int]]]:
     """The query that counts the rows of each value (``discreet_v``, ``discreet_n``), and how many values have how many:
-    pairs of a number of rows and the number of values that have so many."""
+    pairs of a number of rows and the number of values that have that many."""
     value, n = sql.column(name), sql.column("discreet_n")
     there: exp.Expr = value.copy().is_(exp.null()).not_()
     if kind is Kind.REAL:
@@ -281,14 +281,14 @@ def long_texts(engine: Engine, relation: exp.Query, names: Collection[str]) -> t
 def hold_back(table: Table, named: Collection[str] = (), *, quasi: bool) -> Table:
     """The same table without long texts, so that nothing of them leaves.
 
-    ``named`` are columns that somebody asked for by name: if one of them would be withheld, that is an error.
+    ``named`` are columns that someone asked for by name: if one of them would be withheld, that is an error.
     ``quasi``: whether quasi-identifiers may be long texts too, since they are made coarser.
     """
     found = long_texts(table.engine, table.relation, [c.name for c in table.card.columns if _undeclared(c, quasi)])
     if asked := [name for name in found if name in named]:
         raise NotDeclared(
             f"{asked[0]} of {table.card.name} holds long text with many values, which may name people: it is withheld.",
-            hint="If it may, say so on the card: may_leave = true. Else leave it out.",
+            hint="To release it, declare may_leave = true on the card; otherwise leave the column out.",
         )
     if not found:
         return table
@@ -300,8 +300,8 @@ def said_of_withheld(table: Table) -> tuple[str, ...]:
     if not table.withheld:
         return ()
     return (
-        f"Withheld, since long text with many values may name people: {', '.join(table.withheld)}. It leaves if the "
-        "card says so (may_leave = true).",
+        f"Withheld, since long text with many values may name people: {', '.join(table.withheld)}. To "
+        "release it, declare may_leave = true on the card.",
     )
 
 

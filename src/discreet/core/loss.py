@@ -47,7 +47,7 @@ class Approximate:
         if self.delta >= 1:
             raise BadInput(
                 f"delta must be below 1, got {delta}.",
-                hint="A delta of 1 promises nothing; well below one over the number of people is usual.",
+                hint="A delta of 1 promises nothing; choose one well below 1 / number of people.",
             )
 
     def __str__(self) -> str:

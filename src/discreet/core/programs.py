@@ -217,7 +217,7 @@ class Solver:
         """Let these variables cost something else."""
         done = self._highs.changeColsCost(len(columns), _ints(columns), _each(cost, len(columns)))
         if done == self._lib.HighsStatus.kError:
-            raise ValueError("HiGHS takes no costs in which a column is named twice, or that is not there.")
+            raise ValueError("HiGHS needs costs that name each column once, and only existing ones.")
 
     def start(self, x: Numbers) -> None:
         """Begin with a solution that is known."""

@@ -11,7 +11,7 @@
     manifest.json      the format's version; size and SHA-256 of every other file
 
 The hashes show accidents and careless tampering. They do not stop a forger, who can write a new manifest:
-whoever needs that compares the manifest, or the ledger's line, with one obtained another way.
+anyone who needs that compares the manifest, or the ledger's line, with one obtained another way.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Release(Generic[T]):
 
     A table in it is bare: dictionaries are decoded and metadata dropped, because both may still hold
     values of rows that are not in the table; how near synthetic rows are stays (``core/release_extras.py``). A
-    release made with a seed carries no loss and no secrecy, since these depend on randomness nobody can
+    release made with a seed carries no loss and no secrecy, since these depend on randomness no one can
     repeat; privacy models checked on the output may stay.
     """
 
@@ -113,13 +113,13 @@ class Release(Generic[T]):
         secret = self.statement.loss is not None or self.statement.secrecy is not None
         if secret and self.recipe.seed is not None:
             raise NoPromise(
-                "A release made with a seed cannot promise a privacy loss or secrecy: whoever knows the seed "
-                "can take the noise away.",
+                "A release made with a seed cannot promise a privacy loss or secrecy: anyone who knows the "
+                "seed can remove the noise.",
                 hint="Leave the seed out, or promise only what was checked on the output.",
             )
         if self.statement.loss is not None and self.recipe.from_data:
             raise NoPromise(
-                f"A release cannot promise a privacy loss on what was read off the data: "
+                f"A release cannot promise a privacy loss on parameters taken from the data: "
                 f"{', '.join(self.recipe.from_data)}.",
                 hint="Declare it on the card.",
             )
@@ -128,7 +128,7 @@ class Release(Generic[T]):
         ):
             raise BadInput(
                 f"A {type(self.payload).__name__} cannot be released as it is.",
-                hint="Give an Arrow table: payload() of a discreet table, pyarrow.table(frame) of a data frame.",
+                hint="Make it an Arrow table: payload() of a discreet table, pyarrow.table(frame) of a data frame.",
             )
         object.__setattr__(self, "title", self.title or self.recipe.method)
         if isinstance(self.payload, pa.Table):
@@ -163,9 +163,9 @@ class Release(Generic[T]):
         if self.recipe.seed is not None:
             said.append(f"Made with seed {self.recipe.seed}: every random choice can be repeated.")
         if self.recipe.from_data:
-            said.append(f"Read off the data: {', '.join(self.recipe.from_data)}.")
+            said.append(f"Taken from the data: {', '.join(self.recipe.from_data)}.")
         if self.statement.private and not self.private:
-            said[-1] += " So this release is not private."
+            said[-1] += " So this release is not differentially private."
         return tuple(said)
 
     def save(self, folder: str | Path, *, csv: bool = False) -> Path:
@@ -397,7 +397,7 @@ def _parquet(table: pa.Table) -> memoryview:
         if column.type != saved.type:
             raise DataError(
                 f"Column {column.name!r} is {column.type}, which Parquet keeps as {saved.type}.",
-                hint="Cast it first, so that nothing is lost unseen.",
+                hint="Cast it first, so that nothing is lost silently.",
             )
     return memoryview(data)
 
@@ -429,7 +429,7 @@ def verified(folder: Path) -> frozenset[str]:
         raise Damaged(f"{MANIFEST} in {folder} does not list the files of a release.")
     found = {path.name for path in folder.iterdir()} - {MANIFEST}
     for name in sorted(found - names):
-        raise Damaged(f"{name} in {folder} is not part of the release.", hint="Take it away and try again.")
+        raise Damaged(f"{name} in {folder} is not part of the release.", hint="Remove it and try again.")
     for name in sorted(names):
         if name not in found:
             raise Damaged(f"{name} is missing from {folder}.")
@@ -439,7 +439,7 @@ def verified(folder: Path) -> frozenset[str]:
 
 def _require_saved(folder: Path, name: str, listed: object) -> None:
     if not (folder / name).is_file() or _fingerprint(folder / name) != listed:
-        raise Damaged(f"{name} in {folder} is not what was saved.", hint="Get the release again.")
+        raise Damaged(f"{name} in {folder} was changed after it was saved.", hint="Get a fresh copy of the release.")
 
 
 def _listed(folder: Path) -> dict[str, Any]:
@@ -454,7 +454,7 @@ def _manifest(folder: Path) -> tuple[int, dict[str, Any]]:
     """The format version of a release as it was saved, and its manifest, up to date."""
     if not is_release(folder):
         if not (folder / "statement.json").exists():
-            raise NotFound(f"{folder} is no release.", hint="A release is a folder that discreet wrote as a whole.")
+            raise NotFound(f"{folder} is not a release.", hint="Name a folder that discreet wrote as a release.")
         raise Damaged(f"{MANIFEST} is missing from {folder}.")
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """What may stand beside the rows of a table that leaves: how near synthetic rows are to a table, and nothing else.
 
-A table's metadata are no place for anything of people, and whoever made the table may have left something there. So
+A table's metadata are no place for anything of people, and anyone who made the table may have left something there. So
 one key is kept, and of it only what can be read as a word, numbers, and names of the table's own columns.
 """
 
@@ -39,15 +39,15 @@ def read(written: bytes, columns: Sequence[str] | None = None) -> dict[str, Any]
     try:
         said = fields(json.loads(written), SYNTHETIC, **_FIELDS)
     except ValueError:
-        raise BadInput(f"{SYNTHETIC} is no JSON.") from None
+        raise BadInput(f"{SYNTHETIC} is not JSON.") from None
     names = texts(said["columns"], "columns")
     numbers = [said["rows"], *said["reach"].values()]
     if not all(type(one) in (int, float) and math.isfinite(one) and one >= 0 for one in numbers):
-        raise BadInput(f"{SYNTHETIC}: rows and reach are numbers, none of them below zero.")
+        raise BadInput(f"{SYNTHETIC}: rows and reach must be numbers of at least zero.")
     strange = {*texts(said["exact"], "exact")} - {*names}
     strange |= {*said["reach"]} - {called(one) for one in sets(names)}
     if strange or not (columns is None or {*names} <= {*columns}):
-        raise BadInput(f"{SYNTHETIC} names what is no column.")
+        raise BadInput(f"{SYNTHETIC} names an unknown column.")
     if not _WORD.fullmatch(said["by"]):
         raise BadInput(f"{SYNTHETIC}: by is one word.")
     return said

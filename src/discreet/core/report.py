@@ -23,7 +23,8 @@ import pyarrow as pa
 from discreet.core.document import fields, owned
 from discreet.core.markup import Child, Markup, drawing, listed, markup, style, table, tag
 from discreet.core.markup import page as whole_page
-from discreet.core.statement import weakness
+from discreet.core.statement import Statement, weakness
+from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _ROWS = 10
 _COLUMNS = 12
+_SHORT_CLAIM = 48
+"""Length of the longest claim that is quoted in a badge, characters."""
 _WORDS = {
     "at_random": "rounded at random",
     "factor_mean": "mean of the factors",
@@ -38,13 +41,13 @@ _WORDS = {
     "noise_covariance": "covariance of the noise",
     "noise_mean": "mean of the noise",
     "noise_variance": "variance of the noise",
-    "optimal": "proved to be optimal",
+    "optimal": "proved optimal",
     "quasi_identifiers": "quasi-identifiers",
-    "made": "rows that were made",
-    "rows": "rows of the original",
-    "suppress": "share of rows that may be suppressed",
+    "made": "synthetic rows",
+    "rows": "original rows",
+    "suppress": "maximum share of rows suppressed",
     "suppressed": "suppressed rows",
-    "time_limit": "time limit, in seconds",
+    "time_limit": "time limit, seconds",
 }
 """What a parameter of a recipe is called for people, where its name says too little."""
 _ANSWERS = (bool, int, float, str, Decimal, Fraction, dt.date)
@@ -60,23 +63,23 @@ def fragment(release: Release[object]) -> Markup:
     word, colour = badge(release)
     sections = [
         heading(release.title, word, colour),
-        section("What is promised", _promise(release)),
-        section("What is released", release.layout or _payload(release.payload)),
-        *([section("Linked to it", _payload(release.also))] if release.also is not None else []),
+        section("Privacy statement", _promise(release)),
+        section("Released data", release.layout or _payload(release.payload)),
+        *([section("Linked data", _payload(release.also))] if release.also is not None else []),
         *(section(picture.title, picture.figure) for picture in release.pictures),
-        section("How it was made", _recipe(release)),
+        section("Method", _recipe(release)),
     ]
     if release.receipt is not None:
         receipt = release.receipt
         charged = {
             "account": receipt.account,
             "loss": str(receipt.loss),
-            "line": f"{receipt.line:,}",
+            "ledger entry": f"{receipt.line:,}",
             "at": receipt.at.isoformat(sep=" ", timespec="seconds"),
             "key": receipt.key,
             "digest": receipt.digest,
         }
-        sections.append(section("What was charged", pairs(charged.items())))
+        sections.append(section("Charge", pairs(charged.items())))
     return styled(sections)
 
 
@@ -101,7 +104,7 @@ def styled(sections: Iterable[Child]) -> Markup:
 
 def notes(texts: Sequence[str]) -> Markup:
     """Sentences that the holder should read first; nothing if there are none."""
-    return styled([section("Before you hand it over", (tag("p", text) for text in texts))]) if texts else Markup()
+    return styled([section("Before you release it", (tag("p", text) for text in texts))]) if texts else Markup()
 
 
 def heading(title: str, word: str = "", colour: str = "bad") -> Markup:
@@ -152,14 +155,25 @@ def shortened(text: str, most: int) -> str:
 
 
 def badge(release: Release[object]) -> tuple[str, Literal["good", "bad", "none"]]:
-    """The promise of a release in a few words, and whether that is good news."""
+    """The claim of a release and its evidence, such as "5-anonymous, checked", and whether that is good news."""
     if release.recipe.seed is not None or release.recipe.from_data:
         return "Not private", "bad"
     if release.statement.loss is not None and not release.statement.models and weakness(release.statement.loss):
-        return "Next to nothing promised", "bad"
+        return "Almost no protection", "bad"
     if release.private:
-        return "Privacy promised", "good"
-    return ("Secrets hidden; nobody is protected" if release.statement.promises else "No promise"), "none"
+        return f"{_claim(release.statement)}, {release.statement.evidence.value}", "good"
+    return ("Secrets hidden; people are not protected" if release.statement.promises else "No privacy promise"), "none"
+
+
+def _claim(statement: Statement) -> str:
+    """Loss, or the first privacy model and the number of others, in a few words."""
+    if statement.loss is not None:
+        return str(statement.loss)
+    if not statement.models:
+        return "Inputs secret between parties"
+    first, *others = statement.models
+    text = first.text if len(first.text) <= _SHORT_CLAIM else first.name
+    return text + (f" and {number(len(others), 'other model')}" if others else "")
 
 
 def _promise(release: Release[object]) -> Markup:
@@ -328,7 +342,7 @@ def bars(
 ) -> Picture:
     """Horizontal bars from a common zero, one a label; noisy counts may be negative, and may have error bars."""
     if len(labels) != len(values) or not labels or len(errors) not in (0, len(labels)):
-        raise BadInput(f"Bars need as many labels as values, and some; got {len(labels)} and {len(values)}.")
+        raise BadInput(f"Bars need one label per value, and at least one; got {len(labels)} and {len(values)}.")
     if not all(math.isfinite(value) for value in (*values, *errors)):
         raise BadInput("Bars need finite values.")
     off = errors or [0] * len(values)

@@ -3,7 +3,8 @@
 A text that begins with =, +, -, @, a tab or a line break would be computed when the file is opened, and could fetch
 or send something; a value of the data must never do that. Such a text gets an apostrophe in front, which spreadsheets
 take for "this is text". Numbers are left as they are, also where they are kept as texts, since they compute nothing. A
-text that begins with apostrophes and then one of these gets one more, so that whoever takes one away has what it was.
+text that begins with apostrophes and then one of these gets one more, so that anyone who takes one away has what it
+was.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SQL in, Arrow out: small SQL trees everybody needs, and the Arrow types that leave every engine.
+"""SQL in, Arrow out: small SQL trees everyone needs, and the Arrow types that leave every engine.
 
 Trees are portable to every engine: exact names, typed literals, counts, texts. Engines print floats in their own ways
 and disagree on integer division, so texts are made of whole numbers and fixed decimals only, and every division is one

@@ -22,7 +22,7 @@ from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 
 _WEAK = 20
-"""An epsilon, or a rho, above this protects next to nobody: exp(20) is five hundred million."""
+"""An epsilon, or a rho, above this protects next to no one: exp(20) is five hundred million."""
 _WEAK_DELTA = Fraction(1, 1000)
 _T = TypeVar("_T")
 Parameter: TypeAlias = bool | int | float | str | tuple["Parameter", ...] | None
@@ -90,12 +90,12 @@ class Secrecy:
             raise BadInput("Secrecy is between two or more different parties.")
         for coalition in self.withstands:
             if not coalition or not set(coalition) < known:
-                named = _listed(coalition) if coalition else "nobody"
+                named = _listed(coalition) if coalition else "no one"
                 raise BadInput(f"A coalition is some of {_listed(self.parties)}, not all; got {named}.")
 
     def __str__(self) -> str:
         if not self.withstands:
-            return f"{_listed(self.parties)} keep nothing from each other."
+            return f"{_listed(self.parties)} have no secrets from each other."
         coalitions = "; ".join(
             f"{_listed(coalition)} {'together' if len(coalition) > 1 else 'alone'}" for coalition in self.withstands
         )
@@ -129,9 +129,9 @@ class Statement:
     caveats: tuple[str, ...] = ()
     """What was given up on the way here, as full sentences."""
     replaces: bool = False
-    """Whether the loss compares one answer of somebody with another, and not being there with not being there."""
+    """Whether the loss compares one answer of someone with another, and not being there with not being there."""
     of_holder: bool = False
-    """Whether the models keep secrets of whoever holds the data, which protects nobody in it."""
+    """Whether the models keep secrets of anyone who holds the data, which protects no one in it."""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -146,7 +146,7 @@ class Statement:
             if not fits
         ]
         if wrong:
-            raise BadInput(f"A statement's {_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} not what is expected.")
+            raise BadInput(f"A statement's {_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} of the wrong type.")
 
     @property
     def private(self) -> bool:
@@ -155,7 +155,7 @@ class Statement:
 
     @property
     def promises(self) -> bool:
-        """Whether anything is promised to anybody."""
+        """Whether anything is promised to anyone."""
         return self.private or bool(self.models)
 
     def for_group(self, k: int) -> Statement:
@@ -259,14 +259,14 @@ def sequential(*statements: Statement) -> Statement:
     if len(statements) == 1:
         return statements[0]
     models = _once(claim for statement in statements for claim in statement.models)
-    why = "does not outlive a second release about the same people"
+    why = "does not survive a second release about the same people"
     return _composed(statements, losses.sequential, (), (), _dropped(models, why))
 
 
 def parallel(*statements: Statement) -> Statement:
     """What is promised to each unit by several releases, each about a part of the data.
 
-    Every unit is in one part only, and in which depends on nobody else: a split at the median is none.
+    Every unit is in one part only, and in which depends on no one else: a split at the median is none.
 
     The largest loss counts. A privacy model that every part has holds for each unit still, because nothing
     else is published about it; others are dropped, and the statement says so.
@@ -287,8 +287,8 @@ _SELDOM = ("replaces", "of_holder")
 """What is written down only where it is so."""
 _EVIDENCE = {
     Evidence.PROVED: "This is proved: it follows from the method, whatever the data.",
-    Evidence.CALCULATED: "This is calculated: it follows from the method, with figures worked out in floating point.",
-    Evidence.CHECKED: "This was checked on what is released.",
+    Evidence.CALCULATED: "This is calculated: it follows from the method, with figures computed in floating point.",
+    Evidence.CHECKED: "This was checked on the released data.",
     Evidence.ESTIMATED: "This is estimated by a statistical model, and neither proved nor checked.",
     Evidence.ARGUED: "This is argued, and neither proved nor checked.",
 }
@@ -312,13 +312,13 @@ def _composed(
     compared = _once(statement.replaces for statement in statements if statement.loss is not None)
     if len(compared) > 1:
         raise NoPromise(
-            "A loss for what somebody answers and a loss for being there at all do not compose.",
-            hint="What is hidden of an answer says nothing of who took part.",
+            "A loss for a person's answer (local) and a loss for a person's presence (central) do not compose.",
+            hint="Hiding an answer does not hide who took part. State them separately.",
         )
     if len({statement.of_holder for statement in statements}) > 1:
         raise NoPromise(
-            "What is promised to a holder and what is promised to people do not compose.",
-            hint="Look at each release by itself.",
+            "Promises to a data holder and promises to people do not compose.",
+            hint="Consider each release separately.",
         )
     known = [statement.loss for statement in statements if statement.loss is not None]
     bounded = len(known) == len(statements)
@@ -326,7 +326,7 @@ def _composed(
         caveats += ("Part of what is released has no bound on its loss, so there is none for the whole.",)
     secrecies = {statement.secrecy for statement in statements}
     if len(secrecies) > 1:
-        caveats += ("The parts do not keep the same secrets between parties, so none is promised.",)
+        caveats += ("The parts have different secrecy between parties, so none is promised for the whole.",)
     return Statement(
         units[0],
         compose(known) if bounded else None,
@@ -345,10 +345,10 @@ def _dropped(claims: Iterable[Claim], why: str) -> tuple[str, ...]:
 
 
 def _meaning(loss: Loss, compared: str) -> str:
-    """What a loss means to somebody who has to decide."""
+    """What a loss means to someone who has to decide."""
     match loss:
         case Pure(epsilon=epsilon) | Approximate(epsilon=epsilon) if epsilon > 100:
-            return f"{compared} an outcome may be likelier by a factor too large to protect anybody."
+            return f"{compared} an outcome may be likelier by a factor too large to protect anyone."
         case Pure(epsilon=epsilon):
             return f"{compared} no outcome is more than {_factor(epsilon)} times as likely."
         case Approximate(epsilon=epsilon, delta=delta):
@@ -366,14 +366,14 @@ def _meaning(loss: Loss, compared: str) -> str:
 
 
 def weakness(loss: Loss) -> str:
-    """Why a loss protects next to nobody, if it does not; else nothing."""
+    """Why a loss protects next to no one, if it does not; else nothing."""
     epsilon = loss.epsilon if isinstance(loss, Pure | Approximate) else Fraction(0)
     if epsilon > _WEAK or (isinstance(loss, Concentrated) and loss.rho > _WEAK):
-        return f"{loss} promises next to nothing: whether somebody is in the data may show in every outcome."
+        return f"{loss} promises almost nothing: any outcome may reveal whether a person is in the data."
     if isinstance(loss, Approximate) and loss.delta > _WEAK_DELTA:
         return (
-            f"δ = {rounded(loss.delta)} promises next to nothing: with that chance all that is known of somebody may "
-            "come out. Far below one in the number of people is usual, such as 1e-9."
+            f"δ = {rounded(loss.delta)} promises almost nothing: with that probability a person's whole "
+            "record may be revealed. Choose δ far below 1 / number of people, such as 1e-9."
         )
     return ""
 
@@ -426,15 +426,15 @@ class Recipe:
     """Anything ``core/document.py`` can write exactly."""
     steps: tuple[str, ...] = ()
     seed: int | None = None
-    """For plainly non-private masking research: whoever knows it can repeat every random choice."""
+    """For plainly non-private masking research: anyone who knows it can repeat every random choice."""
     versions: Mapping[str, str] = field(default_factory=versions)
     from_data: tuple[str, ...] = ()
-    """What was read off the data although a person should have declared it, such as "bounds of age"."""
+    """What was taken from the data although a person should have declared it, such as "bounds of age"."""
 
     def __post_init__(self) -> None:
         if self.seed is not None and type(self.seed) is not int:
             raise BadInput(f"A seed is an integer, got {self.seed!r}.")
-        for name in ("parameters", "versions"):  # a copy nobody else holds, and known to be writable
+        for name in ("parameters", "versions"):  # a copy no one else holds, and known to be writable
             object.__setattr__(self, name, loads(dumps(dict(getattr(self, name)))))
 
     def __str__(self) -> str:
@@ -444,7 +444,7 @@ class Recipe:
         if self.seed is not None:
             lines.append(f"seed: {self.seed} (every random choice can be repeated)")
         if self.from_data:
-            lines.append(f"read off the data: {', '.join(self.from_data)}")
+            lines.append(f"taken from the data: {', '.join(self.from_data)}")
         lines.append("with " + ", ".join(f"{name} {value}" for name, value in self.versions.items()))
         return "\n".join(lines)
 

@@ -30,7 +30,7 @@ class Table:
     """Records about people, where they lie, and the card that says what they are.
 
     Nothing runs until rows or figures are asked for. The relation shows the card's columns and no others:
-    what nobody has declared is not there. A row stays its unit's, whatever is done to it.
+    what no one has declared is not there. A row stays its unit's, whatever is done to it.
     """
 
     card: Card
@@ -51,7 +51,7 @@ class Table:
     chosen: tuple[exp.Expr, ...] = ()
     """The conditions that chose the rows."""
     chosen_by: tuple[str, ...] = ()
-    """Columns in them that everybody knows of everybody: quasi-identifiers, identifiers and the unit. They need not be
+    """Columns in them that everyone knows of everyone: quasi-identifiers, identifiers and the unit. They need not be
     among the columns any longer."""
     policy: ExposurePolicy = field(default_factory=ExposurePolicy)
     """What a release may give away together with those."""
@@ -101,7 +101,7 @@ class Table:
         columns = tuple(self.card[name] for name in names)
         if self.card.unit is not None and self.card.unit not in names:
             raise BadInput(
-                f"The unit {self.card.unit!r} must stay, or nobody could tell whose rows these are.",
+                f"The unit {self.card.unit!r} must be selected: it identifies the person of each row.",
                 hint="Select it too; payload() leaves it out of what is released.",
             )
         card = replace(self.card, columns=columns, stable=tuple(one for one in self.card.stable if one in names))
@@ -142,12 +142,12 @@ class Table:
         return condition
 
     def despite(self, reason: str | None) -> Table:
-        """The same rows, to be released although that exposes somebody together with earlier releases, for a reason
+        """The same rows, to be released although that exposes someone together with earlier releases, for a reason
         that the statement and the register quote; ``None``: they are not to be."""
         if reason is None:
             return self
         if not reason.strip():
-            raise BadInput("Say why it is released all the same: the statement and the register quote the reason.")
+            raise BadInput("Give the reason to release it anyway: the statement and the register quote it.")
         return replace(self, policy=replace(self.policy, despite=reason))
 
     def histogram(self, *names: str, levels: Mapping[str, int] | None = None) -> pa.Table:
@@ -159,7 +159,7 @@ class Table:
         names = names or self.quasi()
         for name in levels or ():
             if name not in names:
-                raise NotFound(f"There is no level to be had for {name!r}: the histogram is of {', '.join(names)}.")
+                raise NotFound(f"{name!r} has no level here: the histogram is of {', '.join(names)}.")
         table = self.generalize(levels) if levels else self
         return self.engine.fetch(table.histogram_query(*names))
 
@@ -195,7 +195,7 @@ class Table:
         if not names:
             raise NotFound(
                 f"The card of {self.card.name} declares no quasi-identifier.",
-                hint='Give role = "quasi" to the columns an outsider may know.',
+                hint='Declare role = "quasi" for the columns an outsider may know.',
             )
         return names
 
@@ -210,7 +210,7 @@ class Table:
         if level == 0:
             return value
         if column.name == self.card.unit:
-            raise BadInput(f"The unit {column.name!r} says whose rows these are, and is not generalised.")
+            raise BadInput(f"The unit {column.name!r} identifies people, and is not generalised.")
         if column.hierarchy is None:
             if level != 1:
                 raise HierarchyError(f"Column {column.name!r} has no hierarchy: it can be kept (0) or suppressed (1).")
@@ -223,7 +223,7 @@ class Table:
         for column in self.card.columns:
             line = f"  {column.name:<{width}}  {column.kind.value:<9}  {column.role.value:<10}  {column.declared}"
             lines.append(line.rstrip())
-        lines += [f"  taken for missing: {one}" for one in self.misfits]
+        lines += [f"  treated as missing: {one}" for one in self.misfits]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -272,7 +272,7 @@ def violations(table: Table) -> tuple[Violation, ...]:
     """Every way in which the rows break their card."""
     tests = [test for column in table.card.columns for test in _tests(column)]
     if table.card.unit is not None:
-        tests.append(_Test(table.card.unit, "nobody's", sql.column(table.card.unit).is_(exp.null())))
+        tests.append(_Test(table.card.unit, "without a unit", sql.column(table.card.unit).is_(exp.null())))
     return (*_run(table, tests), *_crowded(table))
 
 
@@ -280,8 +280,8 @@ def require_valid(table: Table) -> None:
     """Raise an error that lists every violation, if there is any."""
     if found := violations(table):
         raise DataError(
-            f"{table.card.name} does not keep to its card:{_listed(found)}",
-            hint="\nMend the data, or declare on the card what is true.",
+            f"{table.card.name} does not fit its card:{_listed(found)}",
+            hint="\nCorrect the data, or declare on the card what is true.",
         )
 
 
@@ -290,7 +290,7 @@ def require_known(table: Table, names: Iterable[str]) -> None:
     found = _run(table, [test for name in names for test in _unknown(table.card[name])])
     if found:
         raise HierarchyError(
-            f"Some values have no place in their hierarchy:{_listed(found)}",
+            f"Some values are not in their hierarchy:{_listed(found)}",
             hint='\nAdd them to the hierarchy, or declare other = "other" in it.',
         )
 

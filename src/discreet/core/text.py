@@ -10,7 +10,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 
 CODES = frozenset({"zip", "zipcode", "postcode", "postal", "plz", "phone", "telephone", "mobile", "ssn", "iban"})
-"""Words for what is written in digits and is no number: nobody adds up zip codes."""
+"""Words for what is written in digits and is no number: no one adds up zip codes."""
 _LONG = 10_000
 
 

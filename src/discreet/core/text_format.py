@@ -44,10 +44,10 @@ class TextFormat:
     """How the values of a column (or, by default, of all columns of a table) are written where they are text."""
 
     missing: tuple[str, ...] | None = _declared(
-        'Marks that stand for a missing value, such as ["?", "NA"]; an empty text always does.', _TEXTS, list
+        'Texts that mean a missing value, such as ["?", "NA"]; an empty text always is one.', _TEXTS, list
     )
     format: tuple[str, ...] | str | None = _declared(
-        'Formats of dates and times, tried in their order, such as ["%d.%m.%Y", "%Y-%m-%d"]; default: ISO 8601.',
+        'Formats of dates and times, tried in order, such as ["%d.%m.%Y", "%Y-%m-%d"]; default: ISO 8601.',
         {"type": ["string", "array"]},
         str,
         list,
@@ -57,15 +57,15 @@ class TextFormat:
     true: tuple[str, ...] | None = _declared("Words for true; default: true, t, yes, 1.", _TEXTS, list)
     false: tuple[str, ...] | None = _declared("Words for false; default: false, f, no, 0.", _TEXTS, list)
     trim: bool | None = _declared(
-        "Whether spaces around a value do not count; default: false.", {"type": "boolean"}, bool
+        "Whether spaces around a value are ignored; default: false.", {"type": "boolean"}, bool
     )
     labels: Mapping[str, str] | None = _declared(
-        'What codes stand for, such as { 1 = "male", 2 = "female" }: the column is text and holds the labels.',
+        'Labels of codes, such as { 1 = "male", 2 = "female" }: the column is text and holds the labels.',
         {"type": "object", "additionalProperties": _TEXT},
         dict,
     )
     misfit: str | None = _declared(
-        'What happens to values that do not fit: "error" (the default), or "missing": they are counted and dropped.',
+        'Treatment of invalid values: "error" (the default), or "missing": they are counted and dropped.',
         {"enum": [*MISFITS]},
         str,
     )
@@ -103,7 +103,7 @@ class TextFormat:
             if wrong := _wrong_format(text):
                 yield "format", wrong
         if {one.casefold() for one in self.true or ()} & {one.casefold() for one in self.false or ()}:
-            yield "true", "a word is true or false, not both"
+            yield "true", "a word must be true or false, not both"
         if self.labels is not None and any(not isinstance(one, str) for one in self.labels.values()):
             yield "labels", "every code has a text as its label"
         if kind is None:
@@ -127,16 +127,16 @@ class FileLayout:
     """Where rows and columns are in a file."""
 
     encoding: str | None = _declared("Encoding of a text file, such as windows-1252; default: UTF-8.", _TEXT, str)
-    delimiter: str | None = _declared("What stands between fields; default: read off the header.", _TEXT, str)
+    delimiter: str | None = _declared("Delimiter of fields; default: detected from the header.", _TEXT, str)
     quote: str | None = _declared('Quotation mark around fields; default: ". Empty: none.', _TEXT, str)
     header: int | None = _declared(
-        "Line (or row of a sheet) with the column names; lines above it are skipped. Default: 1. 0: there is none, and "
-        "the columns are the card's, in their order.",
+        "Line (or row of a sheet) with the column names; lines above it are skipped. Default: 1. 0: no "
+        "header; the columns are the card's, in order.",
         {"type": "integer", "minimum": 0},
         int,
     )
     skip: int | None = _declared(
-        "Rows to leave out below the header, such as one with units.", {"type": "integer", "minimum": 0}, int
+        "Rows to skip below the header, such as one with units.", {"type": "integer", "minimum": 0}, int
     )
     sheet: str | None = _declared("Sheet of a workbook; default: the only one.", _TEXT, str)
     widths: tuple[int, ...] | None = _declared(
@@ -151,7 +151,7 @@ class FileLayout:
     def problems(self) -> Iterable[tuple[str, str]]:
         """What cannot be, as field and sentence."""
         if self.encoding is not None and not _is_encoding(self.encoding):
-            yield "encoding", f"{self.encoding!r} is no known encoding"
+            yield "encoding", f"{self.encoding!r} is not a known encoding"
         for name in ("delimiter", "quote"):
             text = getattr(self, name)
             if text is not None and (len(text) > 1 or text in ("\r", "\n")):

@@ -1,6 +1,6 @@
 """What an epsilon means: how much an adversary can learn, and how to choose it by that.
 
-All numbers here explain; none protects anybody, so they are floats.
+All numbers here explain; none protects anyone, so they are floats.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def beliefs(epsilon: Number) -> list[Belief]:
 
 
 def lee_clifton(candidates: int, risk: Number, *, sensitivity: Number = 1, spread: Number = 1) -> float:
-    """The largest epsilon at which nobody is picked out of ``candidates`` with a probability above ``risk``.
+    """The largest epsilon at which no one is picked out of ``candidates`` with a probability above ``risk``.
 
     The adversary knows all ``candidates``, one of whom is not in the data, and holds each possible absentee equally
     likely; noise of scale ``sensitivity`` / ε is on a figure that differs by at most ``spread`` between two of these
@@ -49,11 +49,11 @@ def lee_clifton(candidates: int, risk: Number, *, sensitivity: Number = 1, sprea
     rho, reach, width = float(exact(risk, "risk")), exact(sensitivity, "sensitivity"), exact(spread, "spread")
     if candidates < 2 or not 1 / candidates < rho < 1:
         raise BadInput(
-            f"A risk lies above a blind guess among {candidates} candidates and below 1, got {risk}.",
+            f"A risk must be above a blind guess among {candidates} candidates and below 1, got {risk}.",
             hint="Guessing blindly is right with probability 1 / candidates; no epsilon can make it less.",
         )
     if not reach or not width:
-        raise BadInput("The sensitivity and the spread of a figure are above 0.")
+        raise BadInput("The sensitivity and the spread of a figure must be above 0.")
     return float(reach / width) * math.log((candidates - 1) * rho / (1 - rho))
 
 
@@ -61,7 +61,7 @@ def count_error(epsilon: Number, confidence: float = 0.95) -> float:
     """How far a count of people is off at most, with that confidence: ln(1/(1 - confidence)) / ε."""
     value = float(exact(epsilon, "epsilon"))
     if value == 0:
-        raise BadInput("Nothing can be told at an epsilon of 0.")
+        raise BadInput("An epsilon of 0 releases no information.")
     return math.log(1 / (1 - confidence)) / value
 
 
@@ -94,10 +94,10 @@ def drawn_errors(epsilon: Number) -> Picture:
     epsilons = _decades(min(chosen, 0.01), max(chosen, 10.0))
     errors = [count_error(one) for one in epsilons]
     return curves(
-        "How far a count of people may be off",
+        "Error of a count of people",
         Axis("ε", epsilons, log=True),
-        Axis("off by at most, 95 times in 100", _decades(errors[-1], errors[0]), log=True),
-        {"one row a person": list(zip(epsilons, errors, strict=True))},
+        Axis("error at most, 95 times in 100", _decades(errors[-1], errors[0]), log=True),
+        {"one row per person": list(zip(epsilons, errors, strict=True))},
         dots={f"ε = {epsilon}: {off:,.1f}": (chosen, off)},
     )
 

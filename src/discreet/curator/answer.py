@@ -74,7 +74,7 @@ class Answer:
 
     @property
     def statement(self) -> Statement:
-        """What is promised to everybody in the data."""
+        """What is promised to everyone in the data."""
         return self.release.statement
 
     def __str__(self) -> str:

@@ -5,11 +5,11 @@ one line: of two who ask at the same moment one is the n-th, and the other finds
 and is weighed again. So whatever was answered was weighed with all that was answered before, also by other processes,
 and by other people, who might put their answers together.
 
-The line is durable before the answer is given: a crash in between leaves an answer in the history that nobody has seen,
-which denies too much and never too little; whoever asks it again gets it. What was denied stays denied.
+The line is durable before the answer is given: a crash in between leaves an answer in the history that no one has seen,
+which denies too much and never too little; anyone who asks it again gets it. What was denied stays denied.
 
 A table is asked with noise and under a budget, or audited, never both. That it is audited stands in the ledger, where
-it is as durable as what was charged, and cannot be taken back. It holds for the table's account: whoever shares the
+it is as durable as what was charged, and cannot be taken back. It holds for the table's account: anyone who shares the
 ledger shares it. Why noise cannot come in between: before the table is called audited its limit is set to nothing, so
 from then on the ledger itself refuses every loss, also to those who looked before; only then is it seen whether
 anything was spent.
@@ -75,7 +75,7 @@ def write_policy(ledger: SqlLedger, table: str, twin: str, policy: Policy) -> No
         return
     before = ledger.account(table)
     _require_unspent(before)
-    ledger.set_limit(table, Budget(before.budget.nothing.core), why="audited from now on: nothing is charged any more")
+    ledger.set_limit(table, Budget(before.budget.nothing.core), why="query auditing from now on: no further charges")
     try:
         _require_unspent(ledger.account(table))
     except Refused:
@@ -100,14 +100,15 @@ def find_audited(ledger: SqlLedger, table: str) -> Audited | None:
         read = fields(said, "an audited table", policy=dict, twin=str)
         return Audited(Policy.from_dict(read["policy"]), read["twin"])
     except (ValueError, BadInput):
-        raise Damaged("The ledger's line about an audited table is none.") from None
+        raise Damaged("The ledger's entry about query auditing is invalid.") from None
 
 
 def require_twin(found: Audited, table: str, twin: str) -> None:
     """An error if another bounded table of the account is audited: its history is about other rows."""
     if found.twin != twin:
         raise Refused(
-            f"Another workspace with the same ledger audits {table}: there is one history, and it is about that one.",
+            f"Another workspace with the same ledger already has query auditing of {table}, with the one "
+            "history there can be.",
             hint="Ask there, or use a workspace with a ledger of its own.",
         )
 
@@ -117,7 +118,7 @@ def require_noise(ledger: SqlLedger, tables: Iterable[str]) -> None:
     for table in tables:
         if ledger.find(_KEY + table) is not None:
             raise Refused(
-                f"{table} is audited: its questions are answered exactly or denied, and never with noise.",
+                f"{table} has query auditing: questions are answered exactly or denied, never with noise.",
                 hint="Ask it with --audited, or ask_audited.",
             )
 
@@ -125,13 +126,13 @@ def require_noise(ledger: SqlLedger, tables: Iterable[str]) -> None:
 def _require_unspent(account: Account) -> None:
     if account.total != account.budget.nothing:
         raise Refused(
-            f"Questions about {account.name} were answered with noise: it cannot be audited from here on.",
-            hint="Register it in a workspace of its own. What was answered with noise is known there too.",
+            f"Questions about {account.name} were answered with noise: query auditing is no longer possible.",
+            hint="Register it in a separate workspace. The noisy answers stay known.",
         )
 
 
 def _other_policy(table: str) -> Refused:
-    return Refused(f"{table} is audited already, under another policy, which cannot be changed.")
+    return Refused(f"{table} already has query auditing under another policy, which cannot be changed.")
 
 
 @dataclass(frozen=True)
@@ -195,13 +196,13 @@ class Audits:
             except NotFound as error:
                 raise Refused(
                     f"Whether every row of {table} counts cannot be checked: {error.message}",
-                    hint="Put the source back where it was, or register the table again.",
+                    hint="Restore the source, or register the table again.",
                 ) from None
         if left_out > 0:
             raise Refused(
-                f"{left_out:,} rows of {table} lack a value that the card requires, or are more than the card "
-                "allows somebody: who is in a set would tell of whom.",
-                hint="Leave them out, or correct the card, and register the table again.",
+                f"{left_out:,} rows of {table} lack a required value, or exceed the card's rows per person: "
+                "their selection would reveal people.",
+                hint="Remove them, or correct the card, and register the table again.",
             )
 
     def policy(self, table: str) -> Policy | None:
@@ -242,7 +243,7 @@ class Audits:
                     key = self._key(table, history.lines + 1)
                     print_ = history.audit.fingerprint(question, decision)
                     self._ledger.charge(*line, key=key, what=_written(text, decision, print_))
-                except Taken:  # somebody was faster: what they asked counts for this one
+                except Taken:  # someone was faster: what they asked counts for this one
                     pass
                 self._catch_up(history, table)
             _, decision, found = history.became[text]
@@ -275,7 +276,9 @@ class Audits:
             for text, question, decision, line in due:
                 told = history.audit.sums(question, decision.told)
                 columns = tuple(dict.fromkeys(column for _, column in question.weighed))
-                facts = Opaque("an audited answer that is no sum of whole numbers", columns) if told is None else told
+                facts = (
+                    Opaque("an audited answer that is not a sum of whole numbers", columns) if told is None else told
+                )
                 weigh(listed, facts, text[:_SHOWN], judge=False).register(None, METHOD, 0, line=line.number)
 
     def _require_alone(self, table: str, question: AuditedQuestion, answer: Line | None = None) -> None:
@@ -285,9 +288,9 @@ class Audits:
         out = self._others(table, answer)
         if any(asked & set(one.told.get("tells", ())) for one in out):
             raise Refused(
-                "Exact figures of these columns were released by other means, and what an answer tells together with "
-                "them is not weighed: none is given.",
-                hint="Ask about other columns, or ask a table with noise.",
+                "Denied: exact figures of these columns were released elsewhere, and auditing does not cover "
+                "both together.",
+                hint="Ask about other columns, or use a table that is answered with noise.",
             )
 
     def _not_checked(self, table: str) -> tuple[str, ...]:
@@ -317,8 +320,8 @@ class Audits:
                 found = find_audited(self._ledger, table)
                 if found is None:
                     raise Refused(
-                        f"{table} is not audited: it is asked under a budget.",
-                        hint="Its holder may audit it: discreet workspace audit.",
+                        f"{table} has no query auditing: it is asked under a budget.",
+                        hint="Its holder can start auditing: discreet workspace audit.",
                     )
                 require_twin(found, table, self._workspace.tables[table].id)
                 self._histories[table] = _History(Audit(self._workspace.open(table), found.policy))
@@ -331,7 +334,7 @@ class Audits:
             question = history.audit.question(text)
             decision = Decision(outcome, history.audit.read(told))
             if print_ != history.audit.fingerprint(question, decision):
-                raise Damaged(f"The sets of the question on line {line.number} of the ledger are not what they were.")
+                raise Damaged(f"The sets of the question in entry {line.number} of the ledger have changed.")
             history.audit.learn(question, decision)
             history.became.setdefault(text, (question, decision, line))
             history.lines += 1
@@ -339,7 +342,7 @@ class Audits:
     def _require_untouched(self, table: str) -> None:
         account = self._ledger.account(table)
         if account.total != account.budget.nothing:
-            raise Refused(f"{table} was answered with noise after it was to be audited: it is closed.")
+            raise Refused(f"{table} was answered with noise after auditing began: it is closed.")
 
     def _release(
         self, audit: Audit, question: AuditedQuestion, decision: Decision, table: str, line: Line
@@ -347,7 +350,7 @@ class Audits:
         columns = [column for _, column in question.weighed]
         steps = (
             kept_rows(audit.card),
-            "the question was weighed with all audited answers before it, and answered without noise",
+            "the question was audited together with all earlier audited answers, and answered without noise",
         )
         answer = Answering(
             METHOD,
@@ -396,7 +399,7 @@ def _read(line: Line) -> tuple[str, Outcome, dict[tuple[str, str], Any], str]:
         figures = {(how, column): some for how, column, some in told}
         return text.removeprefix(_prefix(became)), became, figures, print_
     except (ValueError, TypeError, BadInput):
-        raise Damaged(f"Line {line.number} of the ledger is no audited question.") from None
+        raise Damaged(f"Entry {line.number} of the ledger is not an audited question.") from None
 
 
 def _prefix(outcome: Outcome) -> str:
@@ -406,16 +409,18 @@ def _prefix(outcome: Outcome) -> str:
 def _denied(outcome: Outcome) -> Refused:
     if outcome is Outcome.CLOSED:
         return Refused(
-            "Denied: with the answers before it this one would tell too much. Its bounded columns are closed for good.",
-            hint="This one denial depends on the data: the answer lay near an end. Nothing more is told about them.",
+            "Denied: together with earlier answers this one would reveal too much. Its bounded columns are "
+            "closed permanently.",
+            hint="This denial depends on the data: the answer was near a bound. No more questions about "
+            "these columns are answered.",
         )
     if outcome is Outcome.SHUT:
         return Refused(
-            "Denied: this asks about a column that was closed for good, after a look at an earlier answer.",
-            hint="What was answered before stays answered. Ask about other columns.",
+            "Denied: this asks about a column that is closed permanently since an earlier denial.",
+            hint="Earlier answers remain available. Ask about other columns.",
         )
     return Refused(
-        "Denied: with the answers before it, this one could tell somebody's value.",
-        hint="That follows from what was asked and answered before: nobody looked at this answer. "
-        "Ask about more people, or other groups.",
+        "Denied: together with earlier answers this one could reveal a person's value.",
+        hint="The denial depends only on earlier questions and answers, not on this answer. Ask about more "
+        "people, or other groups.",
     )

@@ -1,6 +1,6 @@
 """Copies of a workspace: one file that a workspace can be made of again.
 
-Whoever restores a copy must never give an answer that was not charged, nor two answers for one charge. So a copy is
+Anyone who restores a copy must never give an answer that was not charged, nor two answers for one charge. So a copy is
 the workspace as it was at one moment, that of its ledger, also if people ask while it is made:
 
 * the ledger is copied first, by SQLite's own means: all of it as of one commit;
@@ -15,7 +15,7 @@ the workspace as it was at one moment, that of its ledger, also if people ask wh
 
 Why restoring is dangerous: whatever was spent after the copy was made is forgotten. The same budget could be spent
 twice, and what had been answered since would be answered again, with other noise. So ``restore`` wants the newest
-receipts, all of which must be in the copy, or somebody to say that they know.
+receipts, all of which must be in the copy, or someone to say that they know.
 
 A ledger in PostgreSQL, with the register beside it, is not copied: a database is backed up by its own means, *after*
 the folder. Then it has the charge of every answer in the copy, and the line of every release; what it has beyond that
@@ -80,7 +80,7 @@ def back_up(folder: str | Path, file: str | Path) -> Copy:
             charged = _charged(workspace, book)
             verdict = book.verify(one for receipts in charged.values() for one in receipts)
         if not verdict.sound:
-            raise Damaged(f"{workspace.folder} is not sound: {verdict}", hint="Restore an older copy.")
+            raise Damaged(f"{workspace.folder} failed its check: {verdict}", hint="Restore an older backup.")
         copied = [name for name in (LEDGER, STATE) if (here / name).is_file()]
         copy = Copy(made, len(charged), verdict.lines if LEDGER in copied else 0)
         (here / _ABOUT).write_text(json.dumps(asdict(copy)), encoding="utf-8")
@@ -119,15 +119,15 @@ def restore(
         with open_books(workspace) as book:
             verdict = book.verify(Store(workspace.releases, book).receipts())
             if not verdict.sound:
-                raise Damaged(f"{file} is not sound: {verdict}", hint="Restore another copy.")
+                raise Damaged(f"{file} failed its check: {verdict}", hint="Restore another backup.")
             if newest is not None:
                 _require_all_in(book, newest, copy)
             elif copy.lines and not forget:
                 raise Refused(
-                    f"Whatever was spent after {copy.made}, when this copy was made, would be forgotten: it could be "
-                    "spent again, and what was answered since would be answered again with other noise.",
-                    hint="Give the newest releases there are (--receipts FOLDER), so that they can be looked up in "
-                    "the copy; or say that you know (--yes-spent-is-forgotten).",
+                    f"Charges after {copy.made}, when this backup was made, would be lost: that budget could "
+                    "be spent again, and repeated questions would get new noise.",
+                    hint="Give the newest releases (--receipts FOLDER) to check that the backup has them, or "
+                    "confirm with --yes-spent-is-forgotten.",
                 )
         settle(made, folder)
     return copy
@@ -189,8 +189,8 @@ def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]
         for identity in (key.removeprefix(SEAL) for key in keys if key.startswith(SEAL)):
             if workspace.releases / identity not in found:
                 raise Damaged(
-                    f"The answer {identity} was given, and is no longer in {workspace.releases}.",
-                    hint="Restore it from an older copy: without it, that question could not be asked any more.",
+                    f"The answer {identity} is missing from {workspace.releases}.",
+                    hint="Restore it from an older backup: without it, that question cannot be asked again.",
                 )
     return found
 
@@ -214,7 +214,7 @@ def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
 def _extracted(file: Path, place: Path) -> Copy:
     try:
         if not tarfile.is_tarfile(file):
-            raise Damaged(f"{file} is no copy of a workspace.", hint="`discreet workspace backup` makes them.")
+            raise Damaged(f"{file} is not a backup of a workspace.", hint="`discreet workspace backup` makes them.")
         with tarfile.open(file) as tar:
             _extract(tar, place)
         about = place / _ABOUT
@@ -222,12 +222,12 @@ def _extracted(file: Path, place: Path) -> Copy:
         said = fields(json.loads(about.read_text(encoding="utf-8")), _ABOUT, **kinds)
         about.unlink()
     except FileNotFoundError:
-        what = f"There is no file {file}." if not file.exists() else f"{file} is no copy of a workspace."
+        what = f"There is no file {file}." if not file.exists() else f"{file} is not a backup of a workspace."
         raise NotFound(what) from None
     except (tarfile.TarError, ValueError, BadInput, OSError) as error:
-        raise Damaged(f"{file} is no copy of a workspace, or not a whole one: {error}") from None
+        raise Damaged(f"{file} is not a complete backup of a workspace: {error}") from None
     if said["format"] > FORMAT:
-        raise BadInput(f"{file} was made by discreet {said['discreet']}.", hint="Install a later discreet.")
+        raise BadInput(f"{file} was made by discreet {said['discreet']}.", hint="Install a later version of discreet.")
     return Copy(**said)
 
 
@@ -241,7 +241,7 @@ def _extract(tar: tarfile.TarFile, place: Path) -> None:
     for member in tar:
         name = PurePosixPath(member.name)
         if name.is_absolute() or ".." in name.parts or not (member.isdir() or member.isreg()):
-            raise tarfile.TarError(f"{member.name!r} is no file or folder of a workspace.")
+            raise tarfile.TarError(f"{member.name!r} is not part of a workspace.")
         target = place.joinpath(*name.parts)
         if member.isdir():
             target.mkdir(mode=0o700, exist_ok=True)
@@ -254,16 +254,16 @@ def _require_all_in(book: SqlLedger, newest: Iterable[Receipt], copy: Copy) -> N
     for one in newest:
         if book.find(one.key) != one:
             raise Refused(
-                f"The copy was made on {copy.made}, and what was charged on {one.at.isoformat(timespec='seconds')} "
-                f"to {one.account} is not in it. What was spent since would be forgotten.",
-                hint="Restore a later copy; or, if there is none, say that you know (--yes-spent-is-forgotten).",
+                f"The backup was made on {copy.made}, and the charge on {one.at.isoformat(timespec='seconds')} "
+                f"to {one.account} is not in it. Later charges would be lost.",
+                hint="Restore a later backup; or, if there is none, confirm with --yes-spent-is-forgotten.",
             )
 
 
 def _require_new(file: Path, workspace: Workspace) -> None:
     if file.exists():
-        raise BadInput(f"{file} exists already.", hint="Name a new file: copies are never written over.")
+        raise BadInput(f"{file} already exists.", hint="Name a new file: backups are never overwritten.")
     if not file.parent.is_dir():
         raise NotFound(f"There is no folder {file.parent} to put {file.name} in.")
     if file.is_relative_to(workspace.folder):
-        raise BadInput("A copy inside the folder that it is a copy of would be lost with it.", hint="Put it elsewhere.")
+        raise BadInput("A backup inside the workspace would be lost with it.", hint="Choose another folder.")

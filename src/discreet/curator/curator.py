@@ -50,7 +50,7 @@ from discreet.verbs.ask.query_auditing.policy import Policy
 from discreet.verbs.ask.question import Planned, SqlMethod, normal, planned, pose
 
 ANALYST = "analyst"
-"""Who asks, unless somebody else is named."""
+"""Who asks, unless someone else is named."""
 _LATELY = 256
 """How many plans are kept: a question is priced before it is asked, and by some again and again."""
 _NODES = 100_000
@@ -87,9 +87,9 @@ class Curator:
         """Make a workspace in a new folder: all of it or, on any failure, nothing.
 
         ``tables`` are sources, as ``read`` takes them, each with its card. Each table gets ``budget``, and so does
-        ``analyst``; ``None`` lets nobody ask until ``add_analyst``. ``ledger`` is the address of a PostgreSQL
+        ``analyst``; ``None`` lets no one ask until ``add_analyst``. ``ledger`` is the address of a PostgreSQL
         database that several curators share; without one it is a file in the folder. ``public`` are sources that are
-        about nobody, for questions to join with: they need no card, and no budget.
+        about no one, for questions to join with: they need no card, and no budget.
         """
         with new_workspace(Path(folder), tables, ledger, public) as workspace, _new_ledger(workspace) as book:
             for name in workspace.private:
@@ -100,7 +100,7 @@ class Curator:
         return cls(folder)
 
     def add_analyst(self, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
-        """Let somebody ask about ``tables`` (default: all), each within a budget of their own below the table's."""
+        """Let someone ask about ``tables`` (default: all), each within a budget of their own below the table's."""
         chosen = self.workspace.private if tables is None else tuple(tables)
         for table in chosen:
             self._require_private(table)
@@ -116,8 +116,8 @@ class Curator:
         self.workspace.refresh()
         if name in self.workspace.tables:
             raise BadInput(
-                f"There is a table {name} in this workspace already.",
-                hint="Name it otherwise, or revise the card of the one that is there.",
+                f"This workspace already has a table {name}.",
+                hint="Choose another name, or revise the card of the existing table.",
             )
         require_names([*self.workspace.tables, name])
         inherited = inheritance(name, (source, card))
@@ -142,7 +142,7 @@ class Curator:
         known = self.workspace.tables[name]
         if not known.public and self.audited(name) is not None:
             raise Refused(
-                f"{name} is audited: its answers were weighed by the card it has.",
+                f"{name} has query auditing, which rests on its present card.",
                 hint="Register the rows as a table with another name.",
             )
         earlier = self.workspace.full_card(name)
@@ -150,7 +150,7 @@ class Curator:
         later = card_for(name, given, card)
         changes = card_changes(earlier, later)
         if not changes and source is None:
-            raise BadInput(f"The card of {name} says this already.", hint="Change it, or give other rows.")
+            raise BadInput(f"The card of {name} is unchanged.", hint="Change the card, or give other rows.")
         inherited = inheritance(name, (given, card))
         record = add_version(self.workspace.folder, name, (given, later), (known, earlier))
         if inherited is not None:
@@ -164,7 +164,7 @@ class Curator:
 
         ``columns`` says how each audited column is watched over: "sum" (SUM and AVG), "extremes" (MAX and MIN), or
         "bounded=1000:look" (SUM and AVG of numbers whose bounds are known, where an answer may be looked at before it
-        is denied). Conditions and groups may use the columns ``by``, which everybody may know of everybody. This is
+        is denied). Conditions and groups may use the columns ``by``, which everyone may know of everyone. This is
         decided once, before anything was spent on the table, and nothing can be charged to it from then on.
         """
         self._require_private(table)
@@ -178,7 +178,7 @@ class Curator:
     def make_synthetic(self, method: Method[Any], table: str) -> Given:
         """Make the synthetic stand-in of a table, by a method that makes rows, for the loss that it promises.
 
-        It is the holder's to make, for everybody who may ask the table: so the table is charged, and no analyst. It
+        It is the holder's to make, for everyone who may ask the table: so the table is charged, and no analyst. It
         takes the place of an earlier one where questions are asked of it, and the same again is free. If there was a
         crash on the way, making it again is charged once.
         """
@@ -285,9 +285,9 @@ class Curator:
             return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
 
     def ask_audited(self, sql: str, *, analyst: str = ANALYST) -> AuditedAnswer:
-        """Answer a question about an audited table exactly; ``Refused`` if that could tell somebody's value.
+        """Answer a question about an audited table exactly; ``Refused`` if that could tell someone's value.
 
-        What counts is all that anybody was answered about the table. Nothing is charged, and what became of the
+        What counts is all that anyone was answered about the table. Nothing is charged, and what became of the
         question is written to the ledger before it is answered or denied.
         """
         table = self._audits.table_of(sql)
@@ -330,7 +330,7 @@ class Curator:
 
         Where the card names a unit, or ``most`` is given, every step says whose its events are, and the stream counts
         no more than ``most`` of each unit (default: the card's rows per unit), in absolute size. Otherwise every event
-        is somebody else's, as every row is.
+        is someone else's, as every row is.
         The stream lives in this process, and nothing of it is written down but the charge, under ``name``. When the
         process ends the stream is over: it is not started again under the same name, since new noise on the same
         events would tell more than was paid for; another name is another stream, at its own price.
@@ -343,7 +343,7 @@ class Curator:
         key = f"stream {analyst}: {name}"
         if self.ledger.find(key) is not None:
             raise NoPromise(
-                f"The stream {name!r} was started before, and what it had counted went with the process that did.",
+                f"The stream {name!r} was started before, and its state was lost with that process.",
                 hint="Start another, under another name and at its own price.",
             )
         started = f"{os.getpid()} {time.time_ns()}"  # so that of two who start it at once one is refused
@@ -481,12 +481,12 @@ class Curator:
             raise NotFound(f"There is no table about people called {name!r}; there are {known}.")
 
     def _tables(self, analyst: str) -> Mapping[str, Table]:
-        """The tables somebody may ask about: those the ledger has an account for, and the public ones."""
+        """The tables someone may ask about: those the ledger has an account for, and the public ones."""
         accounts = {account_of(name, analyst): name for name in self.workspace.private}
         found = self.ledger.find_accounts(*accounts)
         allowed = [name for account, name in accounts.items() if account in found]
         if not allowed:
-            raise Refused(f"{analyst} may ask about nothing here.", hint="The data's holder adds analysts.")
+            raise Refused(f"{analyst} may not query any table here.", hint="Ask the data holder for access.")
         allowed += [name for name, one in self.workspace.tables.items() if one.public]
         return self.workspace.among(allowed)
 

@@ -31,7 +31,7 @@ def workspace_overview(curator: Curator, seconds: float | None = None) -> Overvi
 
 
 def recipient_overview(curator: Curator, shelf: Shelf, recipient: str, seconds: float | None = None) -> Overview:
-    """What somebody has: answers given to them, releases shared with them and tables they were declared to hold, and
+    """What someone has: answers given to them, releases shared with them and tables they were declared to hold, and
     what these tell together."""
     workspace = curator.workspace
     register_answers(workspace)
@@ -41,7 +41,7 @@ def recipient_overview(curator: Curator, shelf: Shelf, recipient: str, seconds: 
         entries = register.entries()
     held = {one.number for one in entries if one.told.get(RECIPIENT) == recipient}
     if not tables and not held:
-        raise NotFound(f"{recipient} may ask none of the tables here, so nothing is shared with them.")
+        raise NotFound(f"{recipient} may not query any table here, so nothing is shared with them.")
     theirs = [
         one
         for one in shelf.all(tables=tables, seen_by=recipient, most=_MOST_RELEASES)

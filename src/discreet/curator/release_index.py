@@ -120,7 +120,7 @@ class Shelf:
     def find(self, id: str, *, adopt: bool = True) -> Shelved:
         """Entry of a release by its id; an answer given elsewhere (such as the command line) is added to the index.
 
-        Without ``adopt`` it is not: an answer that is kept and not yet given must show to nobody who waits for it.
+        Without ``adopt`` it is not: an answer that is kept and not yet given must show to no one who waits for it.
         """
         if _ID.fullmatch(id):
             rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
@@ -141,7 +141,7 @@ class Shelf:
     ) -> list[Shelved]:
         """Entries, newest first, filtered by ``tables``, ``kind`` and time.
 
-        ``seen_by`` leaves those that were given to this person or shared with everybody.
+        ``seen_by`` leaves those that were given to this person or shared with everyone.
         """
         wanted: list[tuple[str, tuple[object, ...]]] = []
         if tables is not None:
@@ -174,10 +174,10 @@ class Shelf:
         if not place.is_dir():
             if one.place.startswith(KEPT):
                 raise NotFound(
-                    "A synthetic stand-in gave this answer, and it is no longer kept.", hint="Ask again: it is free."
+                    "This answer came from a synthetic stand-in and is no longer stored.", hint="Ask again: it is free."
                 )
             raise NotFound(
-                "This release is listed, and its folder is not in the workspace.", hint="Restore it from a copy."
+                "The folder of this release is missing from the workspace.", hint="Restore it from a backup."
             )
         return place
 
@@ -210,14 +210,14 @@ class Shelf:
     def _require_right(self, one: Shelved) -> None:
         named(one.title, "A release")
         if not _ID.fullmatch(one.id):
-            raise BadInput("The id of a release is 64 hexadecimal digits, or 8 to 40 letters, digits and dashes.")
+            raise BadInput("The id of a release must be 64 hexadecimal digits, or 8 to 40 letters, digits and dashes.")
         self._inside(one.place)
 
     def _inside(self, place: str) -> Path:
         workspace = self._workspace.folder.resolve()
         found = (workspace / place).resolve()
         if workspace not in found.parents:
-            raise BadInput("The place of a release lies inside the workspace.")
+            raise BadInput("The folder of a release must be inside the workspace.")
         return found
 
 

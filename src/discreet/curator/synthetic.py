@@ -5,14 +5,14 @@ of a table's releases is its stand-in is noted in ``tables/visits/synthetic.json
 that leaves a release that was paid for, and making the same again notes it for nothing. A newer note replaces an older
 one; what was released before stays where it is.
 
-Why answers on it are private: they are computed from the stand-in alone, for which everybody in the table was promised
-a loss, and from public tables. Whatever is made of a release loses nobody any more than the release did
+Why answers on it are private: they are computed from the stand-in alone, for which everyone in the table was promised
+a loss, and from public tables. Whatever is made of a release loses no one any more than the release did
 (post-processing; Dwork and others 2006). So nothing is charged, and no noise is added. That a question is answered here
-tells that the budget does not cover it, which whoever asks may know.
+tells that the budget does not cover it, which anyone who asks may know.
 
 Nothing was paid for such an answer, and the same stand-in gives the same again. So it is not sealed as others are
-(``store.py``); it is kept beside them, for whoever wants it with its documentation, and the oldest make room for newer
-ones: nobody fills the disk by asking for nothing.
+(``store.py``); it is kept beside them, for anyone who wants it with its documentation, and the oldest make room for
+newer ones: no one fills the disk by asking for nothing.
 
 Why an error bound holds. For some columns, the stand-in and the table have counts S(x) and T(x) of every combination x
 of codes. Whatever condition A on those columns is counted, T(A) - S(A) is the sum of T(x) - S(x) over the x in A: at
@@ -160,13 +160,13 @@ class Synthetic:
     identity: str
     """What it is kept under."""
     papers: Release[Any]
-    """What it promises, how it was made and what was charged for it; without its rows."""
+    """Privacy statement, how it was made and what was charged for it; without its rows."""
     rows: Table
     nearness: Nearness
 
     @property
     def statement(self) -> Statement:
-        """What was promised to everybody in the table when it was released."""
+        """What was promised to everyone in the table when it was released."""
         return self.papers.statement
 
 
@@ -197,7 +197,9 @@ class Synthetics:
         except FileNotFoundError:
             return None
         except (ValueError, BadInput) as error:
-            raise Damaged(f"{place} does not say what it should: {error}", hint="Make the stand-in again.") from None
+            raise Damaged(
+                f"{place} is not a valid record of a stand-in: {error}", hint="Make the stand-in again."
+            ) from None
         return str(said["release"])
 
     def note(self, table: str, identity: str) -> Synthetic:
@@ -247,20 +249,20 @@ class Synthetics:
                 asked=refusal.asked,
                 left=refusal.left,
                 account=refusal.account,
-                hint=f"Nor can it be asked of a synthetic stand-in: {reason} {refusal.hint}",
+                hint=f"The synthetic stand-in cannot answer it either: {reason} {refusal.hint}",
             ) from None
 
     def _answer(self, asked: Request[Any]) -> Given:
         if len(asked.tables) != 1:
             raise BadQuery(
-                f"Those of {' and '.join(asked.tables)} were made apart. Nobody in one is in the other, so nothing "
-                "follows from what they say together.",
-                hint="Ask about one of them at a time.",
+                f"The stand-ins of {' and '.join(asked.tables)} were made separately and share no people, so "
+                "they cannot be joined.",
+                hint="Ask about one table at a time.",
             )
         [name] = asked.tables
         found = self.find(name)
         if found is None:
-            raise NotFound(f"That of {name} is not in this copy of the workspace.")
+            raise NotFound(f"The stand-in of {name} is not in this copy of the workspace.")
         public = {other: id_ for other, id_ in sorted(asked.twins.items()) if other != name}
         again = planned(asked.text, {name: found.rows} | {other: self._workspace.open(other) for other in public})
         said = [ON_SYNTHETIC, again.text, name, found.identity, public]
@@ -280,7 +282,7 @@ class Synthetics:
         papers = load_papers(place)
         made_of = papers.recipe.parameters.get("twins")
         if papers.statement.loss is None or made_of != {table: self._workspace.tables[table].id}:
-            raise Damaged(f"The release {identity} was not made of {table}.", hint="Make the stand-in again.")
+            raise Damaged(f"The release {identity} was not made from {table}.", hint="Make the stand-in again.")
         names = pq.read_schema(place / _PAYLOAD).names if (place / _PAYLOAD).is_file() else ()
         card = _card(self._workspace.card(table), names, papers.recipe.method)
         rows = self._workspace.open_rows(card, place / _PAYLOAD)
@@ -291,9 +293,9 @@ def _card(card: Card, names: Sequence[str], method: str) -> Card:
     """Card of the stand-in's rows: the declarations of its columns, with the unit only if it has that column."""
     kept = [column for column in card.columns if column.name in names]
     if not names:
-        raise BadInput(f"{method} makes no rows, so it makes no synthetic stand-in of {card.name}.")
+        raise BadInput(f"{method} makes no rows, so it cannot be the synthetic stand-in of {card.name}.")
     if {column.name for column in kept} != set(names):
-        raise BadInput(f"What {method} makes does not have the columns of {card.name}, so it is no twin of it.")
+        raise BadInput(f"{method} does not make the columns of {card.name}, so it cannot be its synthetic stand-in.")
     return replace(card, columns=tuple(kept)) if card.unit in names else card.without_unit(kept)
 
 
@@ -302,7 +304,7 @@ def _keep(release: Release[pa.Table], place: Path) -> None:
 
     An answer that cannot be stored is given all the same: it will be made again.
     """
-    with suppress(BadInput, OSError):  # there is no room, or somebody else keeps the same
+    with suppress(BadInput, OSError):  # there is no room, or someone else keeps the same
         place.parent.mkdir(mode=FOLDER, exist_ok=True)
         if place.is_dir():
             with suppress(DiscreetError):
@@ -317,7 +319,7 @@ def _keep(release: Release[pa.Table], place: Path) -> None:
 
 
 def _discard(place: Path) -> None:
-    """Take a folder away: all of it at once, for whoever looks."""
+    """Take a folder away: all of it at once, for anyone who looks."""
     gone = place.with_name(f".gone-{os.getpid()}-{threading.get_ident()}")
     place.rename(gone)
     shutil.rmtree(gone)
@@ -327,14 +329,15 @@ def _release(found: Synthetic, question: str, public: Mapping[str, str], payload
     """An answer with the statement of the stand-in; by post-processing no more is lost."""
     name, promised = found.name, found.statement
     caveats = (
-        f"This answer is synthetic: it was made of the synthetic stand-in of {name}, which had been released for "
-        f"{promised.loss}. Nothing of {name} was looked at for it, so nothing more is lost by it (post-processing).",
-        "Its figures are about people who never existed. An error bar says how far a figure may be from that of the "
-        "table, with 95 % confidence; where there is none, no bound is known.",
+        f"This answer is synthetic: it was computed from the synthetic stand-in of {name}, which had been "
+        "released for "
+        f"{promised.loss}. The rows of {name} were not used, so there is no further privacy loss (post-processing).",
+        "Its figures are about people who never existed. Error bars bound the difference from the table's "
+        "figure, with 95 % confidence; without one, no bound is known.",
     )
     steps = (
         f"the question was answered on the rows of {name}'s synthetic stand-in, without noise",
-        "error bars follow from how far it was measured to be from the table, privately, when it was made",
+        "error bars follow from its distance from the table, measured privately when it was made",
     )
     answer = Answering(
         ON_SYNTHETIC,

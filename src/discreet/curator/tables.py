@@ -68,7 +68,7 @@ class Registered:
     rows: str
     """SHA-256 of the bounded table's file; empty if it is in a database."""
     public: bool = False
-    """Whether it is about nobody: then asking it costs nothing, and it has no account."""
+    """Whether it is about no one: then asking it costs nothing, and it has no account."""
     left_out: int = -1
     """How many rows of a source in memory are not in the bounded table; -1: count the source, which is still there."""
     version: int = 1
@@ -130,7 +130,7 @@ def records(folder: Path) -> Iterator[tuple[str, Registered]]:
         try:
             yield name, Registered.from_dict(name, tomllib.loads(file.read_text(encoding="utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, BadInput) as error:
-            raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
+            raise Damaged(f"{file} was changed: {error}", hint="Restore it from a backup.") from error
 
 
 def record_times(folder: Path) -> tuple[int, ...]:
@@ -152,28 +152,28 @@ def require_same_people(earlier: Card, later: Card) -> None:
     """An error if a revised card is about other people than before, so that losses would not add up."""
     if earlier.unit != later.unit:
         raise BadInput(
-            f"The unit of {later.name} was {earlier.unit or 'a row'} and would be {later.unit or 'a row'}: what was "
-            "spent so far protects other people than those.",
-            hint="Keep the unit, or register the rows as a table with another name and a budget of its own.",
+            f"The unit of {later.name} was {earlier.unit or 'a row'} and would be {later.unit or 'a row'}: "
+            "charges so far protect a different unit.",
+            hint="Keep the unit, or register the rows as another table with its own budget.",
         )
     if earlier.public != later.public:
         raise BadInput(f"{later.name} cannot become {'public' if later.public else 'private'}.")
     if _read_as(earlier) != _read_as(later):
         raise BadInput(
-            f"{later.unit} of {later.name} would be read otherwise than before (7 and 007 are one number, and two "
-            "texts), so that other rows would be the same person's.",
-            hint=f"Keep its kind and how it is written: declare that on the column {later.unit} itself.",
+            f"{later.unit} of {later.name} would be read differently (7 and 007 are one number but two "
+            "texts), so rows would belong to other people.",
+            hint=f"Keep its kind and format: declare them on the column {later.unit} itself.",
         )
     if earlier.population != later.population:
         raise BadInput(
-            f"The population of {later.name} cannot change: what left of it so far is registered under "
+            f"The population of {later.name} cannot change: its releases are registered under "
             f"{earlier.population or 'its own name'}.",
             hint="Keep it, or register the rows as a table with another name.",
         )
 
 
 def _read_as(card: Card) -> object:
-    """How the unit is read. What is taken for missing may change: rows without a unit are nobody's."""
+    """How the unit is read. What is taken for missing may change: rows without a unit are no one's."""
     if card.unit is None:
         return None
     text = card.text_format(card.unit)
@@ -210,16 +210,16 @@ def _cut(name: str, source: Any, table: Table, folder: Path, beside: Path) -> Re
         try:
             write_parquet(twin, folder / kept)
         except EngineError:
-            require_narrow(table)  # which can say it better, and without anybody's value
+            require_narrow(table)  # which can say it better, and without anyone's value
             raise
         print_ = file_digest(folder / kept)
-        if where.endswith(IN_MEMORY):  # nobody can count them tomorrow
+        if where.endswith(IN_MEMORY):  # no one can count them tomorrow
             left_out = table.count() - pq.read_metadata(folder / kept).num_rows
     else:
         address = parse_address(source) if isinstance(source, str) else None
         if address is None:
             raise BadInput(
-                f"{name} is a Spark data frame, which nobody could open again tomorrow.",
+                f"{name} is a Spark data frame, which cannot be opened again later.",
                 hint="Save it as a table and give its address, or as Parquet and give the file.",
             )
         stored = f"discreet_{name}_{identity}".lower()
@@ -292,15 +292,15 @@ def where_from(source: Any, beside: Path) -> str:
 def require_names(tables: Collection[str]) -> None:
     """An error unless SQL can tell these names apart, and there is one."""
     if not tables:
-        raise BadInput("A workspace needs a table to ask about.")
+        raise BadInput("A workspace needs a table.")
     for name in tables:
         if not _NAME.fullmatch(name):
             raise BadInput(
-                f"{name!r} cannot be a table's name.",
+                f"{name!r} is not a valid table name.",
                 hint="Use up to 40 letters, digits and underscores, no digit first.",
             )
     if len({name.lower() for name in tables}) < len(tables):
-        raise BadInput("Two tables have the same name; SQL does not tell case apart.")
+        raise BadInput("Two tables have the same name; SQL ignores case.")
 
 
 def require_no_secret(address: str) -> None:

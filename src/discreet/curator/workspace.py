@@ -2,7 +2,7 @@
 
     workspace.toml              the tables, where the ledger is, and what a question may take
     tables/visits/card.toml     the card a table was registered with, as far as questions need it
-    tables/visits/source.toml   all of that card, for whoever publishes the table
+    tables/visits/source.toml   all of that card, for anyone who publishes the table
     tables/visits/twin.parquet  the bounded table (that of a database's table is in the database)
     tables/visits/synthetic.json    which release is its synthetic stand-in, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
@@ -26,7 +26,7 @@ and what a release may give away together with earlier ones (``ExposurePolicy``)
     override = ["steward"]
 
 The ledger is opened only if it knows of every answer in the workspace. ``budget/verify.py`` checks what a ledger says
-of itself, and how far it had come. The answers are a second witness, which nobody has to keep: each has the receipts of
+of itself, and how far it had come. The answers are a second witness, which no one has to keep: each has the receipts of
 its charges. An answer that the ledger has sealed was charged in that ledger. One without a seal is what a crash between
 keeping and sealing leaves, and then its charge is there; or the ledger is an older copy than the answer, and then it
 is not.
@@ -148,15 +148,15 @@ class Workspace:
             raise _missing(name, path)
         if digest_of(path.read_bytes()) != self.tables[name].card:
             raise Damaged(
-                f"The card of {name} in {self.folder} is not the one its twin was cut by.",
-                hint="Put it back as it was. To ask under another card: discreet workspace revise.",
+                f"The card of {name} in {self.folder} is not the one its bounded table was made with.",
+                hint="Restore it. To use another card: discreet workspace revise.",
             )
         return load_card(path, name)
 
     def open(self, name: str) -> Table:
         """The bounded table of that name, opened when it is first needed. Threads may share it.
 
-        One that is missing or damaged concerns whoever asks about it, and nobody else.
+        One that is missing or damaged concerns anyone who asks about it, and no one else.
         """
         with self._lock:
             if name not in self._opened:
@@ -184,7 +184,7 @@ class Workspace:
         except DiscreetError as error:
             if address is not None:
                 raise
-            raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
+            raise Damaged(f"The bounded table of {name} was changed.", hint="Restore it from a backup.") from error
         return table.store(engine.new_name(name)) if engine.embedded and self._small else table
 
     def open_rows(self, card: Card, path: Path) -> Table:
@@ -206,7 +206,7 @@ class Workspace:
         if not parse_address(source) and not Path(source).exists():
             raise NotFound(
                 f"The rows of {name} are no longer at {source}, where they were when it was registered.",
-                hint="Put them back, or register them in a new workspace.",
+                hint="Move them back, or register them in a new workspace.",
             )
         return replace(read(source, card), registers=(self.register,), policy=self.policy)
 
@@ -244,7 +244,7 @@ class Workspace:
         path = self.place(name) / "source.toml"
         if not path.is_file():
             raise NotFound(
-                f"{self.folder} does not have the whole card of {name}: an earlier discreet made it.",
+                f"{self.folder} does not have the full card of {name}: an earlier version of discreet made it.",
                 hint="Register the table in a new workspace.",
             )
         return load_card(path, name)
@@ -276,7 +276,7 @@ class Workspace:
         self.require_files()
         for name, one in self.tables.items():
             if one.rows and file_digest(self.folder / one.twin) != one.rows:
-                raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.")
+                raise Damaged(f"The bounded table of {name} was changed.", hint="Restore it from a backup.")
 
 
 @contextmanager
@@ -304,7 +304,7 @@ def new_workspace(
         found = {name: register_table(name, source, made, folder.parent) for name, source in given.items()}
         workspace = Workspace(made, ledger or LEDGER, found)
         if not workspace.private:
-            raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")
+            raise BadInput("A workspace needs a table about people: public tables need no workspace.")
         said = FORMAT.mark() | {"ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
         (made / _FILE).write_text(toml.dump(said), encoding="utf-8", newline="\n")
         for name, some in inherited.items():
@@ -313,7 +313,7 @@ def new_workspace(
         try:
             settle(made, folder)
         except OSError as error:
-            raise BadInput(f"The workspace could not be put at {folder}: {error.strerror}.") from error
+            raise BadInput(f"The workspace could not be created at {folder}: {error.strerror}.") from error
 
 
 def open_workspace(folder: Path) -> Workspace:
@@ -334,11 +334,11 @@ def open_workspace(folder: Path) -> Workspace:
         tables = {name: Registered.from_dict(name, one) for name, one in whole["tables"].items()}
         limits = Limits(**limited)
     except (BadInput, TypeError) as error:
-        raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
+        raise Damaged(f"{file} was changed: {error}", hint="Restore it from a backup.") from error
     workspace = Workspace(folder, whole["ledger"], tables, limits, policy)
     workspace.refresh()
     if not tables or not workspace.releases.is_dir():
-        raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
+        raise Damaged(f"{folder} is incomplete: tables or releases are missing.", hint="Restore it from a backup.")
     return workspace
 
 
@@ -356,10 +356,10 @@ def _parquet(path: Path, name: str) -> exp.Expr:
 
 
 def _missing(name: str, path: Path) -> Damaged:
-    what = "The card" if path.suffix == ".toml" else "The twin"
+    what = "The card" if path.suffix == ".toml" else "The bounded table"
     return Damaged(
         f"{what} of {name} is missing: there is no file {path}.",
-        hint=f"Until it is put back from a copy (discreet workspace restore), {name} cannot be asked.",
+        hint=f"Restore it from a backup (discreet workspace restore); until then {name} cannot be queried.",
     )
 
 
@@ -377,7 +377,7 @@ def open_books(workspace: Workspace) -> SqlLedger:
     ledger = open_ledger(workspace.ledger_place, witness=workspace.folder / LEDGER)
     try:
         for identity in answers - {key.removeprefix(SEAL) for key in ledger.keys(SEAL)}:
-            with suppress(Damaged):  # which is told to whoever asks for that answer
+            with suppress(Damaged):  # which is told to anyone who asks for that answer
                 for receipt in Store(workspace.releases, ledger).receipts_at(identity):
                     _require_charge(ledger, receipt, identity)
     except BaseException:
@@ -389,8 +389,8 @@ def open_books(workspace: Workspace) -> SqlLedger:
 def _require_charge(ledger: SqlLedger, receipt: Receipt, identity: str) -> None:
     if ledger.find(receipt.key) != receipt:
         raise Unsound(
-            f"The ledger is an older copy than the answer {identity}, which was charged to {receipt.account} on line "
-            f"{receipt.line:,}: that charge is not in it.",
+            f"The ledger is an older copy than the answer {identity}, which was charged to {receipt.account} "
+            f"in entry {receipt.line:,}: that charge is not in it.",
             hint=REMEDY,
         )
 

@@ -7,17 +7,17 @@ declared bounds. Each step here works on one unit at a time and looks at no othe
 * a row without a unit, or with one that cannot be, or without a value that is required, is dropped by itself;
 * of a unit's rows those are kept that come first by a hash of the row, and by the row itself where hashes are
   equal. Rows that tie in both are the same, so the choice depends on the unit's rows alone: not on their order, and
-  on nobody else's. ``Cut`` finds the same rows faster;
+  on no one else's. ``Cut`` finds the same rows faster;
 * a value of a row that is kept is clamped, cut off or becomes NULL, by itself. What no answer could show or compute
-  with (NaN, days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an
-  error later; and -0.0 is 0.0, so that nobody's sign shows in a group of equal values.
+  with (NaN, days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that no one's value is an
+  error later; and -0.0 is 0.0, so that no one's sign shows in a group of equal values.
 
 So adding or removing a unit adds or removes its own rows in the bounded table, and changes no other: what is private
 for units of the bounded table is private for units of the table, at the same loss (a transformation of stability 1;
 McSherry 2009). Cutting once, and not in every question, changes nothing in this argument: the bounded table is never
 shown.
 
-Numbers become 64 bits wide: sums of narrow ones could overflow on somebody's row. Moments become microseconds.
+Numbers become 64 bits wide: sums of narrow ones could overflow on someone's row. Moments become microseconds.
 
 Why the fast way keeps the same rows. With h the hash of a row, and ``last`` the n-th smallest h of a unit, the first
 n rows all have h <= last. If the (n+1)-th smallest is larger than ``last``, no other row has: so h <= last is the
@@ -54,16 +54,16 @@ def bounded_card(card: Card) -> Card:
     """The card of the bounded table: without identifiers (but the unit) and hierarchies, and with all it needs."""
     if card.from_data:
         raise NotDeclared(
-            f"The card of {card.name} has what was read off the data: {', '.join(card.from_data)}.",
-            hint="Declare it from what is known without looking, and take from_data off the card.",
+            f"The card of {card.name} has fields taken from the data: {', '.join(card.from_data)}.",
+            hint="Declare them from public knowledge, and remove from_data from the card.",
         )
     if card.unit is not None and card.rows_per_unit is None:
         raise NotDeclared(
-            f"The card of {card.name} does not say how many rows one {card.unit} may have.",
-            hint="Declare rows_per_unit; of a unit with more rows, only that many are kept.",
+            f"The card of {card.name} does not declare how many rows one {card.unit} may have.",
+            hint="Declare rows_per_unit; at most that many rows of each unit are kept.",
         )
     if card.unit is not None and card[card.unit].kind is Kind.TIMESTAMP:
-        raise NotDeclared(f"The unit {card.unit} of {card.name} is a moment, which two people can share.")
+        raise NotDeclared(f"The unit {card.unit} of {card.name} is a timestamp, which two people can share.")
     kept = [c for c in card.columns if c.role is not Role.IDENTIFIER or c.name == card.unit]
     if not [c for c in kept if c.name != card.unit]:
         raise NotDeclared(f"Every column of {card.name} is an identifier: there is nothing to ask about.")
@@ -92,7 +92,7 @@ def _in_plain_text(table: Table) -> Table:
     """The rows with every text as it is printed, so that texts are equal only if they are the same.
 
     A database may hold different texts for equal (a collation that knows no capitals, an interval, JSON). Which of them
-    stands for all in a group, and whose rows are cut together, would follow from somebody else's row. Nothing of that
+    stands for all in a group, and whose rows are cut together, would follow from someone else's row. Nothing of that
     kind comes out of a file.
     """
     if isinstance(table.engine, DuckDB):
@@ -119,7 +119,7 @@ def write_parquet(table: Table, path: Path) -> None:
 def require_narrow(table: Table) -> None:
     """An error if a column of a table on DuckDB has whole numbers of more than 64 bits that nothing moves to a bound.
 
-    They would be NULL elsewhere; here they are mostly somebody's number, and two people would become one.
+    They would be NULL elsewhere; here they are mostly someone's number, and two people would become one.
     """
     for column in bounded_card(table.card).columns:
         if column.kind is Kind.INTEGER and column.bounds is None and column.categories is None:
@@ -133,7 +133,7 @@ def require_narrow(table: Table) -> None:
             if found:
                 raise DataError(
                     f"{found:,} values of {column.name} are whole numbers that do not fit 64 bits with a sign.",
-                    hint="Give the column as text, if it is a number that names something; else declare its bounds.",
+                    hint="Read the column as text if it is a code; otherwise declare its bounds.",
                 )
 
 

@@ -10,14 +10,14 @@ Why this is private, in three parts.
 the nodes listed here alone. Each of them is a function of the columns of one row: none reads another row or a table,
 none draws a random number, none tells the time. So what is computed for a row depends on that row only. An expression
 that fails on a row (an overflow, a root of a negative number, a cast) is NULL there (``TRY``): whether a question has
-an answer depends on nobody's values.
+an answer depends on no one's values.
 
 **Rows** (``OwnedRows``) each belong to one unit, with a bound on how many one unit can have, kept by how the query is
 built. Two things hold of them, by induction over the functions here, which are the only ones that make any:
 
 1. Removing a unit removes its own rows and changes no others (a transformation of stability 1; McSherry 2009). A
    condition and a projection work on a single row, as above. Rows about people are joined on their unit, so a
-   joined row is made of rows of one unit; with a public table, of one private row and rows that are about nobody. GROUP
+   joined row is made of rows of one unit; with a public table, of one private row and rows that are about no one. GROUP
    BY, DISTINCT and the choice of few groups are each within one unit, which is always among what they group by.
 2. A unit has at most ``most`` rows. The bounded table has at most ``rows_per_unit`` of it (``engines/bounded_table.py``
    cuts them). A join on the unit multiplies two such bounds; UNION ALL adds them; a public table is cut, in the query,
@@ -169,9 +169,9 @@ class OwnedRows:
         """
         people = [rows for rows in (self, other) if rows.sources]
         if len(people) == 2 and (self.unit is None or self.unit != other.unit):
-            raise BadQuery("Tables about people are joined on their unit.")
+            raise BadQuery("Tables about people must be joined on their unit.")
         if outer and people == [other]:
-            raise BadQuery("A LEFT JOIN has the table about people on the left.")
+            raise BadQuery("A LEFT JOIN must have the table about people on the left.")
         left = self._side("l", [a for a, _ in on], matches if people == [other] else None)
         right = other._side("r", [b for _, b in on], matches if people == [self] else None)
         equal = [sql.column(f"l_key{i}").eq(sql.column(f"r_key{i}")) for i in range(len(on))]
@@ -196,7 +196,7 @@ class OwnedRows:
         Without units every row is a person's own: of one table, and so of one part unless both parts read that table.
         """
         if self.unit != other.unit or bool(self.sources) != bool(other.sources):
-            raise BadQuery("UNION ALL puts rows of the same people together.")
+            raise BadQuery("UNION ALL needs tables about the same people.")
         parts = [
             rows.select({numbered(place): pair[which] for place, pair in enumerate(shown)})
             for which, rows in enumerate((self, other))
@@ -233,7 +233,9 @@ class OwnedRows:
 
     def _require_unit(self) -> None:
         if self.unit is None:
-            raise BadQuery("These rows have no unit: each is a person's own, and there is nothing to put together.")
+            raise BadQuery(
+                "These rows have no unit: each is a different person, so there is nothing to combine per person."
+            )
 
 
 @dataclass(frozen=True)
@@ -244,18 +246,19 @@ class UnitAggregate:
 
 
 def owned_rows(table: Table, *, rename: bool = True) -> OwnedRows:
-    """The rows of a bounded table, its columns numbered or under their own names; of a public table, of nobody."""
+    """The rows of a bounded table, its columns numbered or under their own names; of a public table, of no one."""
     card = table.card
     if card.unit is not None and card.rows_per_unit is None:
         raise NotDeclared(
-            f"The card of {card.name} does not say how many rows a unit may have.", hint="Declare rows_per_unit."
+            f"The card of {card.name} does not declare how many rows a unit may have (rows_per_unit).",
+            hint="Declare rows_per_unit.",
         )
     named = {
         UNIT if one.name == card.unit else numbered(place) if rename else one.name: one.name
         for place, one in enumerate(card.columns)
     }
     if len(named) < len(card.columns):
-        raise BadQuery("Two columns have one name.")  # one is called like the unit here
+        raise BadQuery("Two columns have the same name.")  # one is called like the unit here
     query = table.query(*(sql.named(sql.column(name), called) for called, name in named.items()))
     unit = None if card.unit is None else Unit(card.unit.casefold(), card[card.unit].kind)
     sources = frozenset() if card.public else frozenset({card.name})
@@ -275,7 +278,7 @@ def _ranked(rank: exp.Expr, within: Sequence[exp.Expr], order: Sequence[exp.Expr
 def _names(shown: Iterable[str]) -> tuple[str, ...]:
     names = tuple(shown)
     if len({name.casefold() for name in (*names, UNIT)}) <= len(names):
-        raise BadQuery("Two columns have one name.")
+        raise BadQuery("Two columns have the same name.")
     return names
 
 
@@ -302,7 +305,7 @@ class Measure:
     quick_rows: int = 0
     """The most rows of a group in which ``sql`` is exact, if ``large`` is there for others."""
     step: Fraction = Fraction(1)
-    """What one is worth: for whoever reads the figure, as are ``rounded`` and ``signed``."""
+    """What one is worth: for anyone who reads the figure, as are ``rounded`` and ``signed``."""
     rounded: bool = False
     """Whether rows were rounded to steps, each by less than one."""
     signed: bool = False
@@ -340,7 +343,7 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
     exact = all(part & (part - 1) == 0 for part in step.as_integer_ratio())
     for end in (low, high):
         if not (exact and 2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
-            raise BadQuery("Numbers that lie so far from zero, and so near together, cannot be added.")
+            raise BadQuery("These numbers are too large for the precision needed, and cannot be added.")
     inside = exp.paren(clamped(rows.of(double), sql.literal(low), sql.literal(high)))
     grid = exp.paren(exp.paren(inside + sql.literal(shift)) - sql.literal(back))
     scale = sql.literal(float(1 / step))
@@ -361,7 +364,7 @@ def quick(measure: Measure, rows: int) -> exp.Expr:
 def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
     """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
     if rows.cut is not None and tuple(keys.values()) != rows.cut_by:
-        raise BadQuery("Rows that were cut to few groups are grouped by other keys.")
+        raise BadQuery("Rows bounded to a number of groups must be grouped by the same keys.")
     return _grouped_query(rows, keys, measures)
 
 
@@ -414,7 +417,7 @@ def unit_count(rows: OwnedRows, present: exp.Expr | None = None, *, distinct: bo
 def unit_sum(rows: OwnedRows, steps: exp.Expr, bound: int) -> UnitAggregate:
     """The sum of a whole number of steps over a unit's rows, each clamped to ±``bound``."""
     if bound * rows.most >= 2**62:
-        raise BadQuery("A sum of a unit's rows could be too large to compute with.")
+        raise BadQuery("The sum of a unit's rows could overflow.")
     return UnitAggregate(_sum(rows, steps, bound))
 
 
@@ -425,7 +428,9 @@ def unit_extreme(rows: OwnedRows, which: type[exp.Min] | type[exp.Max], value: e
 
 def _bound(bound: int) -> int:
     if not 1 <= bound <= LARGEST_BOUND:
-        raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")
+        raise BadQuery(
+            "The declared bounds are too wide or too small to add such numbers.", hint="Declare other bounds."
+        )
     return bound
 
 

@@ -100,7 +100,7 @@ class DuckDB(Engine):
         """The rows of ``query``, which sees the tables ``given`` for it alone too, or what ``each`` keeps of them.
 
         One that takes more ``seconds`` is stopped. One that finds no memory because others hold it is asked again
-        where it has all of it, so that nobody's question fails for somebody else's. DuckDB's optimiser may take a part
+        where it has all of it, so that no one's question fails for someone else's. DuckDB's optimiser may take a part
         that stands twice out of the TRY around it (unless it is kept from that: ``ROW_BY_ROW``): a query that fails on
         a value is run once more as it is written.
         """
@@ -200,7 +200,7 @@ class DuckDB(Engine):
         return f"{like} #{next(self._number)}"
 
     def run(self, statement: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Run DuckDB's own SQL: for what opens files, never for what somebody else wrote."""
+        """Run DuckDB's own SQL: for what opens files, never for what someone else wrote."""
         with _Translated():
             return self._cursor().execute(statement, parameters).fetchall()
 
@@ -230,9 +230,9 @@ class _Translated:
         if isinstance(error, duckdb.CatalogException | duckdb.BinderException) and missing:
             raise NotFound(f"DuckDB: {_first_line(error)}") from error
         if isinstance(error, duckdb.OutOfMemoryException):
-            raise _NoMemory(f"DuckDB could not do this: {_first_line(error)}") from error
+            raise _NoMemory(f"DuckDB failed: {_first_line(error)}") from error
         if isinstance(error, duckdb.Error):
-            raise EngineError(f"DuckDB could not do this: {_first_line(error)}") from error
+            raise EngineError(f"DuckDB failed: {_first_line(error)}") from error
 
 
 def _fetched(found: duckdb.DuckDBPyRelation, each: Part | None) -> pa.Table:

@@ -128,10 +128,10 @@ def format_of(path: Path) -> str:
             return "Parquet"
         parts = parts_of_folder(path)
         if not parts or {_FORMATS.get(suffix_of(part)) for part in parts} != {"CSV"}:
-            raise DataError(f"The folder {path} holds no Parquet files, nor CSV files alone.", hint="Name a file.")
+            raise DataError(f"The folder {path} holds no Parquet files, and not only CSV files.", hint="Name a file.")
         return "CSV"
     if not path.is_file():
-        raise DataError(f"{path} is no regular file.", hint="Name a file, or a folder of files.")
+        raise DataError(f"{path} is not a regular file.", hint="Name a file, or a folder of files.")
     kind = _FORMATS.get(suffix_of(path))
     packed = path.suffix.lower() == ".gz"
     try:
@@ -142,7 +142,7 @@ def format_of(path: Path) -> str:
     found = next((what for magic, what in _MAGIC.items() if start.startswith(magic)), None)
     if kind is None or (packed and kind not in _PACKABLE):
         raise BadInput(
-            f"{path.name} is not read: " + (f"it is {found}." if found else "its name does not say what it is."),
+            f"{path.name} cannot be read: " + (f"it is {found}." if found else "its name has no known ending."),
             hint=f"Names end in one of {', '.join(_FORMATS)} (text and JSON also with .gz); export it as one of these.",
         )
     if not start.strip() and len(start) < 16:
@@ -151,7 +151,7 @@ def format_of(path: Path) -> str:
     if not start.startswith(_FIRST[expected]) if expected in _FIRST else found is not None and kind in _PACKABLE:
         raise DataError(
             f"{path.name} is not {expected}: its first bytes are those of {found or 'something else'}.",
-            hint="Give the file the name that fits it, or export it again.",
+            hint="Correct the file's name, or export it again.",
         )
     return kind
 

@@ -169,7 +169,7 @@ def _undecodable(path: Path, encoding: str | None, line: int) -> DataError:
     likely = detect_encoding(path)
     hint = f'It looks like {likely}: declare file = {{ encoding = "{likely}" }} on its card.'
     return DataError(
-        f"{path.name}, line {line}: this is no {encoding or 'UTF-8'} text.",
+        f"{path.name}, line {line}: this is not {encoding or 'UTF-8'} text.",
         hint=hint if likely != (encoding or "utf-8").lower() else "Declare its encoding on the card.",
     )
 

@@ -1,8 +1,9 @@
 """Limits on what one question may take: seconds, and memory on the engine.
 
-A question that somebody else wrote runs inside ``limited``. How much time it has left is known wherever an engine is
-asked (``seconds_left``), and every engine stops a query that takes longer. Whoever hits a limit is told nothing of it:
-``releases/pipeline.py`` says the same words whatever went wrong, since whether a limit is hit may depend on somebody's
+A question that someone else wrote runs inside ``limited``. How much time it has left is known wherever an engine is
+asked (``seconds_left``), and every engine stops a query that takes longer. Anyone who hits a limit is told nothing of
+it:
+``releases/pipeline.py`` says the same words whatever went wrong, since whether a limit is hit may depend on someone's
 row.
 """
 
@@ -43,7 +44,7 @@ class Limits:
         for name, least in (("seconds", 0.001), ("memory", 64)):
             said = getattr(self, name)
             if isinstance(said, bool) or not isinstance(said, int | float) or not least <= said <= 10**7:
-                raise BadInput(f"The limit {name} is a number from {least:g} on, not {said!r}.")
+                raise BadInput(f"The limit {name} must be a number of at least {least:g}, not {said!r}.")
 
 
 @dataclass(frozen=True)
@@ -121,13 +122,13 @@ def stopping(stop: Callable[[], object], seconds: float) -> Iterator[None]:
 
 def too_long() -> EngineError:
     """What is said of a query that was stopped."""
-    return EngineError("The query took longer than it may.", hint="Its limits are in workspace.toml.")
+    return EngineError("The query exceeded its time limit.", hint="Limits are set in workspace.toml.")
 
 
 def fetch(engine: Engine, query: exp.Query, *, each: Part | None = None) -> pa.Table:
     """The rows of ``query``, or what ``each`` keeps of them; it may take as long as the question's limits say.
 
-    Whatever goes wrong may depend on somebody's row, so nothing is said of it; unless the rows were not reached. No
+    Whatever goes wrong may depend on someone's row, so nothing is said of it; unless the rows were not reached. No
     value is why: whether there is an answer would tell of it.
     """
     try:
@@ -135,4 +136,4 @@ def fetch(engine: Engine, query: exp.Query, *, each: Part | None = None) -> pa.T
     except (Unreachable, LoginFailed):
         raise
     except DiscreetError:
-        raise Refused("The question could not be answered.", hint="Ask the data's holder to look into it.") from None
+        raise Refused("The question could not be answered.", hint="Ask the data holder to investigate.") from None

@@ -1,6 +1,6 @@
 """PostgreSQL, by psycopg. Rows travel both ways as COPY's CSV, which Arrow reads and writes by the column.
 
-Every call has a connection of its own, so threads never share one and an abandoned stream holds nobody up.
+Every call has a connection of its own, so threads never share one and an abandoned stream holds no one up.
 What has no kind in a card (an enum, a UUID, JSON) comes out as the text PostgreSQL prints for it. A NUMERIC
 without precision comes out with 18 digits after the point; a value that would lose digits is an error. Whatever is
 computed of a NUMERIC has no precision, so where nothing may fail on a value (``forgiving``) digits are cut off, and
@@ -144,7 +144,7 @@ class Postgres(Engine):
             volatile = sorted(row[0] for row in connection.execute(asked, [calls]).fetchall())
         if volatile:
             raise BadInput(
-                f"The query of this address calls {', '.join(volatile)}, which may give something else each time.",
+                f"The query of this address calls {', '.join(volatile)}, which may give different results each time.",
                 hint="Leave it out: a table is read more than once, and must stay the same.",
             )
         return exp.select("*").from_(tree.subquery("query"))
@@ -194,12 +194,12 @@ class Postgres(Engine):
         answered = re.match(r"\w+:  ", reason)
         if not answered and "password" not in reason:
             hint = "Is the database running, and the address right?"
-            return Unreachable(f"Nobody answers at {self._place()}: {reason}.", hint=hint)
+            return Unreachable(f"No answer from {self._place()}: {reason}.", hint=hint)
         reason = reason[answered.end() :] if answered else reason
         if re.fullmatch(r'database ".*" does not exist', reason):
             return NotFound(f"PostgreSQL at {self._place()}: {reason}.")
         return LoginFailed(
-            f"PostgreSQL at {self._place()} turned us away: {reason}.",
+            f"PostgreSQL at {self._place()} refused the connection: {reason}.",
             hint="Check the user and the password.",
         )
 
@@ -211,7 +211,7 @@ class Postgres(Engine):
         if (error.sqlstate or "57P").startswith("57P"):  # the connection broke, or the server is going down
             return Unreachable(f"The connection to {self._place()} was lost: {reason}.")
         failure = _ValueFailed if (error.sqlstate or "").startswith(_ON_A_VALUE) else EngineError
-        return failure(f"PostgreSQL could not do this: {reason}.")
+        return failure(f"PostgreSQL failed: {reason}.")
 
     def _place(self) -> str:
         """Where it is, for people; never who asks nor how they prove it."""
@@ -254,7 +254,7 @@ def _sql(tree: exp.Expr) -> str:
     for identifier in tree.find_all(exp.Identifier):
         if len(identifier.name.encode()) > _LONGEST_NAME:
             raise DataError(
-                f"PostgreSQL has no room for the name {identifier.name!r}: it keeps {_LONGEST_NAME} bytes.",
+                f"PostgreSQL cannot store the name {identifier.name!r}: the limit is {_LONGEST_NAME} bytes.",
                 hint="Give the table or column a shorter name.",
             )
     return tree.sql("postgres")
@@ -353,11 +353,11 @@ def _unreadable(message: str, columns: Sequence[_Column]) -> DataError:
     """Which column holds what no Arrow value can be: an infinite date, a year before 1 or after 9999, NaN."""
     found = re.search(r"CSV column #(\d+): (?:Row #\d+: )?(.*)", message, re.DOTALL)
     if not found:
-        return DataError(f"PostgreSQL gave rows that cannot be read: {message}.")
+        return DataError(f"PostgreSQL returned rows that cannot be read: {message}.")
     column = columns[int(found[1])]
     return DataError(
         f"Column {column.name!r} holds a value that does not fit {column.type}: {found[2]}.",
-        hint="Leave such rows out, or cast the column.",
+        hint="Remove such rows, or cast the column.",
     )
 
 
@@ -365,7 +365,7 @@ def _sql_type(field: pa.Field[Any]) -> str:
     kind = kind_of(field.type)
     if kind is None:
         raise DataError(
-            f"Column {field.name!r} is {field.type}, which no column of a card can be.",
+            f"Column {field.name!r} is {field.type}, which a card cannot describe.",
             hint="Leave the column out, or convert it to text.",
         )
     return sql_type(kind, **precision(field.type)).sql("postgres")

@@ -84,11 +84,11 @@ def read(
         policy = load_policy(file)
     elif not isinstance(card, Card):
         raise BadInput(
-            f"A card is a dc.Card or the file it is in, not a {type(card).__name__}.",
+            f"A card must be a dc.Card or the path of a card file, not a {type(card).__name__}.",
             hint="dc.draft(source) proposes one.",
         )
     elif table is not None and table != card.name:
-        raise NotFound(f"The card given is of {card.name}, not of {table}.")
+        raise NotFound(f"This card describes {card.name}, not {table}.")
     if problems := card.stable_problems():
         raise CardError(f"The card of {card.name}", problems)
     opened = open_source(source, card=card, name=card.name, engine=engine)
@@ -135,11 +135,9 @@ def draft(
         return _drafted(*_open_to_draft(source, name, None, sheet), bounds_from_data).draft
     named = source if isinstance(source, dict) else {_name_of(one): one for one in source}
     if name is not None or len(named) < len(source) or not all(named):
-        raise BadInput(
-            "Several tables need a name each, and no two the same.", hint='Give them by name: draft({"visits": …}).'
-        )
+        raise BadInput("Several tables need different names.", hint='Give them by name: draft({"visits": …}).')
     if sheet is not None:
-        raise BadInput("A sheet is of one workbook.", hint="Draft the workbooks one by one.")
+        raise BadInput("A sheet can be chosen for one workbook only.", hint="Draft the workbooks one by one.")
     embedded, databases = DuckDB(), dict[str, Engine]()
     parts = []
     for each, one in named.items():
@@ -156,7 +154,7 @@ def _drafted(opened: Source, file: FileLayout | None, bounds_from_data: bool) ->
     kinds = {field.name: kind_of(field.type) for field in engine.schema(opened.relation)}
     known = {name: kind for name, kind in kinds.items() if kind is not None}
     if not known:
-        raise DataError("None of the columns is of a kind a card can describe.")
+        raise DataError("No column has a type that a card can describe.")
     texts = [name for name, kind in known.items() if kind is Kind.TEXT]
     readings = detect(engine, opened.relation, texts)
     if file is None:
@@ -223,7 +221,7 @@ def open_source(
             found = open_file(Path(source), kinds, engine, formats=formats, layout=layout)
             return Source(name or _name_of(source), *found)
     if engine is not None and not isinstance(engine, DuckDB):
-        raise BadInput("Only files are opened on an engine you give.", hint="Leave engine out.")
+        raise BadInput("engine= is for files only.", hint="Leave engine out.")
     if type(source).__module__.startswith("pyspark.sql."):
         from discreet.engines.spark import Spark
 
@@ -241,7 +239,7 @@ def open_source(
     if is_query(place):
         return Source(name or "query", *_queried(address))
     if not place:
-        raise BadInput(f"{shown(str(source))} names no table.", hint="Add it after a #: …#schema.table")
+        raise BadInput(f"{shown(str(source))} does not name a table.", hint="Add it after a #: …#schema.table")
     return Source(place.rpartition(".")[2], database(address), _everything(place))
 
 
@@ -249,7 +247,7 @@ def _queried(address: Address) -> tuple[Engine, exp.Query]:
     from discreet.engines.postgres import Postgres
 
     if not address.scheme.startswith("postgres"):
-        raise BadInput("Only an address of PostgreSQL takes a query.", hint="Name a table, or make a view there.")
+        raise BadInput("Only a PostgreSQL address can hold a query.", hint="Name a table, or make a view there.")
     engine = Postgres(address.database)
     return engine, engine.query(address.place)
 
@@ -322,8 +320,8 @@ def _declared(card: Card, opened: Source) -> Table:
             wrong.append(f"\n  {column.name}: the card says {column.kind.value}, the data holds {holds}")
     if wrong:
         raise DataError(
-            f"The columns of {card.name} are not of the kinds its card declares:{''.join(wrong)}",
-            hint="\nChange the kind on the card, say how its texts are written (format, decimal, …), or convert "
+            f"The columns of {card.name} do not have the kinds that its card declares:{''.join(wrong)}",
+            hint="\nChange the kind on the card, declare the format of its texts (format, decimal, …), or convert "
             "the column (pandas turns integers with gaps into reals, and dates into timestamps).",
         )
     kinds = {column.name: (there[column.name], column.kind) for column in card.columns}
@@ -356,7 +354,7 @@ def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]], di
     """SELECT of the named columns, converted to their declared kinds.
 
     Reals that are equal are the same bits: there is one zero and one NaN. Texts that are equal are the same characters.
-    A class of equal rows is then called the same whoever is in it; otherwise its name would be the one of some row.
+    A class of equal rows is then called the same anyone who is in it; otherwise its name would be the one of some row.
     """
     selected: list[exp.Expr] = []
     for name, (has, wanted) in kinds.items():
@@ -405,7 +403,7 @@ def parse_address(source: str) -> Address | None:
     scheme, found, _ = source.partition("://")
     if not found:
         if re.match(rf"({'|'.join(_SCHEMES)}):", source):
-            raise BadInput("This address lacks its slashes.", hint="Write it as scheme://host/database#table.")
+            raise BadInput("This address has no //.", hint="Write it as scheme://host/database#table.")
         return None
     if scheme not in _SCHEMES:
         raise BadInput(
@@ -414,7 +412,7 @@ def parse_address(source: str) -> Address | None:
     database, _, place = source.partition("#")
     if not is_query(place) and re.search(r"[@/:#]", place):
         raise BadInput(
-            "The table behind the # of this address is none.",
+            "The part after # of this address is not a table name.",
             hint="Write #table or #schema.table at the end; a # in a password is written %23.",
         )
     return Address(scheme, database, place)

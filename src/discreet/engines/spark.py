@@ -1,6 +1,6 @@
 """Spark: in this process, on a standalone cluster, or behind a Spark Connect address.
 
-Queries run in a copy of the session, so that the settings they need (UTC, ANSI, …) are nobody else's. The
+Queries run in a copy of the session, so that the settings they need (UTC, ANSI, …) are no one else's. The
 copy sees the temporary views the session had when it was made. Tables are Parquet, in the session's catalog.
 """
 
@@ -233,7 +233,7 @@ def _frame_of(session: SparkSession, data: pa.Table) -> DataFrame:
 
 
 def _require_listener(address: str) -> None:
-    """Find out at once whether anybody listens; Spark would try again for minutes."""
+    """Find out at once whether anyone listens; Spark would try again for minutes."""
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port or _PORTS[parts.scheme]
@@ -247,7 +247,7 @@ def _require_listener(address: str) -> None:
         socket.create_connection((host, port), timeout=5).close()
     except OSError as error:
         raise Unreachable(
-            f"Nobody answers at {parts.scheme}://{host}:{port}: {error.strerror or error}.",
+            f"No answer from {parts.scheme}://{host}:{port}: {error.strerror or error}.",
             hint="Is Spark running there, and the address right?",
         ) from None
 
@@ -280,7 +280,7 @@ def _started(address: str) -> tuple[SparkSession, bool]:
         from pyspark.sql import SparkSession
 
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
-        raise EngineError("Spark needs Java, and there is none here.", hint="Install Java 17 or later.")
+        raise EngineError("Spark needs Java, which is not installed.", hint="Install Java 17 or later.")
     new = SparkContext._active_spark_context is None
     builder = SparkSession.builder.appName("discreet")
     if new:
@@ -290,7 +290,7 @@ def _started(address: str) -> tuple[SparkSession, bool]:
     session = builder.getOrCreate()
     if session.sparkContext.master != address:
         raise EngineError(
-            f"Spark is running in this process already, at {session.sparkContext.master}.",
+            f"Spark is already running in this process, at {session.sparkContext.master}.",
             hint="Use that session (Spark(session)), or stop it first.",
         )
     return session, new
@@ -404,7 +404,7 @@ def _translated() -> Iterator[None]:
     except PySparkException as error:
         raise _failure(error) from error
     except Py4JError as error:
-        raise EngineError(f"Spark could not do this: {_first_line(error)}") from error
+        raise EngineError(f"Spark failed: {_first_line(error)}") from error
 
 
 def _failure(error: PySparkException) -> DiscreetError:
@@ -414,10 +414,10 @@ def _failure(error: PySparkException) -> DiscreetError:
     if call := re.search(r'StatusCode\.(\w+)\s+details = "(.*)"', str(error)):  # from Connect, not from Spark
         reason = call[2].rstrip(".") + "."
         if call[1] == "UNAUTHENTICATED":
-            return LoginFailed(f"Spark turned us away: {reason}", hint="Check the token in the address.")
+            return LoginFailed(f"Spark refused the connection: {reason}", hint="Check the token in the address.")
         if call[1] == "UNAVAILABLE":
-            return Unreachable(f"Spark does not answer: {reason}", hint="Is it Spark Connect that runs there?")
-    return EngineError(f"Spark could not do this: {reason}")
+            return Unreachable(f"Spark does not answer: {reason}", hint="Is Spark Connect running there?")
+    return EngineError(f"Spark failed: {reason}")
 
 
 def _first_line(error: Exception) -> str:

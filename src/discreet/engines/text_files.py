@@ -121,8 +121,8 @@ def _load_csv(
         before = tuple(row[0] for row in engine.run(f"DESCRIBE {target}"))
         if names != before:
             raise DataError(
-                f"{path.name} has other columns than the files before it: {', '.join(names)}.",
-                hint=f"All files of a folder need the same, in the same order: {', '.join(before)}.",
+                f"{path.name} has different columns from the files before it: {', '.join(names)}.",
+                hint=f"All files of a folder need the same columns in the same order: {', '.join(before)}.",
             )
     make = f"CREATE TABLE {target} AS" if new else f"INSERT INTO {target}"
     with _plain(path, layout) as plain:
@@ -205,8 +205,9 @@ def _cut_lines(path: Path, layout: FileLayout) -> Iterator[list[str]]:
             yield []
         elif line[sum(widths) :].strip():
             raise DataError(
-                f"{path.name}, line {number}: {len(line)} characters where the widths allow {sum(widths)}.",
-                hint="Do the widths on the card fit?",
+                f"{path.name}, line {number}: {len(line)} characters, more than the {sum(widths)} of the "
+                "declared widths.",
+                hint="Check the widths on the card.",
             )
         elif line.strip():
             yield cut(line, widths)
@@ -228,19 +229,19 @@ def header_of(path: Path, layout: FileLayout, columns: Sequence[str] = ()) -> tu
     else:
         first, delimiter = _first_row(rest, layout, path, header)
     if len(start) == HEADER_CHARACTERS and "\n" not in rest:
-        raise DataError(f"{path.name}: the line of the header is longer than {HEADER_CHARACTERS:,} characters.")
+        raise DataError(f"{path.name}: the header line is longer than {HEADER_CHARACTERS:,} characters.")
     if len(first) > MOST_COLUMNS:
         raise DataError(
-            f"{path.name} has {len(first):,} columns; {MOST_COLUMNS:,} can be read.", hint="Is the delimiter right?"
+            f"{path.name} has {len(first):,} columns; the limit is {MOST_COLUMNS:,}.", hint="Is the delimiter right?"
         )
     if not header:
         return _made_up(path, len(first), columns), delimiter
     if not any(first):
-        raise DataError(f"{_the_line(header)} of {path.name} is empty.", hint="Begin with the names of the columns.")
+        raise DataError(f"{_the_line(header)} of {path.name} is empty.", hint="Start with a line of column names.")
     if all(re.fullmatch(NUMBER, cell) for cell in first):
         raise DataError(
             f"{_the_line(header)} of {path.name} looks like data, not like column names.",
-            hint="Add a first line with the names of the columns, or say on the card that there is none: "
+            hint="Add a first line with the names of the columns, or declare on the card that there is none: "
             "file = { header = 0 }.",
         )
     require_plain(first, path.name)
@@ -257,7 +258,7 @@ def _first_row(text: str, layout: FileLayout, path: Path, header: int) -> tuple[
     try:
         rows = [next(csv.reader(io.StringIO(text, newline=""), delimiter=mark, **quote), []) for mark in marks]
     except csv.Error as error:
-        raise DataError(f"{_the_line(header)} of {path.name} is no header: {error}.") from error
+        raise DataError(f"{_the_line(header)} of {path.name} is not a header: {error}.") from error
     first = max(rows, key=len)
     return first, marks[rows.index(first)]
 
@@ -267,7 +268,7 @@ def _made_up(path: Path, width: int, columns: Sequence[str]) -> tuple[str, ...]:
     if columns and len(columns) != width:
         raise DataError(
             f"{path.name} has {width} fields in a row, and its card {len(columns)} columns.",
-            hint="Without a header the card names all columns, in their order.",
+            hint="Without a header the card must name all columns, in order.",
         )
     return tuple(columns) or tuple(f"column{place}" for place in range(1, width + 1))
 
@@ -280,17 +281,19 @@ def _sheet(
     header = 1 if layout.header is None else layout.header
     for number, cells in rows:
         if len(cells) > MOST_COLUMNS:
-            raise DataError(f"{path.name} has {len(cells):,} columns; {MOST_COLUMNS:,} can be read.")
+            raise DataError(f"{path.name} has {len(cells):,} columns; the limit is {MOST_COLUMNS:,}.")
         if number >= header:
             break
     else:
         raise DataError(
-            f"{path.name} has no row {header} on its sheet.", hint="Which row has the names of the columns?"
+            f"{path.name} has no row {header} on its sheet.", hint="Declare on the card which row has the column names."
         )
     if not header:
         return _made_up(path, len(cells), columns), chain([(number, cells)], rows)
     if number > header:
-        raise DataError(f"Row {header} of {path.name} is empty.", hint="Say on the card which row has the names.")
+        raise DataError(
+            f"Row {header} of {path.name} is empty.", hint="Declare on the card which row has the column names."
+        )
     names = tuple(cell_text(cell, TextFormat()) or "" for cell in cells)
     return names, islice(rows, layout.skip or 0, None)
 
@@ -303,7 +306,7 @@ def require_plain(names: Sequence[str], what: str) -> None:
             f"{what} has columns without a name: number {', '.join(empty)}.", hint="Give each column a name."
         )
     if ROW in map(str.casefold, names):
-        raise DataError(f"{what} has a column {ROW}, as discreet calls one of its own.", hint="Rename it.")
+        raise DataError(f"{what} has a column {ROW}, a name that discreet uses itself.", hint="Rename it.")
     seen: dict[str, str] = {}
     twice = []
     for name in names:
@@ -313,7 +316,7 @@ def require_plain(names: Sequence[str], what: str) -> None:
     if twice:
         raise DataError(
             f"{what} has columns of the same name: {', '.join(twice)}.",
-            hint="SQL does not tell upper and lower case apart; rename one of each.",
+            hint="SQL ignores case; rename one of each.",
         )
 
 
@@ -377,7 +380,7 @@ def _explained(error: EngineError, path: Path) -> DataError:
     if fields:
         return DataError(
             f"{place}: {fields[2]} fields where the header has {fields[1]}.",
-            hint="Every line needs the same number of fields; a text with the delimiter in it needs quotes.",
+            hint="Every line needs the same number of fields; a text that contains the delimiter needs quotes.",
         )
     if re.search(r"maximum line size", text, re.IGNORECASE):
         return DataError(f"{place}: the row is longer than 16,000,000 bytes.", hint="Is a quotation mark left open?")

@@ -22,7 +22,7 @@ from discreet.core.text_format import DIRECTIVES, TextFormat, declared, parts_of
 from discreet.errors import DataError
 
 ROW = "discreet_row"
-"""The column of a text relation that numbers its rows: from 1, or as the sheet does; NULL where nobody knows."""
+"""The column of a text relation that numbers its rows: from 1, or as the sheet does; NULL where no one knows."""
 _EXAMPLES = 3
 SPACES = " \t\N{NO-BREAK SPACE}"
 """Characters that ``trim`` takes off."""
@@ -86,9 +86,9 @@ def typed(
     wrong = [one for one in misfits if columns[one.column].text.misfit != "missing"]
     if wrong:
         raise DataError(
-            f"{what} does not hold what its card says:{''.join(f'{chr(10)}  {one}' for one in wrong)}",
-            hint="\nMend the values, or change the card: missing lists marks for missing values, and "
-            'misfit = "missing" takes whatever does not fit for one.',
+            f"{what} does not fit its card:{''.join(f'{chr(10)}  {one}' for one in wrong)}",
+            hint="\nCorrect the values, or change the card: missing lists the codes of missing values, and "
+            'misfit = "missing" treats all invalid values as missing.',
         )
     decimal = [name for name in normal if columns[name].kind is Kind.DECIMAL]
     digits = sql.aggregates(engine, cleaned, [_decimals(normal[name]) for name in decimal])

@@ -42,7 +42,7 @@ _MOSTLY = 0.9
 _FEWEST = 20
 """Texts of a column to propose by, unless there are fewer."""
 _RARE = 200
-"""A format is proposed if no fewer than one in so many values have it."""
+"""A format is proposed if no fewer than one in that many values have it."""
 _SYMBOLS = (
     *("?", "??", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "..", "...", "/", "na", "n/a", "n.a.", "n. a.", "#n/a"),
     *("#na", "#nv", "#null!", "null", "(null)", "<na>", "\\n", "nan", "nil", "k.a.", "k. a.", "k.a", "o.a."),
@@ -156,11 +156,9 @@ class _Texts:
         said = [_described(written, fits, total)] if misfits or written.text != TextFormat() else []
         if misfits:
             said[0] += f"; {number(total - fits, 'does not', 'do not')}: {_shown(misfits)}"
-            said.append(
-                'They are errors when it is read: mend them, list marks in missing, or declare: misfit = "missing"'
-            )
+            said.append('They are errors: correct them, list them in missing, or declare: misfit = "missing"')
         if marks:
-            said.append(f"{_shown(marks)}: taken for missing")
+            said.append(f"{_shown(marks)}: treated as missing")
         if any("%y" in one for one in written.text.formats):
             said.append("Years of two digits are read as 1970 to 2069: is that right?")
         kind, dialect = written.kind, self.engine.dialect
@@ -187,10 +185,10 @@ class _Texts:
         doubtful = {*_WORDS, *(["na"] if codes else []), *(["-"] if "+" in plain else [])}
         clear = [one for one in marks if one[0].lower() not in doubtful]
         if clear:
-            said.append(f"{_shown(clear)}: taken for missing")
+            said.append(f"{_shown(clear)}: treated as missing")
         if unclear := [one for one in marks if one not in clear]:
             every = json.dumps(sorted(one for one, _ in marks), ensure_ascii=False)
-            said.append(f"If {_shown(unclear)} stands for a missing value, declare: missing = {every}")
+            said.append(f"If {_shown(unclear)} means a missing value, declare: missing = {every}")
         missing = tuple(sorted(one for one, _ in clear)) or None
         return Reading(Kind.TEXT, TextFormat(missing=missing, trim=self.spaces or None), tuple(said))
 

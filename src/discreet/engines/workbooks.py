@@ -107,7 +107,7 @@ def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list
         if len(names) != 1:
             raise DataError(
                 f"{path.name} has {len(names)} sheets: {', '.join(names)}.",
-                hint='Say which on the card: file = { sheet = "…" }. A draft takes one: discreet card draft --sheet.',
+                hint='Declare one on the card: file = { sheet = "…" }. A draft takes one: discreet card draft --sheet.',
             )
         found = book.get_sheet_by_name(names[0])
         first_column = (found.start or (0, 0))[1]
@@ -163,7 +163,7 @@ def _require_small(archive: zipfile.ZipFile, path: Path) -> None:
         for part in _unpacked(archive, name):
             unpacked += len(part)
             if unpacked > size:
-                problem = f"is not what it declares: {name} is larger"
+                problem = f"is larger than it declares ({name})"
                 break
             whole, end, rest = (rest + part).rpartition(b">")  # a tag may go on in the next part
             rows, columns = _extent(whole + end, rows, columns)

@@ -37,9 +37,9 @@ class BetaLikeness(Model):
     Monotone: a value's share in merged classes lies between its shares in them, and p stays.
     """
 
-    beta: Fraction = parameter("Largest gain of a value's share in a class, in proportion.", above=0)
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
-    enhanced: bool = parameter("Whether -ln of a value's share bounds its gain, too.", default=False)
+    beta: Fraction = parameter("Maximum relative gain of a value's share in a class.", above=0)
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
+    enhanced: bool = parameter("Whether -ln of a value's share also bounds its gain.", default=False)
 
     meaning = "largest gain of a value"
 
@@ -94,8 +94,8 @@ class DeltaDisclosure(Model):
     Monotone: a value's share in merged classes lies between its shares in them, and p stays.
     """
 
-    delta: Fraction = parameter("Bound on the change of a value's share, in bits.", above=0)
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    delta: Fraction = parameter("Maximum change of a value's share, bits.", above=0)
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
 
     meaning = "largest change of a value, in bits"
 

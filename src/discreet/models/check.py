@@ -26,7 +26,7 @@ from discreet.models.row_sets import has_several_rows, row_sets
 
 _DECIMALS = 10_000
 _NOBODY = "none (k = 1)"
-"""What is said of 1-anonymity, which every table has: somebody is alone."""
+"""What is said of 1-anonymity, which every table has: someone is alone."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Verdicts(Sequence[Verdict]):
     assumes: tuple[str, ...] = ()
     """What the card says that the verdicts lean on, as full sentences."""
     known: Mapping[str, int | None] = field(default_factory=dict)
-    """Where people have several rows: the smallest number of people who match any 1, 2 or all rows of anybody."""
+    """Where people have several rows: the smallest number of people who match any 1, 2 or all rows of anyone."""
 
     @property
     def holds(self) -> bool:
@@ -61,7 +61,7 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def unique(self) -> int:
-        """How many rows are alone in their class."""
+        """Number of unique rows."""
         return self.sizes.get(1, 0)
 
     @property
@@ -72,7 +72,7 @@ class Verdicts(Sequence[Verdict]):
     def picture(self) -> Picture:
         """How many rows are in classes of what size."""
         caption = self.summary.removeprefix(f"{self.table}: ")
-        return by_size(f"{self.table}: {self.counted} by the size of their class", self.sizes, caption)
+        return by_size(f"{self.table}: {self.counted} by size of their equivalence class", self.sizes, caption)
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -103,7 +103,7 @@ class Verdicts(Sequence[Verdict]):
         members = f"{self.rows:,} people with several rows" if self.known else number(self.rows, "row")
         return (
             f"{self.table}: {members} in {number(self.classes, 'class', 'classes')} on "
-            f"{', '.join(self.quasi)}; {self.unique:,} alone."
+            f"{', '.join(self.quasi)}; {self.unique:,} unique."
         )
 
     @property
@@ -143,7 +143,7 @@ def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None)
     that compare it with a population: that is then recoded in the same way.
 
     Where people have several rows, people are counted, and classes are those who share all their rows. Then it also
-    says how many people match at least, if an intruder knows 1, 2 or all rows of somebody.
+    says how many people match at least, if an intruder knows 1, 2 or all rows of someone.
     """
     declared = [column.name for column in table.card.having(Role.SENSITIVE)]
     sensitive = sorted({name for model in models for name in model.sensitive}) if models else declared
@@ -167,9 +167,9 @@ def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None)
 
 
 def _unknown(card: Card) -> tuple[str, ...]:
-    """What is assumed of columns whose role nobody has decided."""
+    """What is assumed of columns whose role no one has decided."""
     names = ", ".join(column.name for column in card.having(Role.UNDECIDED))
-    return (f"No intruder knows {names}, whose role is undecided; nothing leaves before it is.",) if names else ()
+    return (f"Not counted: {names}, whose role is undecided. Decide it before a release.",) if names else ()
 
 
 def usual(classes: Classes, sensitive: Sequence[str]) -> tuple[Model, ...]:
@@ -190,16 +190,16 @@ def usual(classes: Classes, sensitive: Sequence[str]) -> tuple[Model, ...]:
     return (*found, ProsecutorRisk(Fraction(1, least)), _just(MarketerRisk, risk, 1, classes))
 
 
-SET_OF_ROWS = "Two people are alike if they have the same rows, each as often."
+SET_OF_ROWS = "Two people are in one class if they have the same rows, equally often."
 
 
 def known_rows(fewest: Mapping[str, int | None]) -> str:
     """What an intruder can do who knows some rows of a person, as a sentence."""
     said = [f"{_KNOWN[rows]}, at least {people:,}" for rows, people in fewest.items() if people is not None]
-    return f"People who match what an intruder knows of a person: by {'; '.join(said)}."
+    return f"People who match what an intruder knows about a person: by {'; '.join(said)}."
 
 
-_KNOWN = {"1": "one row", "2": "two rows", "all": "all rows, and that there are no others"}
+_KNOWN = {"1": "one row", "2": "two rows", "all": "all of a person's rows"}
 
 
 def cells(verdict: Verdict) -> tuple[str, str, str, str, str, str]:

@@ -79,7 +79,7 @@ class Classes:
     """How many people of the population are in none of these classes."""
     several: bool = False
     """Whether sizes and spreads count people of whom some have several rows, and so perhaps several values of a column
-    (``row_sets.py``); else everybody has one row."""
+    (``row_sets.py``); else everyone has one row."""
 
     @property
     def rows(self) -> int:
@@ -91,13 +91,13 @@ class Classes:
         try:
             return self.spreads[name]
         except KeyError:
-            raise BadInput(f"The classes were formed without {name!r}.") from None
+            raise BadInput(f"The equivalence classes were formed without {name!r}.") from None
 
     def people(self) -> Integers:
         """How many people of the population there are in each class."""
         if self.population is None:
             raise BadInput(
-                "The classes were formed without the population that a model compares them with.",
+                "The equivalence classes were formed without the population that a model needs.",
                 hint="A population can be matched with a table as it is, or with a full-domain recoding of it.",
             )
         return self.population
@@ -129,7 +129,7 @@ def classes_of(
 ) -> Classes:
     """The classes of a table on its quasi-identifiers, by GROUP BYs on its engine: one for each sensitive column.
 
-    ``population`` is a table that everybody in this one is in, too, with one row. If this one was recoded, ``levels``
+    ``population`` is a table that everyone in this one is in, too, with one row. If this one was recoded, ``levels``
     says how, and the population is made coarser in the same way. Classes are in the order of their labels;
     ``ordered=False`` saves that work, and labels may then be places in dictionaries.
     """
@@ -166,7 +166,7 @@ def classes_of(
 
 
 def require_people(table: Table) -> None:
-    """An error if somebody has several rows: classes count rows, and what is promised is about people.
+    """An error if someone has several rows: classes count rows, and what is promised is about people.
 
     The rows are counted, whatever the card says of ``rows_per_unit``: a promise must not rest on a hope. Without a
     unit, identifiers that repeat are an error, unless the card says that every row is a person.
@@ -178,7 +178,8 @@ def require_people(table: Table) -> None:
     people, rows = count_people(table)
     if people < rows:
         raise BadInput(
-            f"{table.card.name} has {rows:,} rows of {people:,} {unit}s: a class would count one person several times.",
+            f"{table.card.name} has {rows:,} rows of {people:,} {unit}s: an equivalence class would count "
+            "one person several times.",
             hint=f'Publish one row of each {unit}, drawn at random: people="one-row" (--people one-row); or generalise '
             'the rows of whole people: people="unlinked" or people="linked".',
         )
@@ -266,7 +267,7 @@ def _people(table: Table, population: Table, levels: Mapping[str, int], labels: 
             raise BadInput(
                 f"{name} is {kind.value} in {table.card.name} and {has.value} in the population "
                 f"{population.card.name}: they cannot be matched.",
-                hint="Give the population with the columns as they are released, or the levels they are released at.",
+                hint="Use a population with the columns as released, or give the levels of the release.",
             )
     counted = coarse.histogram(*names)
     keys = counted.select(names).cast(labels.schema)
@@ -283,7 +284,7 @@ def _require_within(table: Table, population: Table, labels: pa.Table, sizes: In
         raise DataError(
             f"The population {population.card.name} has fewer people than {table.card.name} in {len(short):,} of "
             f"{len(sizes):,} classes, such as {example} ({people[short[0]]:,} and {sizes[short[0]]:,}).",
-            hint="A population holds everybody who is in the table, and others.",
+            hint="The population must contain everyone in the table.",
         )
 
 
@@ -386,7 +387,7 @@ class Sizes:
 
     @property
     def unique(self) -> float:
-        """Share of rows that are alone in their class."""
+        """Share of unique rows."""
         return self.classes.get(1, 0) / self.rows if self.rows else 0.0
 
     @property
@@ -403,7 +404,7 @@ class Sizes:
 def by_size(title: str, sizes: Mapping[int, int], caption: str) -> Picture:
     """How many rows are in classes of what size; ``sizes``: how many classes there are of each.
 
-    Sizes below those that occur are shown, too: that nobody is alone is what one looks for.
+    Sizes below those that occur are shown, too: that no one is alone is what one looks for.
     """
     rows = dict.fromkeys(_BORDERS, 0)
     for size, count in sizes.items():

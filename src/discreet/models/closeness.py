@@ -51,19 +51,19 @@ class TCloseness(Model):
     values are apart; by default, ordered for numbers, dates and columns with an ``Ordered`` hierarchy; hierarchical for
     texts and codes with another one; else equal. Figures are quotients of whole numbers, and compared as such.
 
-    Why this is private: what an intruder learns from a class, beyond what the whole table tells everybody, is at most
+    Why this is private: what an intruder learns from a class, beyond what the whole table tells everyone, is at most
     t. The whole table is taken to be public.
 
     Monotone: the earth mover's distance to a fixed distribution is convex, so that of a mixture is at most the larger
     of its parts'. Suppressing classes changes the whole, so a class that was close may then not be: see ``settled``.
     """
 
-    t: Fraction = parameter("Largest distance between the distributions in a class and in the table.", least=0, most=1)
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
-    distance: Distance | None = parameter("How far values are apart; by default by the column.", default=None)
+    t: Fraction = parameter("Maximum distance between the distributions in a class and in the table.", least=0, most=1)
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
+    distance: Distance | None = parameter("Distance between values; default: by the column's kind.", default=None)
     _trees: dict[int, tuple[pa.Array[Any], list[Integers]]] = field(init=False, repr=False, compare=False)
 
-    meaning = "largest distance from the whole"
+    meaning = "largest distance from the table"
 
     def __init__(self, t: Number, on: str, distance: Distance | str | None = None) -> None:
         check_parameters(self, t=t, on=on, distance=distance)

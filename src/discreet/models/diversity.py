@@ -25,16 +25,16 @@ class LDiversity(Model):
     value is far more frequent than the rest: ask for entropy or recursive diversity, or (α, k)-anonymity. That a value
     is missing counts as one: among two values, a class may tell what all have of whom there is anything known.
 
-    Of people with several rows: no l - 1 values are such that everybody in a class has one of them (``_distinct``).
+    Of people with several rows: no l - 1 values are such that everyone in a class has one of them (``_distinct``).
 
     Monotone: merged classes hold the values of both.
     """
 
     several_rows = True
-    l: int = parameter("Fewest different values in an equivalence class.", least=1)  # noqa: E741
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    l: int = parameter("Minimum number of distinct values in an equivalence class.", least=1)  # noqa: E741
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
 
-    meaning = "fewest values in a class"
+    meaning = "fewest distinct values in a class"
     lowest = True
 
     @property
@@ -67,8 +67,8 @@ class EntropyLDiversity(Model):
     Monotone: entropy is concave, so that of a mixture is at least the smaller of its parts'.
     """
 
-    l: Fraction = parameter("Least effective number of values in an equivalence class.", least=1)  # noqa: E741
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    l: Fraction = parameter("Minimum effective number of values in an equivalence class.", least=1)  # noqa: E741
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
 
     meaning = "least effective number of values"
     lowest = True
@@ -123,9 +123,9 @@ class RecursiveLDiversity(Model):
     were, so the rest is at least that sum; the most frequent value's count is at most the sum, too.
     """
 
-    c: Fraction = parameter("How often the most frequent value may be there for each of the rarer ones.", above=0)
-    l: int = parameter("Rank from which on values count as rarer.", least=1)  # noqa: E741
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    c: Fraction = parameter("Maximum ratio of the most frequent value to the rarer ones.", above=0)
+    l: int = parameter("Rank from which values count as rarer.", least=1)  # noqa: E741
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
 
     meaning = "most frequent value over the rarer ones"
 
@@ -164,11 +164,11 @@ class PSensitivity(Model):
     """
 
     several_rows = True
-    p: int = parameter("Fewest different values in an equivalence class.", least=1)
-    k: int = parameter("Fewest rows in an equivalence class.", least=1)
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    p: int = parameter("Minimum number of distinct values in an equivalence class.", least=1)
+    k: int = parameter("Minimum number of rows in an equivalence class.", least=1)
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
 
-    meaning = "fewest values in a class"
+    meaning = "fewest distinct values in a class"
     lowest = True
 
     @property
@@ -199,15 +199,15 @@ class AlphaK(Model):
 
     The bound is on every value of the column, which is their general model; the figure is the largest share.
 
-    Why this is private: nobody can be more than α sure of a person's value by her class.
+    Why this is private: no one can be more than α sure of a person's value by her class.
 
     Monotone: a value's share in merged classes lies between its shares in them.
     """
 
     several_rows = True
-    alpha: Fraction = parameter("Largest share of a value in an equivalence class.", above=0, most=1)
-    k: int = parameter("Fewest rows in an equivalence class.", least=1)
-    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    alpha: Fraction = parameter("Maximum share of a value in an equivalence class.", above=0, most=1)
+    k: int = parameter("Minimum number of rows in an equivalence class.", least=1)
+    on: str = parameter("Sensitive column; default: the only one on the card.", column="sensitive")
 
     meaning = "largest share of a value"
 
@@ -245,11 +245,11 @@ def _even(spread: Spread) -> Flags:
 def _distinct(classes: Classes, spread: Spread) -> Integers:
     """How many values an intruder has to look at in each class before no one is left who has another.
 
-    Where everybody has one value that is the number of different values. People with several rows may have several: if
-    everybody in a class has flu, flu is certain, whatever else they have. Of l values the l - 1 most frequent must
-    then be those of fewer people than there are, counted for each value. So no l - 1 values are enough for everybody
-    to have one of them, and whoever rules out l - 2 for a person still finds people without the next. Monotone: for any
-    l - 1 values the numbers of people in merged classes add up, and so do the sizes.
+    Where everyone has one value that is the number of different values. People with several rows may have several: if
+    everyone in a class has flu, flu is certain, whatever else they have. Of l values the l - 1 most frequent must
+    then be those of fewer people than there are, counted for each value. So no l - 1 values are enough for everyone
+    to have one of them, and anyone who rules out l - 2 for a person still finds people without the next. Monotone:
+    for any l - 1 values the numbers of people in merged classes add up, and so do the sizes.
     """
     values = np.bincount(spread.classes, minlength=len(classes.sizes)).astype(np.int64)
     if not classes.several or not len(spread.counts):

@@ -48,7 +48,7 @@ def pitman(sizes: Histogram, people: int) -> float:
     if not unique or rows == people:
         return float(unique)
     if classes == rows:
-        return float(people)  # nobody shares a class: θ grows without bound
+        return float(people)  # no one shares a class: θ grows without bound
     return _expected(1, people, *_pitman_law(_frozen(sizes)))
 
 
@@ -123,7 +123,7 @@ class Estimates:
     alone: float
     """Share of sample uniques among the rows.
 
-    On average no smaller share of the people is unique, whatever the population is like: whoever is unique in it is
+    On average no smaller share of the people is unique, whatever the population is like: anyone who is unique in it is
     unique in every sample that they are in.
     """
     unfit: tuple[str, ...]
@@ -145,9 +145,11 @@ class Estimates:
         low, high = self.range
         said = []
         if self.unfit:
-            said.append(f"The rows do not fit the law behind {' and '.join(self.unfit)}: estimates may be far too low.")
+            said.append(
+                f"The rows do not fit the model behind {' and '.join(self.unfit)}: estimates may be far too low."
+            )
         if high > _DISAGREE * low:
-            said.append(f"The estimators disagree: they say {low:.3g} to {high:.3g}.")
+            said.append(f"The estimators disagree: {low:.3g} to {high:.3g}.")
         return tuple(said)
 
 

@@ -26,7 +26,7 @@ class KAnonymity(Model):
     """
 
     several_rows = True
-    k: int = parameter("Fewest rows in an equivalence class.", least=1)
+    k: int = parameter("Minimum number of rows in an equivalence class.", least=1)
 
     meaning = "smallest class"
     lowest = True
@@ -54,7 +54,7 @@ class KMap(Model):
     Monotone: merged classes have the people of both.
     """
 
-    k: int = parameter("Fewest people of the population in an equivalence class.", least=1)
+    k: int = parameter("Minimum number of people of the population in an equivalence class.", least=1)
     population: Table = parameter("File or table of the population that the rows were drawn from.")
 
     meaning = "fewest people in a class"

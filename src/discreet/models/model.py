@@ -191,7 +191,7 @@ class All(Model):
         if not all(isinstance(part, Model) for part in parts):
             raise BadInput("Only privacy models can be joined with &.")
         if not parts:
-            raise BadInput("There is no model in this: any table would do.", hint="Name one, such as KAnonymity(5).")
+            raise BadInput("No privacy model given.", hint="Add one, for example KAnonymity(5).")
         object.__setattr__(self, "models", parts)
 
     @property
@@ -251,7 +251,10 @@ def checked_alone(models: Iterable[Model]) -> list[str]:
     if len(names) < 2:
         return []
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return [f"Each of {listed} was checked alone: who knows one of them of a person may learn the others."]
+    return [
+        f"Each of {listed} was checked separately: an intruder who knows one of them about a person may "
+        "learn the others."
+    ]
 
 
 def settled(classes: Classes, models: Iterable[Model]) -> npt.NDArray[np.bool_]:
@@ -290,8 +293,8 @@ def require_sound(classes: Classes, models: Iterable[Model]) -> None:
     for model in parts_of(models) if classes.several else ():
         if not model.several_rows or model.reference is not None:
             raise BadInput(
-                f"“{model.claim.text}” takes it that everybody has one row, and here people have several.",
-                hint='Publish one row of each person (people="one-row"); or ask for k, l or alpha, or for a risk.',
+                f"“{model.claim.text}” assumes one row per person, and here people have several.",
+                hint='Publish one row of each person (people="one-row"), or choose k, l, alpha or a risk.',
             )
 
 
@@ -389,7 +392,7 @@ def from_claim(claim: Claim, population: Table | None = None) -> Model:
         return All(from_claim(part, population) for part in parts)
     if parameters.get("population") is not None:
         if population is None:
-            raise BadInput(f"“{claim}” is about the population {parameters['population']}: give its table.")
+            raise BadInput(f"“{claim}” needs the population {parameters['population']}: give its table.")
         parameters["population"] = population
     kind = MODELS.entry(claim.name).kind
     try:
@@ -397,7 +400,7 @@ def from_claim(claim: Claim, population: Table | None = None) -> Model:
     except TypeError:
         raise BadInput(f"“{claim}” does not have the parameters of {claim.name}.") from None
     if made.claim != claim:
-        raise BadInput(f"“{claim}” is not what {claim.name} says with its parameters, which is “{made.claim}”.")
+        raise BadInput(f"“{claim}” does not match the parameters of {claim.name}, which mean “{made.claim}”.")
     return made
 
 

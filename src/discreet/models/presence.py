@@ -1,4 +1,4 @@
-"""δ-presence: nobody can tell whether a person of the population is in the table."""
+"""δ-presence: no one can tell whether a person of the population is in the table."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class DeltaPresence(Model):
     the population in no class of the table are surely not in it, which a ``low`` above 0 forbids; no suppression can
     mend that, so then every class breaks it.
 
-    Why this is private: where being in the table is the secret (patients of a clinic), nobody can be surer than
+    Why this is private: where being in the table is the secret (patients of a clinic), no one can be surer than
     ``high`` that a person is, or than 1 - ``low`` that she is not.
 
     Monotone: the share in merged classes lies between their shares.
     """
 
-    low: Fraction = parameter("Smallest share of a class of the population in the table.", least=0, most=1)
-    high: Fraction = parameter("Largest share of a class of the population in the table.", least=0, most=1)
+    low: Fraction = parameter("Minimum share of a class of the population in the table.", least=0, most=1)
+    high: Fraction = parameter("Maximum share of a class of the population in the table.", least=0, most=1)
     population: Table = parameter("File or table of the population that the rows were drawn from.")
 
     meaning = "share of the population present"
@@ -67,5 +67,5 @@ class DeltaPresence(Model):
 
     def explained(self, classes: Classes) -> str:
         if self.low > 0 and classes.outside:
-            return f"{classes.outside:,} surely absent; {self.meaning}"
+            return f"{classes.outside:,} certainly absent; {self.meaning}"
         return self.meaning

@@ -1,6 +1,6 @@
 """Risk thresholds: how likely an intruder is to put the right name on a row (El Emam 2013).
 
-A *prosecutor* knows that a person is in the table, and looks for her row. A *journalist* wants to name anybody, and
+A *prosecutor* knows that a person is in the table, and looks for her row. A *journalist* wants to name anyone, and
 knows the population. A *marketer* wants to name as many as possible, and is content with the share that is right.
 """
 
@@ -36,7 +36,7 @@ class ProsecutorRisk(Model):
     """
 
     several_rows = True
-    threshold: Fraction = parameter("Highest risk of a row: 1 over the size of its class.", above=0, most=1)
+    threshold: Fraction = parameter("Maximum risk of a row: 1 / size of its equivalence class.", above=0, most=1)
 
     meaning = "highest risk"
 
@@ -68,7 +68,7 @@ class JournalistRisk(Model):
     The same as k-map with k = 1 / threshold, rounded up, and monotone like it.
     """
 
-    threshold: Fraction = parameter("Highest risk of a row: 1 over the people in its class.", above=0, most=1)
+    threshold: Fraction = parameter("Maximum risk of a row: 1 / people in its equivalence class.", above=0, most=1)
     population: Table = parameter("File or table of the population that the rows were drawn from.")
 
     meaning = "highest risk"
@@ -103,12 +103,12 @@ class MarketerRisk(Together):
     It is the mean over rows of 1 over the people of the population in their class or, without a population, of 1 over
     the size of their class: the number of classes over that of rows, which is also a prosecutor's average risk.
 
-    It bounds nobody's own risk: a row may be unique. Where it is too high, the classes of most risk are named for
+    It bounds no one's own risk: a row may be unique. Where it is too high, the classes of most risk are named for
     suppression, as few as suffice. Monotone: merged classes have no more risk together than they had apart.
     """
 
     several_rows = True
-    threshold: Fraction = parameter("Highest mean risk over all rows.", above=0, most=1)
+    threshold: Fraction = parameter("Maximum mean risk of all rows.", above=0, most=1)
     population: Table | None = parameter("File or table of the population; none: the table itself.", default=None)
 
     meaning = "mean risk"
@@ -179,7 +179,7 @@ class AverageRisk(MarketerRisk):
     """The average risk of a row is at most the threshold, for a prosecutor or, with a population, for a journalist.
 
     For a prosecutor it is the number of classes over that of rows. For a journalist it is the larger of the marketer's
-    risk and of the number of classes over the people in them (El Emam 2013). As the marketer's, it bounds nobody's own
+    risk and of the number of classes over the people in them (El Emam 2013). As the marketer's, it bounds no one's own
     risk, and is monotone.
     """
 

@@ -1,9 +1,9 @@
 """People with several rows: the set of quasi-identifier tuples that each of them has, and how many people share it.
 
 An intruder may know several rows of a person. Where rows of one person can be linked (by a pseudonym), what tells
-people apart is the whole *multiset* of their tuples: a set would hide that somebody has a tuple twice, which anybody
-can see who counts rows. People with equal multisets are an equivalence class of people. Whoever knows some of a
-person's rows finds everybody whose multiset contains them: whole classes, the person's own among them. So where every
+people apart is the whole *multiset* of their tuples: a set would hide that someone has a tuple twice, which anyone
+can see who counts rows. People with equal multisets are an equivalence class of people. Anyone who knows some of a
+person's rows finds everyone whose multiset contains them: whole classes, the person's own among them. So where every
 class has at least k people, k people match whatever is known, and what holds of each class (a share of people with a
 value, a value that not all have) holds of any union of them.
 
@@ -78,9 +78,9 @@ class RowSets:
         return Classes(self.people, self.spreads, labels, several=True)
 
     def fewest_people(self) -> dict[str, int | None]:
-        """The smallest number of people who match any rows of anybody, by the number of rows that are known.
+        """The smallest number of people who match any rows of anyone, by the number of rows that are known.
 
-        With all rows known those match who have the same rows and no others. ``None``: nobody has so many rows, or
+        With all rows known those match who have the same rows and no others. ``None``: no one has that many rows, or
         there are too many pairs to count.
         """
         least = {name: _least(keys, self.people[owner]) for name, (keys, owner) in self._known().items()}
@@ -108,7 +108,7 @@ class RowSets:
 
 
 def has_several_rows(table: Table) -> bool:
-    """Whether somebody has several rows."""
+    """Whether someone has several rows."""
     if table.card.unit is None:
         return False
     people, rows = count_people(table)
@@ -116,7 +116,7 @@ def has_several_rows(table: Table) -> bool:
 
 
 def judged_classes(table: Table, sensitive: Sequence[str], population: Table | None, **options: Any) -> Classes:
-    """The equivalence classes that models judge: of people, where somebody has several rows, else of rows."""
+    """The equivalence classes that models judge: of people, where someone has several rows, else of rows."""
     if not has_several_rows(table):
         return classes_of(table, sensitive=sensitive, population=population, **options)
     return row_sets(table, sensitive).classes
@@ -127,13 +127,16 @@ def row_sets(table: Table, sensitive: Sequence[str] = ()) -> RowSets:
     units and values for each sensitive column."""
     unit, names = table.card.unit, list(table.quasi())
     if unit is None:
-        raise BadInput(f"The card of {table.card.name} does not say whose row is whose.", hint="Declare its unit.")
+        raise BadInput(
+            f"The card of {table.card.name} names no column that identifies the person of each row.",
+            hint="Declare its unit.",
+        )
     counted = table.histogram(unit, *names)
     first, place = told_apart(counted.select(names), ordered=True)
     somebody, owner = told_apart(counted.select([unit]), ordered=True)
     units = counted.select([unit]).take(somebody)
     if units.column(0).null_count:
-        raise DataError(f"Some rows of {table.card.name} have no {unit}: nobody can say whose they are.")
+        raise DataError(f"Some rows of {table.card.name} have no {unit}, so their person is unknown.")
     order = np.lexsort((place, owner))
     many = counted.column(counted.num_columns - 1).to_numpy()[order]
     tuples, starts = np.repeat(place[order], many), np.zeros(units.num_rows + 1, np.int64)

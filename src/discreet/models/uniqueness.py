@@ -41,9 +41,9 @@ class PopulationUniqueness(Together):
     an estimator that is fitted to pairs may expect more uniques for it.
     """
 
-    threshold: Fraction = parameter("Largest share of the population that is unique.", least=0, most=1)
+    threshold: Fraction = parameter("Maximum share of the population that is unique.", least=0, most=1)
     people: int = parameter("Size of the population.", least=1)
-    estimator: str = parameter("How the share is estimated.", default=LARGEST, choices=(LARGEST, *ESTIMATORS))
+    estimator: str = parameter("Estimator of the share.", default=LARGEST, choices=(LARGEST, *ESTIMATORS))
 
     meaning = "share unique, estimated"
 
@@ -78,15 +78,16 @@ class PopulationUniqueness(Together):
         low, high = said.range
         each = ", ".join(f"{name} {share:.3g}" for name, share in said.shares.items())
         text = (
-            f"How many of {self.people:,} people are unique is estimated: a share of {low:.3g} to {high:.3g} ({each}), "
-            f"where {said.alone:.3g} of the rows are alone."
+            f"How many of {self.people:,} people are unique is estimated: a share of {low:.3g} to {high:.3g} "
+            f"({each}), "
+            f"where {said.alone:.3g} of the rows are unique."
         )
         return (text, *said.warnings, *self._relied(said))
 
     def _relied(self, said: Estimates) -> tuple[str, ...]:
         if self.estimator != LARGEST or not said.unfit:
             return ()
-        return ("So no estimate was relied on, but the share of rows that are alone.",)
+        return ("So the share of unique rows was used instead of an estimate.",)
 
     def breaking(self, classes: Classes) -> Flags:
         found = _histogram(classes)
@@ -103,7 +104,7 @@ class PopulationUniqueness(Together):
     def _share(self, sizes: Histogram) -> float:
         rows = sum(size * many for size, many in sizes.items())
         if rows > self.people:
-            raise BadInput(f"A population of {self.people:,} people has no sample of {rows:,} rows.")
+            raise BadInput(f"A population of {self.people:,} people is smaller than the sample of {rows:,} rows.")
         if not sizes.get(1):
             return 0.0
         if self.estimator == LARGEST:

@@ -1,1 +1,1 @@
-"""The only place that draws randomness that protects anybody: entropy, exact samplers, mechanisms."""
+"""The only place that draws randomness that protects anyone: entropy, exact samplers, mechanisms."""

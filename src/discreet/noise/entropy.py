@@ -43,7 +43,7 @@ class Entropy:
     def below(self, n: int) -> int:
         """A uniform integer from 0 to n - 1: bits are drawn again until they are below n, so none is favoured."""
         if n < 1:
-            raise BadInput(f"There is no integer from 0 up to, not including, {n}.")
+            raise BadInput(f"The upper limit must be at least 1, got {n}.")
         if n == 1:
             return 0
         count = (n - 1).bit_length()
@@ -158,4 +158,4 @@ def token(count: int) -> str:
 
 def _require_probability(p: Fraction) -> None:
     if not 0 <= p <= 1:
-        raise BadInput(f"A probability lies between 0 and 1, got {p}.")
+        raise BadInput(f"A probability must be between 0 and 1, got {p}.")

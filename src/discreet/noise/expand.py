@@ -2,7 +2,7 @@
 
 Why this is as good as the kernel's own bits: the kernel's generator is itself a cipher stretched from a key. A key and
 a first counter of 48 bytes are asked of it for each request and forgotten with it, so nothing is buffered or kept,
-and whoever tells these bits from fair ones tells AES-256 from a random permutation. It gives some gigabytes a second
+and anyone who tells these bits from fair ones tells AES-256 from a random permutation. It gives some gigabytes a second
 where the kernel gives a quarter of one, which counts where a million devices are played on one machine. Without the
 extra ``collect``, which brings the cipher, all bits are the kernel's.
 """

@@ -32,7 +32,7 @@ class OnGrid(ABC):
     """One figure, on a grid, with noise of whole grid steps."""
 
     grid: Fraction
-    """Answers are whole multiples of this. It is declared, never read off the data."""
+    """Answers are whole multiples of this. It is declared, never taken from the data."""
 
     @property
     @abstractmethod
@@ -119,9 +119,7 @@ def nearest_step(figure: Figure, grid: Fraction, origin: Fraction = Fraction(0))
     try:
         value = Fraction(figure)
     except (ValueError, OverflowError):
-        raise BadInput(
-            "A figure that is not finite has no place on a grid.", hint="Settle NULL, NaN and infinity first."
-        ) from None
+        raise BadInput("A grid needs finite figures.", hint="Replace NULL, NaN and infinity first.") from None
     return floor((value - origin) / grid + Fraction(1, 2))
 
 

@@ -1,8 +1,8 @@
 """Randomness for masking methods that promise nothing by themselves. The only door to ``numpy.random`` for them.
 
 It is fast and repeatable, and no cryptographic generator: whatever promises a privacy loss draws from ``entropy``.
-Without a seed it starts from the operating system's entropy and nobody can repeat it; with one, whoever knows the seed
-can take the masking away, and the release says so.
+Without a seed it starts from the operating system's entropy and no one can repeat it; with one, anyone who knows the
+seed can take the masking away, and the release says so.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Draws:
         if seed is None:
             return cls(Entropy().bits(128))
         if type(seed) is not int or seed < 0:
-            raise BadInput(f"A seed is a whole number, 0 or more, got {seed!r}.")
+            raise BadInput(f"A seed must be a whole number of at least 0, got {seed!r}.")
         return cls(seed)
 
     def at(self, *key: int) -> Generator:

@@ -3,8 +3,8 @@
 Why this is right. A uniform number below one is written bit by bit, and compared with the chance p from its first
 binary digit on. As long as they agree nothing is settled; where p has a 1 and the number a 0 it is below p (heads),
 where p has a 0 and the number a 1 it is not (tails). A word holds one bit of 64 such numbers, so that three operations
-take all of them a digit further. On average it takes seven words; after 64 digits, the last of p, whoever still agrees
-is equal to p and so not below it. No number is looked at further than it must be, and none is rounded.
+take all of them a digit further. On average it takes seven words; after 64 digits, the last of p, anyone who still
+agrees is equal to p and so not below it. No number is looked at further than it must be, and none is rounded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def packed_flips(chance: Fraction, words: int, entropy: Entropy = BULK) -> Words
     """``words`` words of 64 bits, each bit 1 with probability ``chance``, a multiple of 2**-64 below 1."""
     scaled = chance * 2**DIGITS
     if scaled.denominator != 1 or not 0 <= scaled < 2**DIGITS:
-        raise BadInput(f"A coin's chance is a multiple of 2**-64 from 0 up to 1, got {chance}.")
+        raise BadInput(f"A coin's probability must be a multiple of 2**-64 between 0 and 1, got {chance}.")
     digits, made = np.uint64(int(scaled)), np.empty(words, dtype=np.uint64)
     done = 0
     while done < words:

@@ -34,7 +34,7 @@ def poisson(rate: int, entropy: Entropy = SYSTEM) -> int:
     """
     if not 1 <= rate <= LARGEST_RATE:
         raise BadInput(
-            f"Poisson noise has a rate between 1 and 2**44, not {rate}.",
+            f"Poisson noise needs a rate between 1 and 2**44, not {rate}.",
             hint="Declare fewer decimals, narrower bounds or a larger epsilon.",
         )
     wide = isqrt(rate) + 1

@@ -32,7 +32,7 @@ class Rank(Generic[T]):
         self.factor = positive(factor, "factor")
         self._ranks = {value: rank for rank, value in enumerate(self.values)}
         if not self.values or len(self._ranks) < len(self.values):
-            raise BadInput("The values must be declared in their order, at least one, and each once.")
+            raise BadInput("Declare at least one value, in order, each once.")
         if self.factor <= 1:
             raise BadInput(f"The factor must be above 1, got {factor}.", hint="2 halves the probability a rank.")
 

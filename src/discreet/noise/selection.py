@@ -75,7 +75,7 @@ class Exponential(Selection):
     none is rounded to zero: a candidate is proposed at random and kept with probability e**-((best - score) /
     scale), which is drawn exactly.
 
-    How long it takes tells something about the scores: whoever sees the clock must be given answers on a schedule.
+    How long it takes tells something about the scores: anyone who sees the clock must be given answers on a schedule.
     """
 
     def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:
@@ -95,7 +95,7 @@ class PermuteAndFlip(Selection):
     subtract Δ / 2 from each: none has changed by more than Δ / 2, which gives Pure(Δ / scale). Coins are exact
     for every rational score.
 
-    How long it takes tells something about the scores: whoever sees the clock must be given answers on a schedule.
+    How long it takes tells something about the scores: anyone who sees the clock must be given answers on a schedule.
     """
 
     def choose(self, scores: Sequence[int | Fraction], entropy: Entropy = SYSTEM) -> int:

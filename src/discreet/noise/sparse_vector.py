@@ -88,7 +88,7 @@ class SparseVector:
     def answer_noise(self) -> DiscreteLaplace:
         """What is added to a figure that is given out."""
         if not self.answer_epsilon:
-            raise BadInput("This sparse vector gives out no figures.", hint="Give it an answer epsilon.")
+            raise BadInput("This sparse vector releases no figures.", hint="Set its answer epsilon.")
         return DiscreteLaplace(self.positives * self.sensitivity / self.answer_epsilon)
 
 
@@ -115,7 +115,7 @@ class Session:
                 raise NoPromise("A sparse vector session was copied to another process, which could spend it twice.")
             if not self._left:
                 raise NoPromise(
-                    f"This sparse vector session has told its {self._parameters.positives} positives.",
+                    f"This sparse vector session has released all its {self._parameters.positives} positives.",
                     hint="Start another session, at its price.",
                 )
             reached = self._parameters.compare_noise.add(figure, self._entropy) >= self._threshold

@@ -21,7 +21,7 @@ _DEVICE_BYTES = 16
 class Stream(Entropy):
     """Bits by the gigabyte: AES-256 in counter mode under a key for one use.
 
-    Why this is as good as fair bits, to whoever does not know the secret: the key of a stream is HKDF-SHA256 of the
+    Why this is as good as fair bits, to anyone who does not know the secret: the key of a stream is HKDF-SHA256 of the
     secret and a label, so that streams under different labels have independent keys, and AES-256 in counter mode cannot
     be told from fair bits. Two parties that share a secret stretch it into the same mask, however long; a party that
     keeps 32 secret bytes can do again, after a crash, exactly what it did.
@@ -44,8 +44,8 @@ class Stream(Entropy):
 class Keyed(Entropy):
     """Few bits, without a cipher: HMAC-SHA256 of a secret, in counter mode.
 
-    Why this is as good as fair bits, to whoever does not know the secret: HMAC-SHA256 is a pseudo-random function, so
-    that its values at different counters, for different labels, cannot be told from independent fair bits. A device
+    Why this is as good as fair bits, to anyone who does not know the secret: HMAC-SHA256 is a pseudo-random function,
+    so that its values at different counters, for different labels, cannot be told from independent fair bits. A device
     that is to give the same answer again keeps 32 secret bytes for ever, and not a list of what it said.
     """
 
@@ -54,7 +54,8 @@ class Keyed(Entropy):
     def __init__(self, secret: bytes, label: Iterable[bytes]) -> None:
         if len(secret) < _DEVICE_BYTES:
             raise BadInput(
-                f"A device's secret has at least {_DEVICE_BYTES} bytes.", hint="Draw 32 once, and keep them for ever."
+                f"A device's secret has at least {_DEVICE_BYTES} bytes.",
+                hint="Draw 32 bytes once, and keep them permanently.",
             )
         self._key = hmac.digest(secret, _joined(label), "sha256")
         self._left, self._next = b"", 0

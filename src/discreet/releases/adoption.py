@@ -6,7 +6,7 @@ people yet, everything is copied at once. Otherwise one line after the other is 
 if it were registered now: what it tells is read from the register it comes from, so that no row is looked at.
 
 Fails closed: a register that is damaged or rolled back is an error before anything is copied, and so are lines of which
-nobody can say who is who.
+no one can say who is who.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _adopt(register: Register, chain: Chain, card: Card) -> int:
             return len(due)
         except Taken:
             continue
-    raise Taken("Others keep registering releases of the same people.", hint="Try again.")
+    raise Taken("Other processes keep registering releases of the same people. Try again.", hint="Try again.")
 
 
 def _is_copy(one: Entry, other: Entry) -> bool:
@@ -138,9 +138,9 @@ def _link_all(register: Register, chain: Chain, due: Sequence[int], card: Card) 
             if told is None:
                 why = "; ".join(checked.exposure.undecided)
                 raise BadInput(
-                    f"{quoted(entry)} cannot be put together with what this workspace has released of "
+                    f"{quoted(entry)} cannot be checked together with what this workspace has released about "
                     f"{entry.population}: {why}.",
-                    hint="Make a workspace of its own for this table.",
+                    hint="Make a separate workspace for this table.",
                 )
         after = earlier[-1].number if earlier else 0
         added = register.add(_renumbered(entry, numbers), told, people, after=after)

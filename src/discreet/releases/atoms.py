@@ -1,10 +1,11 @@
 """Atoms: people grouped by which group of every earlier release they belong to.
 
 A *space* is what the releases of one state of a population tell of the same people: for every record its key, its atom
-and the values that were told of it, and for every release the group of each atom. Whoever knows all quasi-identifiers
-knows everybody's atom and no more, so that people of one atom are alike in everything that was released.
+and the values that were told of it, and for every release the group of each atom. Anyone who knows all
+quasi-identifiers knows everyone's atom and no more, so that people of one atom are alike in everything that was
+released.
 
-What is kept of people is for the holder alone: the register has it as bytes, with what each release tells.
+What is kept of people is confidential: the register has it as bytes, with what each release tells.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class People:
     copies: Numbers
     atom: Numbers
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Text of each value that was told of somebody; ``NOT_TOLD`` where it was not."""
+    """Text of each value that was told of someone; ``NOT_TOLD`` where it was not."""
     amounts: Mapping[str, Numbers] = field(default_factory=dict)
     """float64 whole numbers: contribution to each measure; NaN where none was told."""
 
@@ -96,7 +97,7 @@ class Space:
     """Columns whose content is the key, or the unit alone."""
 
     def restricted(self, lines: Collection[int]) -> Space:
-        """The space as somebody knows it who has the releases on these lines only: atoms they do not split are one."""
+        """The space as someone knows it who has the releases on these lines only: atoms they do not split are one."""
         told = [one for one in self.told if one.number in lines]
         if not told:
             return replace(self, told=())
@@ -106,7 +107,7 @@ class Space:
         return Space(people, tuple(one.at(first) for one in told), self.by)
 
     def views(self, held: Mapping[int, str]) -> list[Space]:
-        """The space for whoever has all releases, and for each recipient with the tables they hold (lines ``held``)."""
+        """The space of a holder of all releases, and of each recipient with the tables they hold (lines ``held``)."""
         holders = sorted({held[one.number] for one in self.told if one.number in held})
         lines = {one.number for one in self.told}
         seen = [{line for line in lines if held.get(line, "") in ("", who)} for who in ("", *holders)]
@@ -310,4 +311,4 @@ def _read(part: Numbers) -> Any:
 
 
 def _damaged() -> Damaged:
-    return Damaged("What the register says of people cannot be read.", hint="Put the newest copy of the register back.")
+    return Damaged("The register's facts about people cannot be read.", hint="Restore the newest copy of the register.")

@@ -5,7 +5,7 @@ single person differ by that person. So before a release is sealed its facts (``
 earlier releases of the same population: people fall into atoms (``atoms.py``), released figures are sums over atoms,
 and an intruder's linear system (``joint_counts.py``, ``joint_sums.py``) says what follows.
 
-What is promised. The intruder is taken to know who is in which group of every release, and nothing of anybody's told
+What is promised. The intruder is taken to know who is in which group of every release, and nothing of anyone's told
 values. A value is *exposed* if, by all releases together and by no single one of them, its exact count is known in a
 group of fewer than ``smallest_group`` people, or if a contributor can estimate another's amount within p %. What a
 release tells by itself is for its own models and rules to judge. Counts are decided exactly over whole numbers, or not
@@ -68,7 +68,7 @@ class Exposure:
     """Why something was not decided."""
     atoms: int = 0
     smallest: int = 0
-    """People in the smallest group that all releases together tell apart."""
+    """People in the smallest group that all releases together distinguish."""
 
     @property
     def safe(self) -> bool:
@@ -128,7 +128,7 @@ def check(
         if telling := [one for one in facts if one.tells]:
             joined.add(telling)
     except Ambiguous as error:
-        why = str(error) or "rows that are alike are in different groups, so that nobody can say who is who"
+        why = str(error) or "equal rows are in different groups, so people cannot be matched"
         return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
     if not joined.new:
         return Checked(Exposure(()), None, None)
@@ -156,7 +156,7 @@ def check(
 
 
 def _seen(parts: Sequence[Exposure]) -> Exposure:
-    """What somebody can tell, whoever it is: the first has the releases alone, others hold tables besides."""
+    """What each recipient can compute: the first has the releases alone, others hold tables besides."""
     if len(parts) < 2:
         return parts[0]
     return replace(
@@ -223,9 +223,7 @@ class _Joining:
         if not isinstance(figures, Figures):
             records, told = figures.records(self._card.unit or "")
             if by and records.by != by:
-                raise Ambiguous(
-                    "people had several rows in earlier releases, so that nobody can say which row is which"
-                )
+                raise Ambiguous("people had several rows in earlier releases, so rows cannot be matched")
             return records, replace(told, title=self._title)
         records = fetch_records(figures, by)
         return records, told_by(figures, records, self._title)
@@ -246,9 +244,9 @@ class _Joining:
         records, told = found
         if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
             raise DataError(
-                f"A column that the card of {self._card.name} calls stable has changed for somebody since "
+                f"A column that the card of {self._card.name} declares stable has changed for a person since "
                 "it was released.",
-                hint="Take it out of stable, or put the table right.",
+                hint="Remove it from stable, or correct the table.",
             )
         self._link(STABLE, records, told)
 
@@ -264,9 +262,9 @@ class _Joining:
             self.new.append(name)
 
     def _agreeing(self, figures: Figures | Answered | Recorded, records: Records, told: Told) -> list[str]:
-        """The states of the table of which all that was told is as it is now, for everybody who is in both.
+        """The states of the table of which all that was told is as it is now, for everyone who is in both.
 
-        More than one, if what changed between them is something else: whoever guesses that a value stayed is right.
+        More than one, if what changed between them is something else: anyone who guesses that a value stayed is right.
         """
         alike = self._states()
         found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
@@ -277,13 +275,13 @@ class _Joining:
             there = {name: pc.is_in(self.spaces[name].people.key, value_set=keys) for name in alike}
             if records.by == (self._card.unit,):
                 same_source &= any(pc.any(one).as_py() for one in there.values())
-            else:  # rows are told apart by their content: of one that is gone nobody can say which it is now
+            else:  # rows are told apart by their content: of one that is gone no one can say which it is now
                 here = pc.all(pc.is_in(records.key, value_set=keys)).as_py()
                 self._unsure |= {name for name, one in there.items() if not here or not pc.all(one).as_py()}
         if strangers and not same_source and records.by == (self._card.unit,):
             raise BadInput(
-                f"The register knows other people under the name {self._card.people!r}: none of them is in this table.",
-                hint='If these are other people, give their card a population of its own: population = "…".',
+                f"The register's population {self._card.people!r} has other people: none of them is in this table.",
+                hint='If these are other people, declare a different population on their card: population = "…".',
             )
         if strangers and same_source:
             return alike[-1:]  # other rows of the same source
@@ -330,7 +328,7 @@ class _Space:
             counts = len(self._targets(told, small))
             pinned, undecided = self._pinned(told, small)
         except TooLarge:
-            return KnownCounts(undecided=("there are too many groups and values to compute with",))
+            return KnownCounts(undecided=("there are too many groups and values to compute",))
         why = (f"{number(len(undecided), 'count')} could not be decided in time",) if undecided else ()
         return KnownCounts(counts, tuple(pinned), why)
 
@@ -348,7 +346,7 @@ class _Space:
         try:
             return self._clashes(told, small)
         except TooLarge:
-            return Exposure((), undecided=("there are too many groups and values to compute with",))
+            return Exposure((), undecided=("there are too many groups and values to compute",))
 
     def _clashes(self, told: Sequence[Told], small: Numbers) -> Exposure:
         """What the new release tells together with earlier ones, and neither of them alone."""

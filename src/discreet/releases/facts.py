@@ -1,10 +1,10 @@
 """Facts: what a release tells of the people in it, as data that joint exposure can compute with.
 
 A release tells *figures* (sums over groups of people, exact or within an interval), or a privacy loss, which the
-ledger adds up, or it is *opaque*: masked and synthetic rows say something of everybody, and nobody can say what as
+ledger adds up, or it is *opaque*: masked and synthetic rows say something of everyone, and no one can say what as
 linear equations. Facts are made from what was released, never from what was meant.
 
-Figures are cells of a table with sides. Everybody is taken to know which leaf of a *known* side a person belongs to
+Figures are cells of a table with sides. Everyone is taken to know which leaf of a *known* side a person belongs to
 (region, age group, the equivalence class of a published file); the leaves of a side that ``tells`` are what the release
 says of people (diagnosis, income class). A cell has a code on every side, and a code covers one leaf or several.
 """
@@ -55,7 +55,7 @@ class FactSide:
 
     name: str
     tells: tuple[str, ...]
-    """Columns whose values the leaves tell; empty for a side that everybody is taken to know."""
+    """Columns whose values the leaves tell; empty for a side that everyone is taken to know."""
     labels: tuple[exp.Expr, ...]
     """Expressions over the rows that say which leaf a row belongs to."""
     find: Find
@@ -85,7 +85,7 @@ class Figures:
     amount: exp.Expr | None = None
     """What a row adds to its figure, in whole units of 10 to the power of minus ``decimals``."""
     nonnegative: bool = True
-    """Whether everybody knows that no amount is negative."""
+    """Whether everyone knows that no amount is negative."""
     share: Fraction | None = None
     """Share of p of a p% rule that was promised."""
 
@@ -135,10 +135,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Choice:
-    """How the rows of a release were chosen: by what everybody knows, and by what the choice itself tells."""
+    """How the rows of a release were chosen: by what everyone knows, and by what the choice itself tells."""
 
     rows: Table
-    """All rows that could have been chosen, by what everybody knows."""
+    """All rows that could have been chosen, by what everyone knows."""
     condition: exp.Expr | None = None
     """What the chosen ones have besides, if anything."""
     tells: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Choice:
         names: set[str] = set()
         for part in _conjuncts(table.chosen):
             if part.find(exp.Columns, exp.PositionalColumn, exp.Star, exp.Table) is not None:
-                return Opaque("its rows were chosen by a condition that does not say by which columns")
+                return Opaque("its rows were chosen by a condition that names no columns")
             used = {column.name for column in part.find_all(exp.Column)}
             quasi = used.intersection(table.chosen_by)
             if quasi and used - quasi:
@@ -169,7 +169,7 @@ class Choice:
 
     @staticmethod
     def hidden(table: Table) -> Opaque | None:
-        """Why released rows of a table are opaque: they were chosen by what not everybody knows. ``None`` if not."""
+        """Why released rows of a table are opaque: they were chosen by what not everyone knows. ``None`` if not."""
         choice = Choice.of(table)
         if isinstance(choice, Opaque) or choice.condition is None:
             return choice if isinstance(choice, Opaque) else None
@@ -267,9 +267,9 @@ def gap_figures(
     """Figures of released rows that show all columns as they are in ``data``, but for a column with ``gaps`` (bool),
     each of which may have been any value.
 
-    How many rows have a combination of values is at least as many as are seen to, and at most so many more as have a
-    gap and agree in all other columns; how many agree in these is exact. Whoever fills the gaps in any way that keeps
-    to this has rows that may have been the true ones: they tell no more.
+    How many rows have a combination of values is at least as many as are seen to, and at most that many more as have a
+    gap and agree in all other columns; how many agree in these is exact. Anyone who fills the gaps in any way that
+    keeps to this has rows that may have been the true ones: they tell no more.
     """
     counted = rows.histogram(*known, *told)
     if counted.num_rows > _MOST_COMBINATIONS:

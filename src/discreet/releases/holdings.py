@@ -1,11 +1,11 @@
-"""Tables that a recipient holds: what somebody knows of people besides what left from here.
+"""Tables that a recipient holds: what someone knows of people besides what left from here.
 
 A data steward declares that a recipient holds a table with values of these people. It becomes a line of the register
 with its facts, which count in the check of every later release for this recipient, and in what they can compute; for
-others they do not, since of what one knows another may still learn. Quasi-identifiers need no line: everybody is taken
+others they do not, since of what one knows another may still learn. Quasi-identifiers need no line: everyone is taken
 to know them.
 
-Of values, the holder is in a group with all others that the recipient knows to have the same; of an amount, everybody
+Of values, the holder is in a group with all others that the recipient knows to have the same; of an amount, everyone
 whom the recipient knows it of is alone.
 """
 
@@ -47,12 +47,12 @@ class Holding:
     people: int
     """Of how many people the values count."""
     unmatched: int
-    """Rows that are nobody's, or may be several people's; they are left out."""
+    """Rows that are no one's, or may be several people's; they are left out."""
     different: int
     """Rows that say something else than the table does; they are left out."""
 
     def __str__(self) -> str:
-        left = [(self.unmatched, "of nobody, or of several people"), (self.different, "not what the table says")]
+        left = [(self.unmatched, "matching no one, or several people"), (self.different, "different from the table")]
         out = "".join(f"; {number(count, 'row')} left out: {why}" for count, why in left if count)
         people = number(self.people, "person", "people")
         return f"{self.recipient} holds {' and '.join(self.columns)} of {people}{out}."
@@ -65,11 +65,10 @@ def declare_holding(table: Table, file: str | Path, recipient: str) -> Holding:
     person has them.
     """
     if not recipient or not table.registers:
-        raise BadInput("Say who holds the table, and of which people with a register it is.")
+        raise BadInput("Name the recipient, and a table of people that has a register.")
     if table.card.unit is None or (table.card.rows_per_unit or 1) != 1:
         raise BadInput(
-            f"{table.card.name} does not say who is who: a table that somebody holds can be declared only where each "
-            "person has one row.",
+            f"{table.card.name} has no unit with one row per person, which a recipient's table needs.",
             hint="Declare the unit on the card, with rows_per_unit = 1.",
         )
     source = open_source(str(file))
@@ -77,14 +76,14 @@ def declare_holding(table: Table, file: str | Path, recipient: str) -> Holding:
     told = [one for one in table.card.columns if one.name in rows.column_names and _is_told(table, one)]
     if not told:
         raise BadInput(
-            f"{Path(file).name} has no column of {table.card.name} that tells anything of people.",
-            hint="Quasi-identifiers need not be declared: everybody is taken to know them.",
+            f"{Path(file).name} has no column of {table.card.name} that reveals anything about people.",
+            hint="Quasi-identifiers need not be declared: everyone is assumed to know them.",
         )
     now = table.fetch()
     units, unmatched, different = _matched(table, now, rows, told)
     found = Holding(recipient, tuple(one.name for one in told), len(units), unmatched, different)
     if not len(units):
-        raise DataError(f"No row of {Path(file).name} is of one person of {table.card.name} and as it is now: {found}")
+        raise DataError(f"No row of {Path(file).name} matches one person of {table.card.name} as it is now: {found}")
     unit = table.card[str(table.card.unit)]
     columns = (unit, *told, Column(_HELD, Kind.BOOLEAN, Role.OTHER))
     now = now.append_column(_HELD, pc.is_in(now.column(unit.name), value_set=units))
@@ -98,15 +97,17 @@ def _is_told(table: Table, column: Column) -> bool:
 
 
 def _matched(table: Table, now: pa.Table, rows: pa.Table, told: Sequence[Column]) -> tuple[Any, int, int]:
-    """The units of everybody whom a row is surely of and right about, and how many rows were left out."""
+    """The units of everyone whom a row is surely of and right about, and how many rows were left out."""
     unit, names = str(table.card.unit), [one.name for one in told]
     by = [unit] if unit in rows.column_names else [name for name in table.quasi() if name in rows.column_names]
     if not by:
-        raise BadInput(f"Nobody can say whose each row is: give {unit}, or quasi-identifiers.")
+        raise BadInput(f"Rows cannot be matched with people: add the column {unit}, or quasi-identifiers.")
     try:
         rows = rows.select([*by, *names]).cast(pa.schema([now.schema.field(name) for name in (*by, *names)]))
     except pa.ArrowException as error:
-        raise DataError(f"The values are not of the kinds that the card of {table.card.name} says: {error}") from None
+        raise DataError(
+            f"The values do not have the kinds that the card of {table.card.name} declares: {error}"
+        ) from None
     here = now.append_column(_HERE, now.column(unit))
     firsts: list[Any] = [(_HERE, "count"), *((name, "first") for name in (_HERE, *names))]
     people = here.group_by(by, use_threads=False).aggregate(firsts)
@@ -125,7 +126,7 @@ def _matched(table: Table, now: pa.Table, rows: pa.Table, told: Sequence[Column]
 
 
 def _facts(rows: Table, told: Sequence[Column]) -> tuple[Figures, ...]:
-    """What the holder of some rows knows: of values, who has which; of an amount, everybody's own.
+    """What the holder of some rows knows: of values, who has which; of an amount, everyone's own.
 
     Amounts of many people, or with decimals, are told as values: sums of such a column are undecided from then on.
     """
@@ -164,7 +165,7 @@ def _register(table: Table, facts: tuple[Figures, ...], found: Holding, file: Pa
             known, _, earlier = known_at(table, place)
             checked = check(facts, title, table.card, known, table.policy, judge=False)
             if checked.told is None:
-                raise BadInput("Nobody can say who is who: " + "; ".join(checked.exposure.undecided))
+                raise BadInput("People cannot be matched:  " + "; ".join(checked.exposure.undecided))
             said = {RECIPIENT: found.recipient, "tells": list(found.columns), "unit": table.card.unit}
             entry = entry_of(table, None, "held", found.people, title=title, facts="figures", told=said)
             try:
@@ -174,4 +175,4 @@ def _register(table: Table, facts: tuple[Figures, ...], found: Holding, file: Pa
             except Taken:
                 continue
         else:
-            raise Taken("Others keep registering releases of the same people.", hint="Try again.")
+            raise Taken("Other processes keep registering releases of the same people. Try again.", hint="Try again.")

@@ -1,6 +1,6 @@
-"""The joint attack: rows that no figures describe, attacked together with the rows of earlier releases.
+"""The joint attack: rows whose facts are not figures, attacked together with the rows of earlier releases.
 
-Masked and synthetic rows tell something of everybody, and nobody can say what as linear equations: they are not
+Masked and synthetic rows tell something of everyone, and no one can say what as linear equations: they are not
 checked. What an intruder gets who lays them beside the rows of earlier releases can be measured, though: the
 composition attack (``verbs/attack/composition.py``) finds how many people are singled out by all together. Nothing that
 it does not find is safe by that.
@@ -41,7 +41,7 @@ def attack_together(release: Release[Any], table: Table, earlier: Sequence[Entry
         release = replace(release, payload=pq.read_table(release.payload.path))
     why = f"there are more than {_MOST_ROWS:,} rows." if large else reason_not_composable(release)
     if why is not None:
-        return f"Not attacked together with others: {why[0].lower()}{why[1:]}"
+        return f"Not attacked jointly with others: {why[0].lower()}{why[1:]}"
     rows: dict[Path, Release[Any]] = {}
     for entry in reversed(earlier):
         if len(rows) == _MOST_OTHERS or not entry.release or entry.kind in _NO_ROWS:
@@ -51,18 +51,19 @@ def attack_together(release: Release[Any], table: Table, earlier: Sequence[Entry
             if reason_not_composable(found) is None:
                 rows[Path(entry.release)] = found
     if not rows:
-        return "Not attacked together with others: none of them has rows and lies where it was put."
+        return "Not attacked jointly with others: none of them has rows and is still in its folder."
     others = list(rows)[::-1]
     (finding,) = attack(release, table, None, ["composition"], [rows[one] for one in others]).findings
-    return f"Attacked together with {' and '.join(one.name for one in others)}: {_told(finding)}"
+    return f"Attacked jointly with {' and '.join(one.name for one in others)}: {_told(finding)}"
 
 
 def _told(finding: Finding) -> str:
     if finding.outcome is Outcome.FAILED:
         return f"{finding.outcome.value}. {finding.meaning}"
-    alone = finding.details["of these by none alone"]
+    alone = finding.details["of these by no single release"]
     return (
-        f"{finding.outcome.value}. {finding.figure:.2%} of people are found by all of them, by the most telling one "
-        f"{finding.baseline:.2%}; {number(alone, 'person is', 'people are') if alone else 'nobody is'} singled out by "
-        "all together and by none alone."
+        f"{finding.outcome.value}. {finding.figure:.2%} of people are found by all releases, by the most "
+        "revealing one "
+        f"{finding.baseline:.2%}; {number(alone, 'person is', 'people are') if alone else 'no one is'} "
+        "singled out by all together but by no single one."
     )

@@ -221,7 +221,7 @@ def value_groups(one: Told, column: str) -> set[frozenset[str | None]]:
 def _combinations(
     told: Sequence[Told], dependencies: _Dependencies
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...], Numbers, Numbers]:
-    """The columns that are told of, every combination of their values that somebody may have, and for each combination
+    """The columns that are told of, every combination of their values that someone may have, and for each combination
     and each atom the number of the set of columns that it has values of, or that was told of its people.
 
     What two releases tell of different columns may go together in any way, unless a column they share says otherwise,
@@ -298,7 +298,7 @@ def _dependencies(people: People) -> _Dependencies:
 
 
 def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str | None, ...]]) -> Numbers:
-    """For each combination the leaf of a release it belongs to; -1 if nobody that it tells of has it."""
+    """For each combination the leaf of a release it belongs to; -1 if no one that it tells of has it."""
     at = [columns.index(name) for name in one.tells]
     known = dict(zip(one.domain, one.leaf.tolist(), strict=True))
     return np.array([known.get(tuple(row[place] for place in at), -1) for row in combinations], np.int64)
@@ -307,7 +307,7 @@ def _leaves(one: Told, columns: Sequence[str], combinations: Sequence[tuple[str 
 def _pairs(
     told: Sequence[Told], leaves: Sequence[Numbers], of_combination: Numbers, of_atom: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Atoms and combinations that somebody of the atom may have: no release says that nobody has them."""
+    """Atoms and combinations that someone of the atom may have: no release says that no one has them."""
     groups = np.stack([one.group for one in told])
     first = np.argmax(groups >= 0, axis=0)
     atoms, combinations = list[Numbers](), list[Numbers]()
@@ -361,7 +361,7 @@ def _truth(
     """How many people there are of each pair."""
     people = space.people
     some = np.zeros(people.atoms, np.int64)
-    some[atom] = combination  # any one that somebody of the atom may have: all of them have values of the same columns
+    some[atom] = combination  # any one that someone of the atom may have: all of them have values of the same columns
     mine = np.flatnonzero(np.isin(people.atom, np.unique(atom)))
     key = np.zeros(len(mine), np.int64)
     coded = []

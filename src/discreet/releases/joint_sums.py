@@ -3,16 +3,16 @@
 Unknown is what the people of each atom have together. A contributor knows what they reported, in *every* atom they are
 in, and subtracts it. So for a target t, a set A of atoms that t is in and a contributor u the estimate is the largest
 that the sum over A can be, given all that was released and that no sum is below what u has in it, less what u has in A.
-It must not be within p % above what t has in A. Whoever is alone in an atom knows its sum exactly.
+It must not be within p % above what t has in A. Anyone who is alone in an atom knows its sum exactly.
 
-First everybody is taken to know the largest contribution to each atom, and the sum of an atom that somebody else is
+First everyone is taken to know the largest contribution to each atom, and the sum of an atom that someone else is
 alone in, which is more than any single contributor knows: if that does not suffice, nothing does. Only where it does
 are contributors looked at one by one.
 
-Where the card says between which ends amounts lie, everybody knows that, too, and may find an amount from above and
-below: of two people of whom one has 100 more than the other, and nobody more than 100, one has 100 and one nothing.
+Where the card says between which ends amounts lie, everyone knows that, too, and may find an amount from above and
+below: of two people of whom one has 100 more than the other, and no one more than 100, one has 100 and one nothing.
 
-Amounts are whole numbers of their smallest unit, and everybody knows that: if the largest sum over the reals is none in
+Amounts are whole numbers of their smallest unit, and everyone knows that: if the largest sum over the reals is none in
 whole numbers, an integer program says what is. Where sums are very large a unit more or less does not matter, and no
 program could tell.
 """
@@ -61,7 +61,7 @@ class SumSystem:
     low: Numbers
     high: Numbers
     floor: float
-    """The least that everybody knows an atom to have: 0, or minus infinity."""
+    """The least that everyone knows an atom to have: 0, or minus infinity."""
     part: Numbers
     """For each atom the connected part it is in; -1 if nothing was released of it."""
     records: Numbers
@@ -114,7 +114,7 @@ class SumSystem:
     def candidates(self, share: Fraction, small: Container[int]) -> Iterator[SumTarget]:
         """Contributors who could be estimated too closely if the sum of their atoms were known exactly.
 
-        That somebody has nothing is only looked for in ``small`` atoms.
+        That someone has nothing is only looked for in ``small`` atoms.
         """
         for unit, own in self.by_unit.items():
             for atoms in _sets(sorted(own)):
@@ -125,7 +125,7 @@ class SumSystem:
                     yield SumTarget(unit, atoms)
 
     def verdict(self, target: SumTarget, share: Fraction, deadline: float) -> Verdict:
-        """Whether somebody can estimate the target within the share."""
+        """Whether someone can estimate the target within the share."""
         own = self.by_unit[target.unit]
         mine = sum(own[atom] for atom in target.atoms)
         mates = np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
@@ -174,7 +174,7 @@ class SumSystem:
 
     def between(self, targets: Iterable[SumTarget], share: Fraction, ends: tuple[float, float]) -> set[SumTarget]:
         """Those of the targets, alone or in twos in an atom, whose amount can be told within the share from above and
-        from below, by the other of the two or by anybody, since each amount lies between these ends; and not by the
+        from below, by the other of the two or by anyone, since each amount lies between these ends; and not by the
         ends alone."""
         found = set()
         by_part: dict[int, list[SumTarget]] = {}
@@ -207,7 +207,7 @@ class SumSystem:
         far: float,
         deadline: float,
     ) -> bool | None:
-        """Whether the target's atoms may have so much together, for somebody with a share of their own in some, who
+        """Whether the target's atoms may have so much together, for someone with a share of their own in some, who
         knows the sums of ``exact`` atoms; ``None`` if time runs out."""
         sums = self.sums[mates]
         floor = np.array([known.get(int(atom), self.floor) for atom in mates])

@@ -129,7 +129,7 @@ class Method(Protocol[T]):
 
     def facts(self, made: Made[T], table: Table) -> Facts:
         """What the written result tells of people, as figures that can be checked together with other releases."""
-        return Opaque(f"{self.name} changes or makes up rows, which no figures describe")
+        return Opaque(f"{self.name} changes or makes up rows, so its facts are not figures")
 
     def alternatives(self, made: Made[T], table: Table, clashing: Sequence[Entry]) -> Iterator[Alternative[T]]:
         """Obvious changes to a result that clashes with earlier releases."""
@@ -192,9 +192,9 @@ class Answering(Method[Any]):
 
 def promised(loss: Loss, *cards: Card) -> Statement:
     """A loss that was proved, given what these cards declare."""
-    assumes = ["What the card declares (bounds, categories, rows per unit) was declared without looking at the data."]
+    assumes = ["What the card declares (bounds, categories, rows per unit) was declared independently of the data."]
     for card in cards:
-        two = ", and nobody has two values of it." if card.unit is not None else "."
+        two = ", and no one has two values of it." if card.unit is not None else "."
         assumes.append(card.whose.removesuffix(".") + two)
     assumes = list(dict.fromkeys(assumes))
     whose = next((card.unit for card in cards if card.unit is not None), "row")
@@ -204,7 +204,7 @@ def promised(loss: Loss, *cards: Card) -> Statement:
 def kept_rows(*cards: Card) -> str:
     """Contribution bounds of the bounded tables with these cards, as a step of a recipe."""
     said = [
-        "every row was kept as one unit"
+        "every row counted as one unit"
         if card.unit is None
         else f"no more than {number(card.rows_per_unit or 0, 'row')} of each {card.unit} counted"
         for card in cards
@@ -218,7 +218,7 @@ def rows_per_unit(card: Card) -> int:
         return 1
     if card.rows_per_unit is None:
         raise NotDeclared(
-            f"The card of {card.name} does not say how many rows one {card.unit} may have.",
+            f"The card of {card.name} does not declare how many rows one {card.unit} may have.",
             hint="Declare rows_per_unit.",
         )
     return card.rows_per_unit
@@ -228,7 +228,7 @@ def loss_of(epsilon: Number | None, rho: Number | None) -> Pure | Concentrated:
     """The loss that is to be spent: exactly one of the two is given."""
     if (epsilon is None) == (rho is None):
         both = "" if epsilon is None else ", not both"
-        raise BadInput(f"Say what to spend: an epsilon or a rho{both}.")
+        raise BadInput(f"No privacy loss given: set epsilon or rho{both}.")
     if epsilon is not None:
         return Pure(positive(epsilon, "epsilon"))
     assert rho is not None  # noqa: S101  # one of the two is given

@@ -57,12 +57,12 @@ class Departure:
     answer: bool = False
     """Whether it is an answer in the ledger, and not a line of the register."""
     attack: str = ""
-    """What came of attacking it together with releases it was not checked with; for the holder alone."""
+    """What came of attacking it together with releases it was not checked with; confidential."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """One of the smallest groups that all releases together tell apart."""
+    """One of the smallest groups that all releases together distinguish."""
 
     people: int
     releases: tuple[int, ...]
@@ -94,7 +94,7 @@ class Standing:
     groups: int
     """How many groups they tell apart."""
     smallest: int
-    """People in the smallest of these groups: nobody is worse placed."""
+    """People in the smallest of these groups: no one is worse placed."""
     in_smallest: int
     """How many people are in a group of that size."""
     in_small: int
@@ -159,7 +159,7 @@ def populations_in(
 ) -> tuple[Population, ...]:
     """The populations of the register at a place, or one of them.
 
-    ``lines`` leaves some releases only, and shows what somebody can tell who has no others. Tables that a recipient
+    ``lines`` leaves some releases only, and shows what someone can tell who has no others. Tables that a recipient
     holds are listed, and count only if they are among these.
     """
     with Register(place) as register:
@@ -302,7 +302,7 @@ def _overlaps(space: Space) -> Iterator[Overlap]:
         measure = [one.measure.rpartition(" in 10^-")[0]] if one.measure else []
         tells[one.number] = tells.get(one.number, set()) | {*one.tells, *measure}
     sizes = space.people.unit_counts
-    once = int(sizes.sum()) == space.people.count(np.arange(len(sizes)))  # nobody is in two groups
+    once = int(sizes.sum()) == space.people.count(np.arange(len(sizes)))  # no one is in two groups
     for first, second in combinations(list(covers)[-_OVERLAPPING:], 2):
         both = np.flatnonzero(covers[first] & covers[second])
         if len(both):

@@ -62,14 +62,14 @@ def time_line(population: Population) -> Picture:
         drawn.append(tag("text", what, x=middle + 10, y=y + 4))
         drawn.append(tag("text", one.at[:10], class_="small", x=_RIGHT, y=y + 4, text_anchor="end"))
     left_out = len(population.departures) - len(shown)
-    caption = f"What left of {population.name}, the oldest first; the dots are placed by date."
+    caption = f"Releases about {population.name}, oldest first; dots are placed by date."
     if left_out:
         caption += f" {number(left_out, 'earlier one is', 'earlier ones are')} not drawn."
     said = "; ".join(f"{one.at[:10]} {label(one)} {one.title}: {one.state}" for one in shown)
     return Picture(
         "Time line",
         caption,
-        drawing(_WIDTH, bottom + 8, f"Time line of {population.name}", drawn, said=said, sheet=_SHEET),
+        drawing(_WIDTH, bottom + 8, f"Timeline of {population.name}", drawn, said=said, sheet=_SHEET),
     )
 
 
@@ -102,20 +102,19 @@ def overlap_graph(population: Population, standing: Standing) -> Picture | None:
         drawn.append(tag("text", shortened(one.title, 22), class_="small", x=beside, y=y + 4, text_anchor=end))
     said = "; ".join(f"{one.first} and {one.second}: {number(one.people, 'person', 'people')}" for one in edges)
     caption = (
-        "Releases that tell of the same people are joined: the thicker the line, the more people; dashed if they tell "
-        "different columns."
+        "Lines join releases about the same people: thicker for more people, dashed if they reveal different columns."
     )
-    return Picture("Overlap", caption, drawing(_WIDTH, height, "Releases that overlap", drawn, said=said, sheet=_SHEET))
+    return Picture("Overlap", caption, drawing(_WIDTH, height, "Overlapping releases", drawn, said=said, sheet=_SHEET))
 
 
 def summary(population: Population, standing: Standing) -> Iterator[tuple[str, str]]:
     """What everything that left tells, in figures."""
     group = population.policy.smallest_group
     people = number(standing.people, "person", "people")
-    yield "told of", f"{people} in {number(standing.groups, 'group')} that all releases together tell apart"
+    yield "told of", f"{people} in {number(standing.groups, 'group')} that all releases together distinguish"
     yield (
         f"in groups of fewer than {group}",
-        number(standing.in_small, "person", "people") if standing.in_small else "nobody",
+        number(standing.in_small, "person", "people") if standing.in_small else "no one",
     )
     yield (
         "worst placed",
@@ -125,8 +124,8 @@ def summary(population: Population, standing: Standing) -> Iterator[tuple[str, s
         exposed = number(standing.exposed, "person", "people")
         yield (
             "already exposed",
-            f"{exposed}: {number(standing.determined, 'count')} of groups of fewer than {group} can be computed from "
-            "what left",
+            f"{exposed}: {number(standing.determined, 'count')} of groups of fewer than {group} can be "
+            "computed from all releases",
         )
     if standing.undecided:
         yield "not decided", "; ".join(standing.undecided)
@@ -134,16 +133,16 @@ def summary(population: Population, standing: Standing) -> Iterator[tuple[str, s
 
 def report(overview: Overview, title: str) -> Markup:
     """The page, without the frame around it."""
-    sections: list[Child] = [heading(title, "for the holder alone", "none")]
+    sections: list[Child] = [heading(title, "confidential", "none")]
     for population in overview.populations:
         told = tag("p", advice(population)) if advice(population) else None
         drawn = time_line(population).figure
-        sections.append(section(f"What left of {population.name}", drawn, _lines(population), told))
+        sections.append(section(f"Releases about {population.name}", drawn, _lines(population), told))
         for standing in population.standings:
             graph = overlap_graph(population, standing)
             sections.append(
                 section(
-                    f"What it tells together{state_name(standing)}",
+                    f"What they reveal together{state_name(standing)}",
                     pairs(summary(population, standing)),
                     _groups(standing),
                     graph.figure if graph else None,
@@ -153,7 +152,7 @@ def report(overview: Overview, title: str) -> Markup:
         rows = [(one.table, one.analyst or "table budget", one.spent, one.limit) for one in overview.spent]
         sections.append(section("Privacy loss", listing(("table", "whose", "spent", "limit"), ("text",) * 4, rows)))
     if not overview.populations:
-        sections.append(section("What left", tag("p", "Nothing has left yet.")))
+        sections.append(section("Releases", tag("p", "Nothing has been released yet.")))
     return styled(sections)
 
 
@@ -175,9 +174,9 @@ def _check(one: Departure) -> str:
     if one.state == LOSS:
         return one.loss or LOSS
     if one.state == HELD:
-        return "declared: it did not leave from here"
+        return "declared: held by a recipient, not released here"
     others = ", ".join(map(str, one.checked))
-    return f"checked with {others}" if others else "checked; there was nothing to check it with"
+    return f"checked with {others}" if others else "checked; the first release"
 
 
 def advice(population: Population) -> str:
@@ -186,7 +185,7 @@ def advice(population: Population) -> str:
     if not count:
         return ""
     what = number(count, "release was", "releases were")
-    return f"{what} neither checked nor attacked: discreet attack RELEASE --also OTHER attacks one with the others."
+    return f"{what} not checked jointly. To attack releases together: discreet attack RELEASE --also OTHER"
 
 
 def state_name(standing: Standing) -> str:
@@ -219,7 +218,7 @@ def _groups(standing: Standing) -> Markup:
 
 
 def _groups_of(size: int) -> str:
-    return "a group of their own" if size == 1 else f"groups of {size:,}"
+    return "groups of one" if size == 1 else f"groups of {size:,}"
 
 
 def _seconds(at: str) -> float:

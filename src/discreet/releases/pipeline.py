@@ -11,7 +11,7 @@ was promised and then checked on what was written. With a ledger, the loss is ch
 durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
 full loss. What comes out is kept before it is given, and given once (``releases/store.py``). A crash at any point may
 waste what was charged; it never lets anything out that was not charged, or not registered. What fails after the charge
-is told apart by nobody: whether the data made it fail, or took more time or memory than a question may, is not said,
+is told apart by no one: whether the data made it fail, or took more time or memory than a question may, is not said,
 and nothing is given back, or errors would be a free oracle. What rows, limits or noise made fail has failed for good:
 to try again would be another draw, or another look at the clock, for the same charge.
 """
@@ -93,8 +93,8 @@ class Request(Generic[M]):
         """What is charged to each of them."""
         if self.statement.loss is None:
             raise NoPromise(
-                f"{self.method.name} promises no bound on a privacy loss, so no budget can be charged for it.",
-                hint="What leaves by a curator has a loss that is known beforehand.",
+                f"{self.method.name} has no bound on its privacy loss, so no budget can be charged.",
+                hint="In a workspace, use a method whose loss is known beforehand.",
             )
         return self.statement.loss
 
@@ -124,11 +124,11 @@ def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
 
 
 def account_of(table: str, analyst: str | None) -> str:
-    """The account of what an analyst spends on a table, which lies below the table's own; of nobody, that itself."""
+    """The account of what an analyst spends on a table, which lies below the table's own; of no one, that itself."""
     if analyst is None:
         return table
     if not isinstance(analyst, str) or not 0 < len(analyst) <= _LONGEST_NAME or "/" in analyst:
-        raise BadInput(f"An analyst's name has 1 to {_LONGEST_NAME} characters and no slash, not {analyst!r:.80}.")
+        raise BadInput(f"An analyst's name needs 1 to {_LONGEST_NAME} characters and no slash, not {analyst!r:.80}.")
     return f"{table}/{analyst}"
 
 
@@ -144,7 +144,7 @@ class Pipeline:
     def one(self, asked: Request[Any], analyst: str | None, key: str) -> Given:
         """Give what was asked. The same under the same ``key`` is charged once, anything else is an error.
 
-        Without an analyst it is charged to the tables alone: what their holder has made, for everybody.
+        Without an analyst it is charged to the tables alone: what their holder has made, for everyone.
         """
         keys = {table: f"{key} on {table}" for table in asked.tables[1:]} | {asked.tables[0]: key}
         return self._given([asked], analyst, keys, batch=False)[0]
@@ -235,7 +235,7 @@ class Pipeline:
     def _refusal(self, charges: Mapping[str, _Charge]) -> BudgetExceeded | None:
         """Why one of the charges would be refused, if one would be.
 
-        Somebody who charges at the same moment may still come in between; what is wasted then is not given back.
+        Someone who charges at the same moment may still come in between; what is wasted then is not given back.
         """
         for table, charge in charges.items():
             if charge.key and self._ledger.find(charge.key) is not None:
@@ -291,7 +291,7 @@ def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) ->
         return draft(asked.method, asked.table, asked.statement, made, receipts[0])
     except (Unreachable, LoginFailed):  # neither rows nor noise are why
         pass
-    except Exception as error:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
+    except Exception as error:  # noqa: BLE001  # whatever went wrong may depend on someone's row
         if entropy.drawn or isinstance(error, Refused | EngineError):
             return None
     raise failure() from None
@@ -346,7 +346,7 @@ def release(
             made = replace(made, parameters={"table": table.card.name, **taken, **made.parameters})
         if holder is not None and made.holder is None:
             raise BadInput(
-                f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
+                f"{method.name} has no holder's copy: everything is in the release.",
                 hint="Leave holder out.",
             )
         weighed: list[Weighed] = []
@@ -402,21 +402,20 @@ def require_roles(card: Card | None) -> None:
     if card is None or card.public or not (undecided := card.having(Role.UNDECIDED)):
         return
     raise NotDeclared(
-        f"Nobody has decided what these columns of {card.name} can do to people: "
-        f"{', '.join(one.name for one in undecided)}. Nothing leaves before that.",
-        hint="Decide their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
+        f"The roles of these columns of {card.name} are undecided: "
+        f"{', '.join(one.name for one in undecided)}. Nothing was released.",
+        hint="Set their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
         "delete them from the card, or table.select(…).",
     )
 
 
 NO_LEDGER = (
-    "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
+    "This release is in no ledger: every further release about the same people adds to its loss, and the "
+    "total is not tracked."
 )
 
 
-NO_TABLE = (
-    "Not checked together with other releases of the same people: it was not made of a table with the file of a card."
-)
+NO_TABLE = "Not checked together with other releases of the same people: its table was not read with a card file."
 
 
 @dataclass(frozen=True)
@@ -472,15 +471,15 @@ class Uncharged(Method[Any]):
 def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Path | None = None) -> None:
     """An error, before any work is done, if what will be made has no place to go."""
     if csv and to is None:
-        raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
+        raise BadInput("csv needs a folder to write to.", hint="Add to=FOLDER.")
     if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
         raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
     if holder is not None and Path(holder).exists():
         raise BadInput(f"There is a file {holder} already.", hint="Name another, or move it away.")
     if to is not None and holder is not None and Path(holder).resolve().is_relative_to(Path(to).resolve()):
         raise BadInput(
-            f"The holder's copy must never leave, and {holder} would be in {to}, with the release.",
-            hint="Keep it in another folder.",
+            f"The holder's copy is confidential, but {holder} is inside the release folder {to}.",
+            hint="Choose another folder.",
         )
     for place in (to, holder):
         if place is not None and not Path(place).absolute().parent.is_dir():
@@ -498,7 +497,7 @@ def _handed_out(
 ) -> Release[Any]:
     """Register the release and write the holder's copy; only then does the release get its name, and then the copy.
 
-    A crash before the register's line leaves nothing; one after it, a line for a release that nobody has; one after the
+    A crash before the register's line leaves nothing; one after it, a line for a release that no one has; one after the
     release has its name, the holder's copy under the name that ``read_holder_copy`` finds it by.
     """
     copy = finished.holder

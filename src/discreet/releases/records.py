@@ -1,6 +1,6 @@
-"""Records: everybody that the figures of a release tell of, with their key, their group and what is told of them.
+"""Records: everyone that the figures of a release tell of, with their key, their group and what is told of them.
 
-Which person is which: the card's unit, if nobody has two rows; else a digest of the row's content, with the unit if
+Which person is which: the card's unit, if no one has two rows; else a digest of the row's content, with the unit if
 there is one. Rows alike are interchangeable.
 """
 
@@ -31,7 +31,7 @@ _MISSING = "\x1en"
 
 
 class Ambiguous(Exception):
-    """Rows that cannot be told apart belong to different groups, so that nobody can say who is in which."""
+    """Rows that cannot be told apart belong to different groups, so that no one can say who is in which."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """Sums of a measure that were answered exactly, with the group of everybody: what query auditing knows."""
+    """Sums of a measure that were answered exactly, with the group of everyone: what query auditing knows."""
 
     measure: str
     unit: Any
@@ -102,7 +102,7 @@ class Answered:
         return (self.measure,)
 
     def records(self, unit: str) -> tuple[Records, Told]:
-        """The rows, each somebody's own; ``Ambiguous`` if somebody has two."""
+        """The rows, each someone's own; ``Ambiguous`` if someone has two."""
         here = np.flatnonzero(self.group >= 0)
         who = self.unit.take(pa.array(here))
         if who.null_count or len(pc.unique(who)) < len(here):
@@ -137,14 +137,12 @@ class Recorded:
 
 
 def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
-    """Everybody that figures tell of, by one GROUP BY on the engine, told apart ``by`` columns as they were before."""
+    """Everyone that figures tell of, by one GROUP BY on the engine, told apart ``by`` columns as they were before."""
     rows, card = figures.rows, figures.rows.card
     known = [side for side in figures.sides if not side.tells]
     telling = [side for side in figures.sides if side.tells]
     if not all(name in card for name in by):
-        raise Ambiguous(
-            "earlier releases told rows apart by columns that are not there, so that nobody can say who is who"
-        )
+        raise Ambiguous("earlier releases distinguished rows by columns that are missing, so people cannot be matched")
     by = tuple(by) or key_columns(rows)
     shown: dict[str, exp.Expr] = {f"key_{place}": sql.column(name) for place, name in enumerate(by)}
     if card.unit is not None:
@@ -166,7 +164,7 @@ def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
         for number, side in enumerate((*known, *telling))
     ]
     if any((leaf < 0).any() for leaf in leaves):
-        raise DataError("What was released is not of these rows: some of them are in none of its groups.")
+        raise DataError("The release was not made from these rows: some are in none of its groups.")
     unit = array_of(fetched, "unit") if card.unit is not None else pa.nulls(fetched.num_rows)
     single = by == (card.unit,)
     key = array_of(fetched, "key_0") if single else _digests([array_of(fetched, f"key_{n}") for n in range(len(by))])
@@ -238,8 +236,8 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
     slack = _ROUNDING * np.maximum(1.0, np.abs(truth))
     if (truth < low - slack).any() or (truth > high + slack).any():
         raise DataError(
-            f"{title} was not made of these rows: its figures are others.",
-            hint="Did the table change meanwhile? Try again.",
+            f"{title} was not made from these rows: its figures differ.",
+            hint="If the table changed meanwhile, try again.",
         )
     empty = places[starts[:-1][(np.diff(starts) == 1) & (high <= 0)]] if not figures.measure else places[:0]
     possible = np.unique(places) if figures.complete else np.setdiff1d(np.arange(prod(shape)), empty)
@@ -247,7 +245,7 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
     columns = [records.values[name].dictionary_encode(null_encoding="encode") for name in names]
     combos, first = _combinations(columns, len(records.key))
     leaf = records.leaf[first]
-    if not figures.complete and telling:  # what nobody has may still be possible: a rounded 0, a hidden cell
+    if not figures.complete and telling:  # what no one has may still be possible: a rounded 0, a hidden cell
         combos, leaf = _possible(sides[len(known) :], dict(zip(names, columns, strict=True)), records.leaf, possible)
     return Told(
         0,
@@ -272,7 +270,7 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
 def _possible(
     sides: Sequence[FactSide], columns: Mapping[str, Any], leaf: Numbers, possible: Numbers
 ) -> tuple[tuple[tuple[str | None, ...], ...], Numbers]:
-    """Every combination of values that somebody may have, and the leaf it belongs to: whatever goes together on the
+    """Every combination of values that someone may have, and the leaf it belongs to: whatever goes together on the
     sides, as far as the figures allow."""
     shape = [side.leaves for side in sides]
     on_sides = np.unravel_index(leaf, shape)

@@ -3,7 +3,7 @@
 Privacy models speak of one release: two tables, each safe, may not be safe together. So the pipeline writes down what
 it releases where the next one will pass: beside the card that the rows are published by (``patients.toml`` has
 ``patients.register.db``; cards that declare a population share that of the population) and, if there is one, in the
-workspace. Releases that nobody wrote down are found if they lie beside the new one.
+workspace. Releases that no one wrote down are found if they lie beside the new one.
 
 A line says what was made of which table, and where it was put. With it are kept the facts that the release tells, and
 the group of every person in it: for the holder's eyes, as the rows are.
@@ -59,8 +59,8 @@ REGISTER = Contents(
     lines="lines",
     begin=lambda session: None,
     again="Try again: at worst, the release is listed twice.",
-    remedy="Nothing leaves until it is put right, or releases that are out would be left out of what is checked: put "
-    "the newest copy back, or restore a backup. docs/publish.md, “When the register is not sound”, says what to do "
+    remedy="Nothing can be released until it is repaired, or earlier releases would be missed in checks: "
+    "restore the newest copy, or a backup. docs/publish.md, “When the register is not sound”, says what to do "
     "without one.",
 )
 """What a store of a register holds."""
@@ -77,7 +77,7 @@ class Entry:
     table: str
     """What the card calls the rows."""
     source: str
-    """Where they came from; empty if nobody wrote it down."""
+    """Where they came from; empty if no one wrote it down."""
     release: str
     """The folder it was put in; empty if it was handed out in memory."""
     method: str
@@ -85,7 +85,7 @@ class Entry:
     rows: int
     """How many rows the table had then."""
     at: str = ""
-    """When, by UTC, to the second; empty if nobody wrote it down."""
+    """When, by UTC, to the second; empty if no one wrote it down."""
     title: str = ""
     facts: str = "opaque"
     """What is known of what it tells: ``figures``, ``loss`` or ``opaque``."""
@@ -153,7 +153,7 @@ class Register:
     def facts(self, number: int) -> bytes | None:
         """The facts that were kept with a line; ``None`` if there were none."""
         if not 1 <= number <= len(self.entries()) or (store := self._found()) is None:
-            raise NotFound(f"The register {self._home.path} has no line {number}.")
+            raise NotFound(f"The register {self._home.path} has no entry {number}.")
         with store.reading() as session:
             line = self._lines[number - 1]
             return self._attached(session, line, _FACTS) if _FACTS in line.sums else None
@@ -192,7 +192,7 @@ class Register:
             mine = [one.entry.number for one in self._lines if same_people(additions[0].entry, one.entry)]
             if lines not in (None, len(self._lines)) or (after is not None and mine and mine[-1] > after):
                 raise Taken(
-                    f"Another release of {additions[0].entry.population} was registered meanwhile, on line "
+                    f"Another release of {additions[0].entry.population} was registered meanwhile, as entry "
                     f"{mine[-1] if mine else len(self._lines):,}.",
                     hint="Check this one together with it, and try again.",
                 )
@@ -246,7 +246,7 @@ class Register:
                         self._attached(session, line, kind)
                         kept.discard((number, kind))
         if kept:
-            raise self._unsound(f"no line says what is kept with line {min(kept)[0]:,}")
+            raise self._unsound(f"no entry describes the attachment of entry {min(kept)[0]:,}")
 
     def close(self) -> None:
         """Let go of it; it is opened again when it is needed."""
@@ -296,10 +296,10 @@ class Register:
         number = line.entry.number
         rows = session.rows("SELECT data FROM attachments WHERE number = ? AND kind = ?", (number, kind))
         if not rows:
-            raise self._unsound(f"the {kind} of line {number:,} are gone")
+            raise self._unsound(f"the {kind} of entry {number:,} are gone")
         data = bytes(rows[0][0]) if isinstance(rows[0][0], bytes | memoryview) else b""
         if hashlib.sha256(data).hexdigest() != line.sums[kind]:
-            raise self._unsound(f"the {kind} of line {number:,} are not what was written")
+            raise self._unsound(f"the {kind} of entry {number:,} were changed")
         return data
 
     def _written(self, line: _Line) -> str:
@@ -309,14 +309,14 @@ class Register:
         try:
             return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise BadInput(f"What a release tells cannot be written as JSON: {error}.") from None
+            raise BadInput(f"The facts of a release cannot be written as JSON: {error}.") from None
 
     def _read(self, number: int, content: str) -> _Line:
         try:
             said = fields(json.loads(content), "it", **_FIELDS)
         except (ValueError, BadInput) as error:
             problem = str(error).rstrip(".")
-            raise self._unsound(f"line {number:,} does not say what was released: {problem}") from None
+            raise self._unsound(f"entry {number:,} does not describe a release: {problem}") from None
         sums, release = said.pop("sums"), said["release"]
         said["release"] = release and os.path.normpath(self._folder / release)
         return _Line(Entry(**said | {"number": number}), sums)
@@ -385,13 +385,13 @@ def kind_of(method: str) -> str:
 
 
 def notice(earlier: Iterable[Entry]) -> str:
-    """What whoever releases must know of earlier releases of the same people; empty without any."""
+    """What anyone who releases must know of earlier releases of the same people; empty without any."""
     known = [str(entry) for entry in earlier]
     if not known:
         return ""
     before = f"; and {len(known) - _NAMED:,} before these" if len(known) > _NAMED else ""
-    said = f"Earlier releases of the same people are out: {'; '.join(known[-_NAMED:])}{before}."
-    return f"{said} Whoever has them and this one may learn more than each alone tells."
+    said = f"There are earlier releases about the same people: {'; '.join(known[-_NAMED:])}{before}."
+    return f"{said} Together with this one they may reveal more than each does alone."
 
 
 def entry_of(table: Table, folder: Path | None, method: str, rows: int, **more: Any) -> Entry:

@@ -79,18 +79,18 @@ class Weighed:
                 group = self.table.policy.smallest_group
                 others = number(len(releases), "earlier release")
                 said.append(
-                    f"Checked together with {others} of the same people: from all of them no count follows of a group "
-                    f"of fewer than {group} people that a single one does not tell."
+                    f"Checked together with {others} of the same people: together they reveal no count of a "
+                    f"group of fewer than {group} people that a single one does not."
                 )
             if not exposure.safe:
                 problem = _problem(self.table, exposure, earlier, self.title)
-                said.append(f"Released although {problem[0].lower()}{problem[1:]} The reason: {self._reason}.")
+                said.append(f"Released although {problem[0].lower()}{problem[1:]} Reason given: {self._reason}.")
         return tuple(dict.fromkeys(said))
 
     @property
     def _reason(self) -> str:
         """Why this leaves although something speaks against it."""
-        return self.table.policy.despite.rstrip(".") or "the policy lets pass what is undecided"
+        return self.table.policy.despite.rstrip(".") or "the policy allows undecided cases"
 
     def _why_not(self, left: Sequence[Entry]) -> str:
         """Why this was not checked together with some earlier releases."""
@@ -99,10 +99,10 @@ class Weighed:
         if isinstance(self.facts, Lossy):
             return "its privacy loss adds up with other losses"
         if not any(one.tells for one in self.facts):
-            return "it tells no value of anybody"
+            return "it reveals no person's value"
         opaque = sum(one.facts == "opaque" for one in left)
         states = len(left) - opaque
-        said = [f"{opaque:,} that no figures describe"] if opaque else []
+        said = [f"{opaque:,} whose facts are not figures"] if opaque else []
         said += [f"{states:,} of another state of the table, other rows, or other roles"] if states else []
         return " and ".join(said)
 
@@ -161,7 +161,7 @@ class Weighed:
                 (weighed,) = again.checks
                 if self.judged and any(one not in (*before, *lines) for one in again.unchecked):
                     raise
-        raise Taken("Others keep registering releases of the same people.", hint="Try again.")
+        raise Taken("Other processes keep registering releases of the same people. Try again.", hint="Try again.")
 
 
 def _unchecked(checked: Checked, earlier: Sequence[Entry]) -> list[Entry]:
@@ -176,7 +176,7 @@ def _described(facts: Facts | tuple[Answered, ...], checked: Checked) -> tuple[s
     if isinstance(facts, Opaque):
         return "opaque", {"why": facts.why, "tells": list(facts.tells)}
     if checked.told is None:
-        return "opaque", {"why": "; ".join(checked.exposure.undecided) or "it tells no value of anybody"}
+        return "opaque", {"why": "; ".join(checked.exposure.undecided) or "it reveals no person's value"}
     return "figures", {"tells": sorted({name for one in facts for name in one.tells})}
 
 
@@ -185,7 +185,7 @@ def facts_of(method: Method[Any], made: Made[Any], table: Table, loss: Loss | No
     if loss is not None:
         return Lossy(loss)
     if not table.registers:
-        return Opaque("there is no register to keep it in")
+        return Opaque("there is no register")
     return method.facts(made, table)
 
 
@@ -223,7 +223,7 @@ def weigh(
 def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]:
     """What a register knows of a table's people, the lines of their population, and all that are of the same people.
 
-    Lines of tables that somebody holds are none of the releases.
+    Lines of tables that someone holds are none of the releases.
     """
     with Register(place) as register:
         return known_lines(register, table.card, entry_of(table, None, "", 0))
@@ -251,14 +251,14 @@ def known_lines(register: Register, card: Card, release: Entry) -> tuple[Known, 
 
 
 def _require_known_values(table: Table) -> None:
-    """An error if the policy counts a value that nobody can have: then none would be counted."""
+    """An error if the policy counts a value that no one can have: then none would be counted."""
     for name, values in table.policy.values.items():
         column = next((one for one in table.card.columns if one.name == name), None)
         known = None if column is None else (False, True) if column.kind is Kind.BOOLEAN else column.categories
         strange = [] if known is None else [str(one) for one in values if plain(one) not in set(map(plain, known))]
         if strange:
             raise BadInput(
-                f"The policy of exposure counts {', '.join(strange)} of {name}, which is none of its categories.",
+                f"The exposure policy names {', '.join(strange)} of {name}, which is not one of its categories.",
                 hint="Write values as the card does.",
             )
 
@@ -268,14 +268,14 @@ def _require_same_unit(card: Card, earlier: Sequence[Entry]) -> None:
         unit = one.told.get("unit", card.unit)
         if one.facts == "figures" and unit != card.unit:
             raise BadInput(
-                f"The unit of {card.people} was {unit or 'the row'} when line {one.number} of the register was "
-                f"written, and is {card.unit or 'the row'} now: nobody can say who is who.",
-                hint="Declare the unit as it was, or give the card a population of its own.",
+                f"The unit of {card.people} was {unit or 'the row'} when entry {one.number} of the register "
+                f"was written, and is {card.unit or 'the row'} now: people cannot be matched.",
+                hint="Declare the unit as it was, or a different population on the card.",
             )
 
 
 def _same_roles(table: Table, earlier: Entry) -> bool:
-    """Whether what everybody knows, and what nobody shall learn, is what it was for an earlier release."""
+    """Whether what everyone knows, and what no one shall learn, is what it was for an earlier release."""
     roles = {name: Role(role) for name, role in earlier.told.get("roles", {}).items() if name in table.card}
     return all(
         role is table.card[name].role
@@ -285,19 +285,19 @@ def _same_roles(table: Table, earlier: Entry) -> bool:
 
 
 def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: str) -> str:
-    """What speaks against a release, in words that tell nothing of anybody."""
+    """What speaks against a release, in words that tell nothing of anyone."""
     said = []
     named = {one.number: quoted(one) for one in earlier}
     for finding in exposure.findings:
         others = [named[line] for line in finding.releases if line in named]
         together = f"together with {_listed(others)} “{title}”" if others else f"“{title}” by itself"
-        said.append(f"{together} tells {finding.column} of a group of {number(finding.people, 'person', 'people')}")
+        said.append(f"{together} reveals {finding.column} of a group of {number(finding.people, 'person', 'people')}")
     if not said:
         why = "; ".join(exposure.undecided)
-        return f"It was not decided what “{title}” gives away together with earlier releases: {why}."
+        return f"It could not be decided what “{title}” reveals together with earlier releases: {why}."
     joined = "; ".join(said)
     group, exposed = table.policy.smallest_group, number(exposure.exposed, "person", "people")
-    rule = f"a group of fewer than {group} people must not become known"
+    rule = f"groups of fewer than {group} people must stay unknown"
     return f"{joined[0].upper()}{joined[1:]}; {rule}. This exposes {exposed}."
 
 
@@ -306,7 +306,7 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
     tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
     return (
         f"{tried}Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead. "
-        "To release it all the same, give a reason (--despite, or table.despite)."
+        "To release it anyway, give a reason (--despite, or table.despite)."
     )
 
 
@@ -320,8 +320,8 @@ def quoted(entry: Entry) -> str:
 
 
 NO_REGISTER = (
-    "Not checked together with other releases of the same people: no register is kept of them. "
-    "Read the table with the file of its card."
+    "Not checked together with other releases of the same people: they have no register. Read the table with "
+    "its card file."
 )
 
 
@@ -332,15 +332,12 @@ def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
     if not table.registers or not lying or any(one.number for one in earlier):
         return ()
     names = ", ".join(Path(one.release).name for one in lying)
-    problem = (
-        f"{names} left with a line in the register of {table.card.people}, and that register knows of no release: it "
-        "was lost, or removed."
-    )
+    problem = f"{names} had been registered for {table.card.people}, but the register is empty: it was lost or removed."
     if not table.policy.despite:
         raise Unsound(
             problem,
-            hint="If the card was copied or renamed, use it under its old name: the register lies beside it. "
-            f"{REGISTER.remedy} To begin a new one, give the reason (--despite, or table.despite).",
+            hint="If the card was copied or renamed, use it under its old name: the register is in its folder. "
+            f"{REGISTER.remedy} To start a new one, give a reason (--despite, or table.despite).",
         )
     return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
 

@@ -1,17 +1,17 @@
 """The releases of a workspace: every answer is kept before it is given, and never made twice.
 
-Why this is private: a charge pays for one answer. Whoever could get a second answer to the same question for the
+Why this is private: a charge pays for one answer. Anyone who could get a second answer to the same question for the
 same charge would average the noise away, so of all answers that crashes, retries and rivals may compute under a
 charge at most one is ever given:
 
 * an answer is on the disk, under the question's own name, before it is given; a folder has one such name, and
-  whoever comes second throws its own answer away and gives the one that is there. Whoever comes first gives what it
-  wrote, and need not read it again: a folder that is not empty takes no other's place;
+  anyone who comes second throws its own answer away and gives the one that is there. Anyone who comes first gives
+  what it wrote, and need not read it again: a folder that is not empty takes no other's place;
 * its fingerprint is in the ledger (a line that costs nothing, the *seal*) before it is given. A line is written
   once, so a copy of the folder with the same ledger cannot give another answer; and an answer that is sealed
-  and gone (somebody tidied up) is an error, not a reason to answer again.
+  and gone (someone tidied up) is an error, not a reason to answer again.
 
-An answer that was computed and lost before its seal was given to nobody: computing another under the same charge
+An answer that was computed and lost before its seal was given to no one: computing another under the same charge
 shows the world one answer, which is what was paid for. A failure that rows, limits or noise made is an answer, too: it
 is sealed as one, and the question fails from then on. Otherwise a question that fails on some noisy figures, or takes
 about as long as it may, could be asked again and again for one charge, each time with other noise or another time.
@@ -72,21 +72,21 @@ class Store:
         if (line := self._ledger.find_line(SEAL + identity)) is not None:
             _require_answer(line)
             raise Damaged(
-                f"This question was answered, and the answer is no longer in {self._folder}.",
-                hint="Restore it from a copy: another answer would have to be charged as another question.",
+                f"This question was answered before, but the answer is no longer in {self._folder}.",
+                hint="Restore it from a backup: a new answer would be charged again.",
             )
         return None
 
     def keep(self, identity: str, account: str, release: Release[Any]) -> Release[Any]:
-        """Keep an answer, unless somebody was faster: then theirs stays. What is kept is what may be given."""
+        """Keep an answer, unless someone was faster: then theirs stays. What is kept is what may be given."""
         place = self._folder / identity
         try:
             written = save(release, place, private=True)
         except BadInput as error:
             if not place.is_dir():
                 raise EngineError(
-                    f"The answer could not be kept in {self._folder}, and so it is not given: {error}",
-                    hint="Make room there, and ask again: it is charged once.",
+                    f"The answer could not be stored in {self._folder}, so it is withheld: {error}",
+                    hint="Free some space, and ask again: it is charged once.",
                 ) from error
         else:
             self._seal(identity, account, written)
@@ -96,12 +96,12 @@ class Store:
         kept = self.find(identity, account)
         if kept is None:
             raise EngineError(
-                f"The answer was kept in {self._folder}, and is gone again.", hint="Ask again: it is charged once."
+                f"The answer was stored in {self._folder}, but is gone.", hint="Ask again: it is charged once."
             )
         return kept
 
     def fail(self, identity: str, account: str) -> Release[Any]:
-        """Seal the failure of a question: ``Refused``. If somebody else has its answer already, that is the answer."""
+        """Seal the failure of a question: ``Refused``. If someone else has its answer already, that is the answer."""
         with suppress(LedgerError):
             self._ledger.charge(account, Pure(0), key=SEAL + identity, what=_FAILED)
         found = self.find(identity, account)
@@ -119,8 +119,8 @@ class Store:
                 raise
             _require_answer(line)
             raise Damaged(
-                f"The answer in {self.place(identity)} is not the one that was given, by the ledger's seal.",
-                hint="Restore the workspace from a copy.",
+                f"The answer in {self.place(identity)} differs from the one that was sealed in the ledger.",
+                hint="Restore the workspace from a backup.",
             ) from error
 
     def place(self, identity: str) -> Path:
@@ -141,7 +141,7 @@ class Store:
 
 def failure() -> Refused:
     """What is said of every question that failed after its charge: the same, whatever made it fail."""
-    return Refused("The question could not be answered; it was charged.", hint="Ask the data's holder to look into it.")
+    return Refused("The question could not be answered; it was charged.", hint="Ask the data holder to investigate.")
 
 
 def is_failure(line: Line) -> bool:

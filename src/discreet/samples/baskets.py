@@ -1,7 +1,7 @@
 """Made-up shopping baskets with planted patterns, by the recipe behind the test data called T10I4D100K.
 
 Agrawal and Srikant (1994), "Fast algorithms for mining association rules", section 2.4.3: patterns share items with the
-pattern before, some are bought far more often than others, and not everybody buys a whole pattern.
+pattern before, some are bought far more often than others, and not everyone buys a whole pattern.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def baskets(
     The same seed gives the same baskets. The defaults are those of T10I4D100K.
     """
     if min(rows, items, patterns) < 1 or not 1 <= pattern <= items or not 1 <= length <= items:
-        raise BadInput("There must be at least one basket, item and pattern, and no more items in one than there are.")
+        raise BadInput(
+            "At least one basket, item and pattern are needed, and baskets no larger than the number of items."
+        )
     rng = np.random.default_rng(seed)
     known = _patterns(rng, items, pattern, patterns)
     weights = rng.exponential(size=patterns)

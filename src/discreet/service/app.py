@@ -42,16 +42,16 @@ _ROUTERS = (session, ask, budgets, data, exposure, releases, jobs, surveys, peop
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would send what errors say, which may quote data, to whichever OpenTelemetry is set up in the process."""
 _LOOPBACK = ["127.0.0.0/8", "::1"]
-_ABOUT = """Ask questions about data that nobody may see, within a budget; publish, tabulate and attack it.
+_ABOUT = """Query sensitive tables within a privacy budget; publish, tabulate and attack releases.
 
 Sign in with a token (Authorization: Bearer dct_…) or with the session cookie; with the cookie, requests other than \
 GET also need the header X-CSRF-Token.
 
-Whatever goes wrong is told as {"error", "message", "hint", "request"}."""
+Errors have the form {"error", "message", "hint", "request"}."""
 
 
 def make_app(desk: Operations, settings: Settings, *, log: Log | None = None, console: bool = True) -> FastAPI:
-    """The service of a desk. Whoever made the desk starts it, and closes it when the app is done."""
+    """The service of a desk. Anyone who made the desk starts it, and closes it when the app is done."""
     app = FastAPI(openapi_url=None, lifespan=_lifespan, telemetry=_NO_TELEMETRY)
     app.state.desk = desk
     app.state.settings = settings

@@ -61,7 +61,7 @@ def _looked(what: str, look: Callable[[], str]) -> Check:
     except DiscreetError as error:
         return Check(what, False, str(error))
     except OSError as error:
-        return Check(what, False, f"{error.strerror or error}: {error.filename}. See that it is there and can be read.")
+        return Check(what, False, f"{error.strerror or error}: {error.filename}. Check that it exists and is readable.")
 
 
 def _permissions(workspace: Workspace) -> str:
@@ -72,31 +72,31 @@ def _permissions(workspace: Workspace) -> str:
             f"Other users of this machine can read {others} of the workspace, such as {inner.name}.",
             hint=f"Run: chmod -R go-rwx {workspace.folder}",
         )
-    return "nobody but its owner can read it"
+    return "only its owner can read it"
 
 
 def _tables(workspace: Workspace) -> str:
     workspace.require_twins()
     for name in workspace.tables:
         workspace.open(name)
-    return f"{number(len(workspace.tables), 'table')}, each the copy that was cut"
+    return f"{number(len(workspace.tables), 'table')}, each bounded table unchanged"
 
 
 def _ledger(workspace: Workspace) -> str:
     with open_books(workspace) as ledger:
-        return _sound(ledger.verify(), "Restore a copy, and verify it against the receipts.")
+        return _sound(ledger.verify(), "Restore a backup, and verify it against the receipts.")
 
 
 def _people(workspace: Workspace) -> str:
     with closing(State.open(workspace)) as state:
-        logged = _sound(Audit(state).verify(), "Restore a copy.")
+        logged = _sound(Audit(state).verify(), "Restore a backup.")
         stewards = [one.name for one in People(state).all() if one.role is Role.STEWARD and not one.disabled]
     if not stewards:
         raise NotFound(
-            "Nobody looks after this workspace.",
-            hint=f"Add somebody: discreet people add {workspace.folder} NAME --role steward",
+            "This workspace has no steward.",
+            hint=f"Add one: discreet people add {workspace.folder} NAME --role steward",
         )
-    return f"looked after by {', '.join(stewards)}; audit log: {logged}"
+    return f"stewards: {', '.join(stewards)}; audit log: {logged}"
 
 
 def _sound(verdict: Verdict, hint: str) -> str:
@@ -108,7 +108,7 @@ def _sound(verdict: Verdict, hint: str) -> str:
 def _certificate(cert: Path, key: Path, name: str | None) -> str:
     until = good_until(cert, key, name)
     if until - dt.datetime.now(dt.UTC) < _SOON:
-        raise BadInput(f"It expires on {until.date()}.", hint="Get a new one in time.")
+        raise BadInput(f"It expires on {until.date()}.", hint="Renew it in time.")
     return f"for {name or 'names that were not given (--name)'}, until {until.date()}"
 
 
@@ -117,7 +117,7 @@ def _address(settings: Settings) -> str:
         listening(settings).close()
     except BadInput:
         if version := _served(settings):
-            return f"a service answers at {settings.address()} already: discreet {version}"
+            return f"a service is already running at {settings.address()}: discreet {version}"
         raise
     return f"{settings.address()} is free"
 

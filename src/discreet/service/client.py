@@ -1,9 +1,9 @@
 """A curator far away: the service, with the methods that a ``Curator`` has, so that code moves to it unchanged.
 
 Answers, prices and errors are those of the local curator: a release is downloaded whole, and its hashes are checked.
-Whoever asks is whoever the token belongs to. A request that got no answer is sent again for some seconds, so that a
-restart of the service is not noticed: asking twice is charged once. (An answer whose first copy was lost on the way
-then says that it was free.)
+Anyone who asks is anyone who the token belongs to. A request that got no answer is sent again for some seconds, so
+that a restart of the service is not noticed: asking twice is charged once. (An answer whose first copy was lost on
+the way then says that it was free.)
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _ERRORS: dict[str, type[DiscreetError]] = {
 
 
 def connect(url: str, token: str | None = None, *, ca: str | Path | None = None) -> Remote:
-    """The curator that is served at ``url``, for whoever the ``token`` belongs to.
+    """The curator that is served at ``url``, for anyone who the ``token`` belongs to.
 
     Without a token, the variable DISCREET_TOKEN is read. ``ca`` is a file with the certificate that signed the
     service's, if this computer does not know it. Beyond this computer only https:// will do.
@@ -73,14 +73,14 @@ def connect(url: str, token: str | None = None, *, ca: str | Path | None = None)
     token = token or os.environ.get(TOKEN)
     if not token:
         raise NotSignedIn(
-            "There is no token to sign in with.",
+            "No token given.",
             hint=f"Make one in the console or with `discreet people token`, and give it or set {TOKEN}.",
         )
     return Remote(_safe(url), token, ca)
 
 
 class Remote:
-    """Answers questions about the tables of a workspace that somebody else holds. Threads may share it."""
+    """Answers questions about the tables of a workspace that someone else holds. Threads may share it."""
 
     def __init__(self, url: str, token: str, ca: str | Path | None = None) -> None:
         """See ``connect``."""
@@ -197,15 +197,15 @@ class Remote:
         return Fraction(self._json("POST", "/v1/epsilon", asked)["epsilon"])
 
     def left(self, table: str, analyst: str | None = None) -> Left:
-        """As ``Curator.left``; a steward may look at anybody's."""
+        """As ``Curator.left``; a steward may look at anyone's."""
         accounts = {one["account"]: losses.from_dict(one["left"]) for one in self._json("GET", "/v1/budgets")}
         own = f"{table}/{analyst or self.name}"
         if own not in accounts:
-            raise NotFound(f"There is no account {own!r} that you may look at.")
+            raise NotFound(f"There is no account {own!r}, or it is not visible to you.")
         return Left(accounts[own], accounts[table])
 
     def add_analyst(self, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
-        """Let somebody who may sign in ask, as ``Curator.add_analyst``; for stewards."""
+        """Let someone who may sign in ask, as ``Curator.add_analyst``; for stewards."""
         limit = budget if isinstance(budget, Budget) else Budget(budget)
         given = {"budget": limit.to_dict(), "tables": None if tables is None else list(tables)}
         self._json("PUT", f"/v1/people/{quote(name, safe='')}/budgets", given)
@@ -218,7 +218,7 @@ class Remote:
     def stream(self, *_given: object, **_named: object) -> NoReturn:
         """A stream lives in the process that counts it, which has to be where the workspace is."""
         raise BadInput(
-            "A stream is counted where the workspace is, not by a service.", hint="Use Curator(folder).stream there."
+            "Streams run in the workspace, not through the service.", hint="Use Curator(folder).stream there."
         )
 
     def close(self) -> None:
@@ -264,7 +264,7 @@ class Remote:
         try:
             return response.json()
         except ValueError:
-            raise EngineError(f"{self._url} does not answer as discreet does.", hint="Is the address right?") from None
+            raise EngineError(f"{self._url} is not a discreet service.", hint="Is the address right?") from None
 
     def _sent(self, method: str, path: str, given: object = None, *, waits: Sequence[float] = _WAITS) -> httpx.Response:
         """Send a request, again if there is no answer. That is safe: nothing here is done twice if it is sent twice."""
@@ -297,12 +297,12 @@ def _safe(url: str) -> str:
     """``url``, if a token may be sent there."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise BadInput(f"{url!r} is no address of a service.", hint="Such as https://data.example.org:8640")
+        raise BadInput(f"{url!r} is not the address of a service.", hint="Such as https://data.example.org:8640")
     if parts.username or parts.password:
-        raise BadInput("An address holds no name and no password.", hint="Give a token instead.")
+        raise BadInput("The address must not contain a user name or password.", hint="Give a token instead.")
     if parts.scheme == "http" and not _is_loopback(parts.hostname):
         raise BadInput(
-            f"Token and answers would travel in the clear to and from {parts.hostname}.", hint="Use https://"
+            f"Token and answers would be sent unencrypted to and from {parts.hostname}.", hint="Use https://"
         )
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -318,7 +318,7 @@ def _trusted(ca: str | Path | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as error:
-        raise BadInput(f"{ca} is no certificate that can be read: {error}.", hint="Give a PEM file.") from None
+        raise BadInput(f"{ca} is not a readable certificate: {error}.", hint="Give a PEM file.") from None
 
 
 def _tls_problem(error: BaseException) -> ssl.SSLError | None:
@@ -326,19 +326,19 @@ def _tls_problem(error: BaseException) -> ssl.SSLError | None:
     found: BaseException | None = error
     while found is not None and not isinstance(found, ssl.SSLError):
         found = found.__cause__ or found.__context__
-    return None if isinstance(found, ssl.SSLEOFError) else found  # that is somebody who hung up
+    return None if isinstance(found, ssl.SSLEOFError) else found  # that is someone who hung up
 
 
 def _untrusted(url: str, error: ssl.SSLError) -> Unreachable:
     if isinstance(error, ssl.SSLCertVerificationError):
         return Unreachable(
-            f"{url} answers, and its certificate is not one to trust: {error.verify_message}.",
-            hint="Call it by the name that is on the certificate; if this computer does not know who signed it, give "
-            "their certificate: ca=FILE.",
+            f"{url} has a certificate that is not trusted: {error.verify_message}.",
+            hint="Use the name on the certificate; if its issuer is unknown to this computer, give the "
+            "issuer's certificate: ca=FILE.",
         )
     return Unreachable(
-        f"{url} answers, and no connection by TLS came about: {error.reason or error}.",
-        hint="Is it served with a certificate? Without one, it is http:// and on the same computer only.",
+        f"{url} answers, but the TLS connection failed: {error.reason or error}.",
+        hint="Check that it has a certificate. Without one use http://, on the same computer only.",
     )
 
 
@@ -383,8 +383,8 @@ def _shape(method: Method[Any]) -> dict[str, Any]:
     given: Any = method
     if method.name not in _METHODS or not is_dataclass(given):
         raise BadInput(
-            f"The service does not run {method.name}, but {', '.join(_METHODS)}.",
-            hint="Whoever holds the workspace can run it there, or publish and tabulate in the console.",
+            f"The service cannot run {method.name}; it runs {', '.join(_METHODS)}.",
+            hint="Run it in the workspace itself, or publish and tabulate in the console.",
         )
     said = ((one.name, getattr(method, one.name)) for one in fields(given))
     return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in said}

@@ -3,7 +3,7 @@
     demo/patients.parquet, visits.parquet, voters.parquet, hospital.toml   the hospital, and its cards
     demo/clinic/                                                           the workspace
 
-It is made once, and kept: what was spent in it stays spent. Nobody in it exists.
+It is made once, and kept: what was spent in it stays spent. No one in it exists.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def demo_workspace(folder: Path, *, rows: int = ROWS, progress: Callable[[str, f
 
 
 def one_time_passwords(desk: Operations) -> dict[str, str]:
-    """A new one-time password for everybody who did not choose one of their own yet."""
+    """A new one-time password for everyone who did not choose one of their own yet."""
     return {
         one.name: desk.access.reset_password(HOST, one.name) for one in desk.access.persons(HOST) if one.must_change
     }

@@ -1,6 +1,6 @@
 """Where the service listens, and with which certificate.
 
-A certificate is tried out before anybody is let near it: a client and the service shake hands in memory. Whether the
+A certificate is tried out before anyone is let near it: a client and the service shake hands in memory. Whether the
 key fits, whether today is within its dates and whether it is for the right names is found out by the library that will
 serve it, so that what is tried is what people will meet.
 """
@@ -19,7 +19,7 @@ from discreet.service.settings import Settings
 _WHY = {
     errno.EADDRINUSE: ("is taken", "Is it running already? Choose another port: --port 8641"),
     errno.EADDRNOTAVAIL: (
-        "is no address of this computer",
+        "is not an address of this computer",
         "Give one that it has: --host 127.0.0.1, or 0.0.0.0 for all of them.",
     ),
     errno.EACCES: ("is only for administrators", "Choose a port from 1024 up: --port 8640"),
@@ -27,18 +27,18 @@ _WHY = {
 
 
 def listening(settings: Settings) -> socket.socket:
-    """A socket that listens where the settings say; an error if somebody else does."""
+    """A socket that listens where the settings say; an error if someone else does."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         socket.getaddrinfo(settings.host, settings.port)
         return socket.create_server((settings.host, settings.port), family=family, backlog=1024)
     except socket.gaierror:
         raise BadInput(
-            f"No computer is known by the name {settings.host}.",
+            f"Unknown host name {settings.host}.",
             hint="Give an address of this one: --host 127.0.0.1, or 0.0.0.0 for all of them.",
         ) from None
     except OSError as error:
-        said, hint = _WHY.get(error.errno or 0, (f"cannot be listened at: {error.strerror or error}", ""))
+        said, hint = _WHY.get(error.errno or 0, (f"cannot be used to listen: {error.strerror or error}", ""))
         raise BadInput(f"{settings.host}, port {settings.port}, {said}.", hint=hint) from None
 
 
@@ -52,12 +52,12 @@ def server_context(cert: Path, key: Path) -> ssl.SSLContext:
     try:
         context.load_cert_chain(cert, key, password=_no_password)
     except PermissionError as error:
-        raise BadInput(f"{error.filename or key} may not be read by whoever runs the service.") from None
+        raise BadInput(f"{error.filename or key} cannot be read by the user who runs the service.") from None
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
-            raise BadInput(f"The key in {key} is not that of the certificate in {cert}.") from None
+            raise BadInput(f"The key in {key} does not belong to the certificate in {cert}.") from None
         raise BadInput(
-            f"{cert} and {key} are no certificate and key that can be read.", hint="Both must be PEM files."
+            f"{cert} and {key} are not a readable certificate and key.", hint="Both must be PEM files."
         ) from None
     return context
 
@@ -67,7 +67,7 @@ def good_until(cert: Path, key: Path, name: str | None = None) -> dt.datetime:
     server = server_context(cert, key)
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = name is not None
-    client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # whoever signed it is not what is tried here
+    client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # anyone who signed it is not what is tried here
     client.load_verify_locations(cafile=cert)
     try:
         found = _handshake(client, server, name)
@@ -102,4 +102,4 @@ def _wrong(error: ssl.SSLCertVerificationError, cert: Path, name: str | None) ->
 
 
 def _no_password() -> str:
-    raise BadInput("The key is locked by a password.", hint="Give one that is not, in a file that only you may read.")
+    raise BadInput("The key has a password.", hint="Use a key without a password, in a file that only you can read.")

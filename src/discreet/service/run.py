@@ -3,7 +3,7 @@
 When it is stopped (SIGTERM, Ctrl-C) it takes no new request, finishes those that are running, gives a running job some
 seconds, and closes the ledger. So it does when the terminal that it was started from goes away (SIGHUP), unless it was
 started to outlive that (nohup). The log says when it began, and why it ended. If it is killed instead, nothing is lost
-that was paid for: an answer is in the release store before it is given, so whoever asks the same again gets it, for
+that was paid for: an answer is in the release store before it is given, so anyone who asks the same again gets it, for
 free.
 """
 
@@ -59,7 +59,7 @@ def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None])
                 _tidy_seldom()
                 address = settings.address(door.getsockname()[1])
                 _LOG.info("discreet %s serves %s at %s", __version__, desk.workspace.folder.name, address)
-                with suppress(OSError):  # whoever started it may have stopped reading
+                with suppress(OSError):  # anyone who started it may have stopped reading
                     ready(address)
 
             server = _Stoppable(make_app(desk, settings, log=log), settings, started, set(before))
@@ -83,7 +83,7 @@ def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None])
 def _tidy_seldom() -> None:
     """Have Python look for garbage seldom, not among what is here for good, and switch threads often.
 
-    Nobody is served meanwhile, and the trees of large questions would have it look through everything, again and again.
+    No one is served meanwhile, and the trees of large questions would have it look through everything, again and again.
     """
     gc.collect()
     gc.freeze()
@@ -92,7 +92,7 @@ def _tidy_seldom() -> None:
 
 
 def first_steward(desk: Operations) -> dict[str, str]:
-    """If nobody looks after the workspace yet, a steward is made: their name and one-time password."""
+    """If no one looks after the workspace yet, a steward is made: their name and one-time password."""
     if any(one.role is Role.STEWARD for one in desk.access.persons(HOST)):
         return {}
     try:
@@ -102,7 +102,7 @@ def first_steward(desk: Operations) -> dict[str, str]:
 
 
 def can_show_browser() -> bool:
-    """Whether somebody sits before a screen on which a browser can open."""
+    """Whether someone sits before a screen on which a browser can open."""
     screen = sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     return screen and sys.stdout.isatty()
 

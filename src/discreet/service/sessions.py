@@ -76,15 +76,15 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
 
     view = view_of(workspace, name)
     if brings not in view.inputs:
-        raise NotFound(f"There is nothing called {brings!r:.60} to bring.", hint=f"There is {', '.join(view.inputs)}.")
+        raise NotFound(f"There is no input {brings!r:.60}.", hint=f"Choose from {', '.join(view.inputs)}.")
     if brings in workspace.private:
         with open_books(workspace) as ledger:
             require_noise(ledger, [brings])
     loss = session.statement(_seated(workspace, name).manifest.terms).loss
     if loss is not None and brings not in workspace.private:
         raise BadInput(
-            f"There is noise in the result ({loss}), which is charged to the budget of a table.",
-            hint="Bring a table of the workspace, or run it by the command: discreet combine run",
+            f"The result has noise ({loss}), which must be charged to a table's budget.",
+            hint="Choose a table of the workspace as input, or use the command: discreet combine run",
         )
 
 

@@ -1,7 +1,7 @@
 """How the service listens, and what it allows: everything that `discreet serve` can be told, checked at once.
 
 Passwords, tokens and answers must not travel in the clear. So beyond this computer (loopback) the service listens with
-TLS or not at all, unless whoever starts it says that something else protects the way there.
+TLS or not at all, unless anyone who starts it says that something else protects the way there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST_PORT = 65_535
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the service listens, by which names it is called, and how much of anybody it takes."""
+    """Where the service listens, by which names it is called, and how much of anyone it takes."""
 
     host: str = "127.0.0.1"
     """The address to listen at: ``0.0.0.0`` or ``::`` is every address of this computer."""
@@ -38,7 +38,7 @@ class Settings:
     most_body: int = 1_000_000
     """The most bytes that a request may bring."""
     rate: float = 50.0
-    """How many requests a second everybody may send, in the long run."""
+    """How many requests a second everyone may send, in the long run."""
     burst: int = 200
     """How many they may send at once."""
     sign_ins_a_minute: int = 10
@@ -58,19 +58,19 @@ class Settings:
         if not 0 <= self.port <= _LARGEST_PORT:
             raise BadInput(f"There is no port {self.port}.", hint=f"Choose one up to {_LARGEST_PORT}; 8640 is usual.")
         if not _is_address(self.host) and not _NAME.fullmatch(self.host):
-            raise BadInput(f"{self.host!r} is no address to listen at.", hint="Such as 127.0.0.1 or 0.0.0.0.")
+            raise BadInput(f"{self.host!r} is not an address to listen on.", hint="Such as 127.0.0.1 or 0.0.0.0.")
         if (self.cert is None) != (self.key is None):
-            raise BadInput("A certificate and its key belong together.", hint="Give both: --cert FILE --key FILE")
+            raise BadInput("--cert and --key must be used together.", hint="Give both: --cert FILE --key FILE")
         for name in self.names:
             if not _is_address(name) and not _NAME.fullmatch(name):
                 raise BadInput(
-                    f"{name!r} is no name of a computer.",
-                    hint="Give it in small letters and without https:// or a port, such as data.example.org",
+                    f"{name!r} is not a host name.",
+                    hint="Write it in lower case, without https:// or a port, such as data.example.org",
                 )
         if self.behind_proxy and self.beyond:
             raise BadInput(
-                f"A proxy is believed on this computer alone, and {self.host} can be reached from others.",
-                hint="Listen at 127.0.0.1, and let the proxy listen to the others.",
+                f"--proxy is for a proxy on this computer, but {self.host} can be reached from others.",
+                hint="Listen on 127.0.0.1, and let the proxy serve the network.",
             )
         if self.beyond:
             self._require_safe_beyond()
@@ -108,13 +108,14 @@ class Settings:
     def _require_safe_beyond(self) -> None:
         if not self.tls and not self.insecure:
             raise BadInput(
-                f"Passwords and answers would travel in the clear to and from {self.host}.",
-                hint="Give a certificate: --cert FILE --key FILE. If something else encrypts the way, say --insecure.",
+                f"Passwords and answers would be sent unencrypted to and from {self.host}.",
+                hint="Give a certificate: --cert FILE --key FILE. If something else encrypts the connection, "
+                "add --insecure.",
             )
         if self.host not in self.hosts and not self.names:
             raise BadInput(
-                f"{self.host} is every address of this computer, and requests are taken by name only.",
-                hint="Say by which name people call it: --name data.example.org",
+                f"{self.host} means every address of this computer, and requests need a host name.",
+                hint="Add the name people use: --name data.example.org",
             )
 
 

@@ -1,13 +1,13 @@
 """Whose question is next, and when its answer is released.
 
-Turns are fair between people: everybody has one question under way at a time, their others wait in a line of their
-own, and of those who wait the next turn is theirs who had none for longest. So whoever sends many, or slow ones, waits
-behind themselves. A line is short; who is at its end is told to come back later. Waiting takes no thread.
+Turns are fair between people: everyone has one question under way at a time, their others wait in a line of their
+own, and of those who wait the next turn is theirs who had none for longest. So anyone who sends many, or slow ones,
+waits behind themselves. A line is short; who is at its end is told to come back later. Waiting takes no thread.
 
 How long an answer takes depends on rows. So it is released at one of a few moments, counted from when its turn began:
 after 50 ms, and after every next step, each a quarter longer than the one before. Answers and refusals alike wait for
-the next such moment; until then nobody is shown that there is one, and whoever asked begins no other question, so that
-their next turn begins at such a moment, too.
+the next such moment; until then no one is shown that there is one, and anyone who asked begins no other question, so
+that their next turn begins at such a moment, too.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Turns:
         self._running = 0
         self._number = 0
         self._last: dict[str, int] = {}
-        """The number of everybody's last turn."""
+        """The number of everyone's last turn."""
 
     async def work(self, name: str, work: Callable[[], T]) -> T:
-        """Do something in a thread, in somebody's turn."""
+        """Do something in a thread, in someone's turn."""
         return await self._do(name, work, lambda _: None, stepped=False)
 
     async def answer(self, name: str, work: Callable[[], T], release: Callable[[T], None]) -> T:

@@ -83,15 +83,16 @@ class Books(Verdict):
         """Combine both checks; the ledger's problem comes first."""
         problem = ledger.problem
         if ledger.sound and not log.sound:
-            problem = f"the audit log is not sound, at its line {log.line}: {log.problem}"
+            problem = f"the audit log failed its check, at entry {log.line}: {log.problem}"
         return cls(ledger.lines, problem, ledger.line, log.lines)
 
     def __str__(self) -> str:
-        said = f"{number(self.lines, 'line')} of the ledger and {number(self.logged, 'line')} of the audit log"
+        ledger, log = (number(count, "entry", "entries") for count in (self.lines, self.logged))
+        said = f"{ledger} of the ledger and {log} of the audit log"
         if self.sound:
-            return f"{said}, all sound."
-        where = "" if self.line is None else f"line {self.line} of the ledger: "
-        return f"{said} are sound; {where}{self.problem}."
+            return f"{said}, all valid."
+        where = "" if self.line is None else f"entry {self.line} of the ledger: "
+        return f"{said} are valid; {where}{self.problem}."
 
 
 def is_visible(line: Line, accounts: set[str]) -> bool:

@@ -1,5 +1,5 @@
 """What a release is still worth: information loss and kindred figures. ``loss(table, release)`` measures them all;
-``fidelity(table, release)`` is for synthetic rows, of which none is anybody's."""
+``fidelity(table, release)`` is for synthetic rows, of which none is anyone's."""
 
 from discreet.core.lazy import lazy_names
 

@@ -24,7 +24,7 @@ from discreet.utility.pair import Array, Figure, Pair, centred, means, spread
 def il1(pair: Pair) -> Figure:
     """IL1: the mean of |x − x'| / (√2 S), S being the column's standard deviation in the original (Mateo-Sanz et al.).
 
-    0: nobody's numbers changed. About 0.8: everybody has a stranger's. There is no upper end. Values that the original
+    0: no one's numbers changed. About 0.8: everyone has a stranger's. There is no upper end. Values that the original
     lacks are left out; one that was taken away counts as a stranger's. Columns that do not vary count as soon as they
     are not what they were.
     """
@@ -35,7 +35,7 @@ def il1(pair: Pair) -> Figure:
     scaled[np.isnan(y) & ~np.isnan(x)] = np.sqrt(2 / np.pi)  # what normal values that are strangers' differ by
     each = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in scaled.T])
     if np.isnan(each).all():
-        raise DataError("Nobody has a number in the original.")
+        raise DataError("The original has no numbers.")
     return Figure(float(np.nanmean(each)), dict(zip(pair.number_names, each.tolist(), strict=True)))
 
 
@@ -98,7 +98,7 @@ def _linked_numbers(pair: Pair) -> tuple[Array, Array]:
         raise DataError("No column that both sides have holds numbers.")
     x, y = pair.linked
     if not len(x):
-        raise DataError("No released row is anybody's.")
+        raise DataError("No released row is linked to a person.")
     return x[:, which], y[:, which]
 
 
@@ -267,7 +267,7 @@ def overlap(pair: Pair) -> Figure:
     """How far the confidence intervals of regression coefficients overlap (Karr et al. 2006): every number is
     explained by all others, and the share of each interval that lies in the other one is averaged.
 
-    1: whoever fits models to the release finds the same. 0: all intervals lie elsewhere.
+    1: anyone who fits models to the release finds the same. 0: all intervals lie elsewhere.
     """
     x, y = pair.numbers
     if x.shape[1] < 2:
@@ -299,7 +299,7 @@ def clusters(pair: Pair) -> Figure:
     mean, scale = means(x), np.array([spread(column) for column in x.T])
     x, y = (_sorted((side - mean) / np.where(scale > 0, scale, 1.0)) for side in (x, y))
     if not x.any() or len(x) < 2 * _CLUSTERS or len(y) < 2 * _CLUSTERS:
-        raise DataError("All rows are alike, or there are too few to be divided.")
+        raise DataError("All rows are equal, or there are too few to cluster.")
     mine, theirs = _nearest(x, _centres(x)), _nearest(x, _centres(y))
     return Figure(_agreement(mine, theirs), {"clusters": float(len(np.unique(mine)))})
 

@@ -79,7 +79,7 @@ def scores(pair: Pair, *, masked: bool = True, folds: int = _FOLDS) -> Mapping[s
 
 def transfer(pair: Pair, trained: Array, tested: Array) -> tuple[Mapping[str, Score], Mapping[str, Score]]:
     """The four models tested on the original rows ``tested``: trained on the rows ``trained`` of other people, and on
-    as many released rows, evenly spaced. No released row has to be anybody's."""
+    as many released rows, evenly spaced. No released row has to be anyone's."""
     target = _target(pair)
     trained, tested, made = (side[~np.isnan(side[:, target])] for side in (trained, tested, pair.released))
     if min(map(len, (trained, tested, made))) < _FEWEST // 2:

@@ -34,28 +34,28 @@ METRICS: Mapping[str, Metric] = {
     for metric in (
         Metric(
             "il1",
-            "How far people's numbers moved, in standard deviations; about 0.8 if everybody had a stranger's.",
+            "Mean change of a person's numbers, in standard deviations; about 0.8 if values were shuffled.",
             information_loss.il1,
             worst=None,
             record_wise=True,
         ),
         Metric(
             "classical",
-            "How far values, covariances, correlations and principal components moved, as a share of what they were.",
+            "Relative change of values, covariances, correlations and principal components.",
             information_loss.classical,
             worst=None,
         ),
         Metric(
             "pil",
-            "How sure one can be that means, variances, correlations and quantiles are off by more than chance.",
+            "Probability that means, variances, correlations and quantiles differ by more than chance (PIL).",
             _pil,
         ),
-        Metric("marginals 1", "The share of rows that are in the wrong place, column by column.", _marginals(1)),
-        Metric("marginals 2", "The same, of two columns together.", _marginals(2)),
-        Metric("marginals 3", "The same, of three columns together.", _marginals(3)),
+        Metric("marginals 1", "Total variation distance of single columns.", _marginals(1)),
+        Metric("marginals 2", "The same for pairs of columns.", _marginals(2)),
+        Metric("marginals 3", "The same for triples of columns.", _marginals(3)),
         Metric(
             "correlations",
-            "How far correlations moved, of the 2 they can move at most.",
+            "Mean change of correlations, relative to the maximum of 2.",
             information_loss.correlation_change,
         ),
         Metric(
@@ -67,15 +67,15 @@ METRICS: Mapping[str, Metric] = {
         ),
         Metric(
             "clusters",
-            "How alike people are divided into clusters by the release and by the original; 0 is as by chance.",
+            "Agreement of the clusters found in the release and in the original; 0 is chance.",
             information_loss.clusters,
             best=1.0,
             worst=-0.5,
         ),
-        Metric("propensity", "How well released rows can be told from original ones.", learning.propensity),
+        Metric("propensity", "How well released rows can be separated from original ones.", learning.propensity),
         Metric(
             "learning",
-            "The accuracy that models lose by being trained on the release: tree, Bayes, neighbours, support vectors.",
+            "Accuracy lost by training models on the release: tree, naive Bayes, nearest neighbours, SVM.",
             learning.learning,
             worst=None,
             record_wise=True,
@@ -132,7 +132,7 @@ class Lost:
         }
 
     def __str__(self) -> str:
-        lines = [f"What {self.title} has lost ({len(self.columns)} columns compared{self._beside})"]
+        lines = [f"Information loss of {self.title} ({len(self.columns)} columns compared{self._beside})"]
         for entry in self.entries:
             lines.append(f"  {entry.metric.name:<13}{shown(entry.figure):>10}  {entry.why or entry.metric.direction}")
         return "\n".join(lines)
@@ -148,7 +148,7 @@ class Lost:
         columns = [("compared", ", ".join(self.columns)), ("not comparable", ", ".join(self.left_out))]
         return styled(
             [
-                heading(f"What {self.title} has lost"),
+                heading(f"Information loss of {self.title}"),
                 section("Measures", measures),
                 section("Columns", pairs([(what, names) for what, names in columns if names])),
             ]
@@ -197,11 +197,11 @@ def target_of(table: Table) -> str | None:
 
 def _entry(metric: Metric, two: Pair) -> Entry:
     if metric.record_wise and two.links is None:
-        return Entry(metric, None, why="not measured: it is not known which released row is whose; give links")
+        return Entry(metric, None, why="not measured: released rows are not linked to original ones; give links")
     try:
         found = metric.measure(two)
     except (DataError, MissingPart) as problem:
         return Entry(metric, None, why=f"not measured: {problem}")
     if not math.isfinite(found.value):
-        return Entry(metric, None, why="not measured: the figure is beyond all numbers; are values infinite?")
+        return Entry(metric, None, why="not measured: the figure is not finite; are values infinite?")
     return Entry(metric, found.value, found.details)

@@ -55,9 +55,9 @@ def spread(values: Array, ddof: int = 0) -> float:
 def require_links(links: Array, originals: int, rows: int) -> None:
     """An error unless ``links`` gives each released row its row number in the original, or -1."""
     if links.shape != (rows,) or links.dtype.kind not in "iu":
-        raise DataError(f"Links are one whole number a released row: expected {rows:,}, got {links.shape}.")
+        raise DataError(f"Links must be one whole number per released row: expected {rows:,}, got {links.shape}.")
     if len(links) and (links.max() >= originals or links.min() < -1):
-        raise DataError(f"A link leads to no row of the {originals:,} of the original.")
+        raise DataError(f"A link points outside the {originals:,} rows of the original.")
 
 
 def _plain(column: Cells) -> Cells:
@@ -119,7 +119,10 @@ class Pair:
     def linked(self) -> tuple[Array, Array]:
         """All columns of the linked rows, original and released side by side in the same order."""
         if self.links is None:
-            raise DataError("Which released row is whose is not known.", hint="Give the links that publish kept.")
+            raise DataError(
+                "Released rows are not linked to original ones.",
+                hint="Give the links from the holder's copy of publish.",
+            )
         real = self.links >= 0
         return self.original[self.links[real]], self.released[real]
 
@@ -140,7 +143,9 @@ def pair(
         links = release.links if links is None else links
         rows = with_rows(release).payload
     if not isinstance(rows, pa.Table):
-        raise DataError("What is lost can be measured only of a table of rows.", hint="This release is none.")
+        raise DataError(
+            "Information loss can be measured for a table of rows only.", hint="This release is not a table of rows."
+        )
     mine = table.payload()
     if not mine.num_rows or not rows.num_rows:
         raise DataError("There are no rows to compare.")

@@ -111,7 +111,9 @@ class Granularity(ByColumn):
     GM(1 + x) − 1.
     """
 
-    mean: Literal["arithmetic", "geometric"] = parameter("How columns are averaged.", default="arithmetic")
+    mean: Literal["arithmetic", "geometric"] = parameter(
+        "Mean over columns: arithmetic or geometric.", default="arithmetic"
+    )
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
         return np.asarray(tuples.shares[column])
@@ -223,7 +225,7 @@ class Classification(ByClass):
     """The share of rows a classifier gets wrong that says the commonest value of ``target`` in each class; a
     suppressed row is wrong (Iyengar 2002)."""
 
-    target: str = parameter("Column that is classified.", clause="on", column="any")
+    target: str = parameter("Target column of the classification.", clause="on", column="any")
 
     @property
     def sensitive(self) -> tuple[str, ...]:

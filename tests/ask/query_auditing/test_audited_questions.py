@@ -89,29 +89,29 @@ def test_answers_are_exact(place):
         kept = Release.load(place / "releases" / answer.identity)
         assert kept.payload == answer.table
         said = str(answer.statement)
-        assert "no salary is determined" in said
+        assert "it determines no salary" in said
         assert "not differential privacy" in said
         assert "does not compose" in said
-        assert "who, city and age of everybody" in said
+        assert "who, city and age of everyone" in said
 
 
 def test_the_classic_attacks_are_denied_also_to_two_who_share(place):
     with Curator(place) as curator:
         curator.add_analyst("ann", Pure(1))
         assert curator.ask_audited(ALL).table["n"].to_pylist() == [30]
-        with pytest.raises(Refused, match="could tell somebody's value"):
+        with pytest.raises(Refused, match="could reveal a person's value"):
             curator.ask_audited(BUT_ONE, analyst="ann")
-        with pytest.raises(Refused, match="could tell"):
+        with pytest.raises(Refused, match="could reveal"):
             curator.ask_audited("SELECT SUM(salary) FROM staff WHERE who = 7")
         assert curator.ask_audited("SELECT SUM(salary) AS s FROM staff WHERE age < 30").table.num_rows == 1
-        with pytest.raises(Refused, match="could tell"):
+        with pytest.raises(Refused, match="could reveal"):
             curator.ask_audited("SELECT SUM(salary) FROM staff WHERE age < 30 OR who = 25")
-        with pytest.raises(Refused, match="could tell"):
+        with pytest.raises(Refused, match="could reveal"):
             curator.ask_audited("SELECT age, SUM(salary) AS s FROM staff GROUP BY age")
         assert curator.ask_audited(ALL, analyst="ann").free
         assert curator.ledger.account("staff").spent == Pure(0), "nothing is charged"
     with Curator(place) as curator:
-        with pytest.raises(Refused, match="could tell"):
+        with pytest.raises(Refused, match="could reveal"):
             curator.ask_audited(BUT_ONE)
         assert curator.ask_audited(ALL).free
 
@@ -145,10 +145,13 @@ def test_other_data_gets_the_same_denials(tmp_path):
 @pytest.mark.parametrize(
     ("question", "what"),
     [
-        ("SELECT SUM(salary) FROM staff WHERE salary > 100", "salary is no column that sets"),
-        ("SELECT SUM(salary) FROM staff WHERE diagnosis = 'flu'", "diagnosis is no column that sets"),
-        ("SELECT diagnosis, SUM(salary) FROM staff GROUP BY diagnosis", "diagnosis is no column that sets"),
-        ("SELECT salary AS x, SUM(salary) FROM staff GROUP BY x", "salary is no column that sets"),
+        ("SELECT SUM(salary) FROM staff WHERE salary > 100", "salary cannot be used in conditions or groups"),
+        ("SELECT SUM(salary) FROM staff WHERE diagnosis = 'flu'", "diagnosis cannot be used in conditions or groups"),
+        (
+            "SELECT diagnosis, SUM(salary) FROM staff GROUP BY diagnosis",
+            "diagnosis cannot be used in conditions or groups",
+        ),
+        ("SELECT salary AS x, SUM(salary) FROM staff GROUP BY x", "salary cannot be used in conditions or groups"),
         ("SELECT MAX(salary) FROM staff", "audited for sum"),
         ("SELECT SUM(bonus) FROM staff", "audited for extremes"),
         ("SELECT SUM(age) FROM staff", "age is not audited"),
@@ -160,23 +163,23 @@ def test_other_data_gets_the_same_denials(tmp_path):
         ("SELECT SUM(salary) OVER () FROM staff", "cannot be audited"),
         ("SELECT salary FROM staff", "cannot be audited"),
         ("SELECT COUNT(*) FROM staff", "no audited column"),
-        ("SELECT SUM(salary) FROM staff GROUP BY city", "in its answer"),
-        ("SELECT SUM(salary) FROM staff HAVING SUM(salary) > 3", "HAVING cannot be asked"),
-        ("SELECT SUM(salary) FROM staff LIMIT 1", "LIMIT cannot be asked"),
-        ("SELECT SUM(salary) FROM staff JOIN staff AS t USING (who)", "JOINS cannot be asked"),
-        ("SELECT SUM(salary) FROM staff, staff AS t", "JOINS cannot be asked"),
-        ("SELECT SUM(salary) FROM (SELECT * FROM staff)", "no SELECT inside"),
-        ("SELECT SUM(salary) FROM staff WHERE who IN (SELECT who FROM staff)", "no SELECT inside"),
-        ("SELECT SUM(salary) FROM staff TABLESAMPLE 10%", "as it is"),
+        ("SELECT SUM(salary) FROM staff GROUP BY city", "must be in SELECT"),
+        ("SELECT SUM(salary) FROM staff HAVING SUM(salary) > 3", "HAVING is not supported"),
+        ("SELECT SUM(salary) FROM staff LIMIT 1", "LIMIT is not supported"),
+        ("SELECT SUM(salary) FROM staff JOIN staff AS t USING (who)", "JOINS is not supported"),
+        ("SELECT SUM(salary) FROM staff, staff AS t", "JOINS is not supported"),
+        ("SELECT SUM(salary) FROM (SELECT * FROM staff)", "does not support subqueries"),
+        ("SELECT SUM(salary) FROM staff WHERE who IN (SELECT who FROM staff)", "does not support subqueries"),
+        ("SELECT SUM(salary) FROM staff TABLESAMPLE 10%", "one plain table"),
         ("UPDATE staff SET salary = 0", "one SELECT"),
         ("SELECT SUM(salary), AVG(salary) AS column1 FROM staff", "Two columns"),
-        ("SELECT SUM(salary) FROM staff WHERE discreet_row < 3", "discreet_row is no column"),
-        ("SELECT city, SUM(salary) FROM staff GROUP BY age + 1, city", "in its answer"),
+        ("SELECT SUM(salary) FROM staff WHERE discreet_row < 3", "discreet_row cannot be used in conditions"),
+        ("SELECT city, SUM(salary) FROM staff GROUP BY age + 1, city", "must be in SELECT"),
         ("nonsense", "one SELECT"),
         ("SELECT SUM(x.salary) FROM staff", "no x.salary"),
         ("SELECT SUM(staff.salary) FROM staff AS s", "no staff.salary"),
-        ("SELECT SUM(salary) FROM staff AS s(city, who)", "keep their names"),
-        ("SELECT SUM(salary) FROM staff WHERE city = '\ud800'", "half a character"),
+        ("SELECT SUM(salary) FROM staff AS s(city, who)", "Column aliases"),
+        ("SELECT SUM(salary) FROM staff WHERE city = '\ud800'", "incomplete Unicode character"),
     ],
 )
 def test_what_no_auditor_covers_is_refused(asked, question, what):
@@ -197,14 +200,14 @@ def test_an_audited_table_is_never_asked_with_noise(place):
             lambda: curator.ask_all(["SELECT COUNT(*) FROM staff"], epsilon="0.1"),
             lambda: curator.stream(TreeCounter.for_loss(Pure("0.5"), 100, 2), "staff", name="a"),
         ):
-            with pytest.raises(Refused, match="staff is audited"):
+            with pytest.raises(Refused, match="staff has query auditing"):
                 way()
         assert curator.left("staff").table == Pure(0), "and the ledger would refuse it"
 
 
 def test_a_table_that_was_asked_with_noise_is_never_audited(tmp_path):
     with office(tmp_path / "office", watched=None) as curator:
-        with pytest.raises(Refused, match="staff is not audited"):
+        with pytest.raises(Refused, match="staff has no query auditing"):
             curator.ask_audited(ALL)
         curator.ask("SELECT COUNT(*) FROM staff", epsilon="0.1")
         with pytest.raises(Refused, match="answered with noise"):
@@ -236,16 +239,16 @@ def test_a_policy_is_decided_once_and_must_fit_the_card(tmp_path):
             curator.audit("staff", {"salary": "sum"}, by=["city", "age"])
         with pytest.raises(NotFound):
             curator.audit("nowhere", {"salary": "sum"})
-        with pytest.raises(Refused, match="eve may ask about nothing"):
+        with pytest.raises(Refused, match="eve may not query any table"):
             curator.ask_audited(ALL, analyst="eve")
 
 
 def test_a_column_that_had_to_be_looked_at_is_closed(tmp_path):
     ill = staff().set_column(6, "ill", [[False] * 30])
     with office(tmp_path / "office", ill) as curator, Curator(tmp_path / "office") as other:
-        with pytest.raises(Refused, match=r"closed for good.*depends on the data"):
+        with pytest.raises(Refused, match=r"closed permanently.*depends on the data"):
             curator.ask_audited("SELECT SUM(ill) FROM staff")
-        with pytest.raises(Refused, match="a column that was closed"):
+        with pytest.raises(Refused, match="a column that is closed"):
             other.ask_audited("SELECT SUM(ill) FROM staff WHERE city = 'Rome'")
         assert other.ask_audited(ALL).table.num_rows == 1, "other columns are not"
 
@@ -416,7 +419,7 @@ def test_what_was_charged_before_the_limit_was_set_keeps_a_table_from_being_audi
 
         def after_a_charge(ledger, name, budget, **why):
             if budget == Budget(Pure(0)):
-                ledger.charge("staff", Pure(1), key="faster", what="by somebody")
+                ledger.charge("staff", Pure(1), key="faster", what="by an attacker")
             return limited(ledger, name, budget, **why)
 
         monkeypatch.setattr(SqlLedger, "set_limit", after_a_charge)
@@ -453,7 +456,7 @@ def test_rows_that_do_not_count_keep_a_table_from_being_audited(tmp_path, memory
             if name == "whole":
                 curator.audit("staff", {"salary": "sum"}, by=BY)
                 continue
-            with pytest.raises(Refused, match="1 rows of staff lack a value"):
+            with pytest.raises(Refused, match="1 rows of staff lack a required value"):
                 curator.audit("staff", {"salary": "sum"}, by=BY)
             assert curator.audited("staff") is None
 
@@ -482,7 +485,7 @@ def test_sets_that_are_not_what_they_were_are_found(place):
         said = curator.ledger.find_line(curator._audits._key("staff", 1)).entry.purpose
         other = said.replace(json.loads(said.rpartition("\n")[2])[2], "0" * 16)
         curator.ledger.charge("staff", Pure(0), key=curator._audits._key("staff", 2), what=other)
-        with pytest.raises(Damaged, match="not what they were"):
+        with pytest.raises(Damaged, match="have changed"):
             curator.ask_audited(BUT_ONE)
 
 
@@ -490,7 +493,7 @@ def test_what_is_promised_says_how_far_it_goes(place):
     with Curator(place) as curator:
         total = str(curator.ask_audited(ALL).statement)
         assert "if values could be any number" in total
-        assert "are not related to other audited ones" in total
-        assert "looked at" not in total
-        assert "No largest value is the lowest" in str(curator.ask_audited("SELECT MAX(bonus) FROM staff").statement)
-        assert "depends on the data" in str(curator.ask_audited("SELECT SUM(ill) FROM staff").statement)
+        assert "are unrelated to other audited columns" in total
+        assert "depend on the answers" not in total
+        assert "No maximum is the lowest" in str(curator.ask_audited("SELECT MAX(bonus) FROM staff").statement)
+        assert "depend on the answers" in str(curator.ask_audited("SELECT SUM(ill) FROM staff").statement)

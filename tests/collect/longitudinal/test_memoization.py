@@ -199,7 +199,7 @@ def test_the_first_report_may_not_lose_as_much_as_all() -> None:
         LGRR(4, 2, 2)
     with pytest.raises(BadInput, match="between 0 and 20"):
         RAPPOR(4, 11)
-    with pytest.raises(BadInput, match="one round or more"):
+    with pytest.raises(BadInput, match="number of rounds must be at least 1"):
         LGRR(4, 1, 2).loss_of(0)
 
 
@@ -240,9 +240,9 @@ class TestDBitFlip:
 
     def test_nobody_spoke(self) -> None:
         protocol = DBitFlip(200, 1)
-        with pytest.raises(BadInput, match="Nobody spoke"):
+        with pytest.raises(BadInput, match="have no reports"):
             protocol.estimate(protocol.randomize([3]))
-        with pytest.raises(BadInput, match="speaks of 1 to 200"):
+        with pytest.raises(BadInput, match="must report on 1 to 200"):
             DBitFlip(200, 1, 0)
 
     def test_all_rounds_are_the_same(self) -> None:

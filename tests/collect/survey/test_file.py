@@ -51,7 +51,7 @@ def test_the_protocol_is_written_down_with_its_reason():
     text = dumps(survey(*EXAMPLE, INCOME))
     assert tomllib.loads(text)["questions"]["albums"]["protocol"] == "oue"
     assert "# oue: with ε = 0.8, 11 values and 1,000 people" in text
-    assert "# duchi: with ε = 0.8 and 1,000 people the mean is off by about" in text
+    assert "# duchi: with ε = 0.8 and 1,000 people the mean has an error of about" in text
     assert "if split and" in text
 
 
@@ -66,21 +66,21 @@ def test_without_a_protocol_the_best_is_taken():
         ("title =", "titel =", r"no 'titel' \(did you mean 'title'\?\)"),
         ("epsilon = 2", "epsilon = 0", "between 0 and 20"),
         ("epsilon = 2", 'epsilon = "much"', "must be a number"),
-        ("people = 100", "people = 0", "one person or more"),
+        ("people = 100", "people = 0", "people must be at least 1"),
         ('share = "split"', 'share = "guessed"', "split or sampled"),
-        ('share = "split"\n', "", "does not say how epsilon is shared"),
-        ('kind = "yes/no"', 'kind = "maybe"', r"line 6 \(questions.like\): A question is of the kind"),
-        ('kind = "yes/no"', 'kind = "choice"', "line 6 .*A choice has values"),
+        ('share = "split"\n', "", "does not declare how epsilon is shared"),
+        ('kind = "yes/no"', 'kind = "maybe"', r"line 6 \(questions.like\): A question's kind must be"),
+        ('kind = "yes/no"', 'kind = "choice"', "line 6 .*A choice needs values"),
         ('kind = "yes/no"', 'kind = "choice"\nvalues = ["a", "a"]', "must differ"),
         ('kind = "yes/no"', 'kind = "choice"\nvalues = [1, 2]', "a list of texts"),
-        ('kind = "yes/no"', 'kind = "yes/no"\nprotocol = "olh"', "The page can do grr, sue, oue, coins"),
-        ('kind = "yes/no"', 'kind = "yes/no"\nprotocol = "coins"', "Two fair coins lose"),
+        ('kind = "yes/no"', 'kind = "yes/no"\nprotocol = "olh"', "Supported here: grr, sue, oue, coins"),
+        ('kind = "yes/no"', 'kind = "yes/no"\nprotocol = "coins"', "Two fair coins have"),
         ('kind = "yes/no"', 'kind = "yes/no"\nwants = "mean"', "Only numbers have a mean"),
         ("bounds = [10, 90.5]", "bounds = [90, 10]", r"line 10 \(questions.age\): A grid goes"),
         ("bounds = [10, 90.5]", 'bounds = "all"', "the smallest and the largest"),
         ("steps = 16", "steps = 2000", "2 to 1000 answers"),
         ("steps = 16", 'steps = 300\nwants = "mean"', "256 steps at most"),
-        ("steps = 16", 'steps = 16\nwants = "mean"\nprotocol = "grr"', "The page can do duchi, piecewise"),
+        ("steps = 16", 'steps = 16\nwants = "mean"\nprotocol = "grr"', "Supported here: duchi, piecewise"),
         ("[questions.like]", 'shuffler = "me"\n[questions.like]', "A shuffler is written as"),
     ],
 )

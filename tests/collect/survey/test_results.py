@@ -109,7 +109,7 @@ def test_the_release_says_what_was_promised_and_shows_every_question(tmp_path):
     assert release.statement.evidence is Evidence.PROVED
     assert len(release.pictures) == 5
     assert "± " in release.pictures[0].svg
-    assert any("Made-up reports on like: Of 2,000 reports" in step for step in release.recipe.steps)
+    assert any("Forged reports on like: Of 2,000 reports" in step for step in release.recipe.steps)
     assert any("Audit of income: Holds: the loss is 0.8" in step for step in release.recipe.steps)
     assert Release.load(release.save(tmp_path / "out")).payload.equals(release.payload)
 
@@ -154,7 +154,7 @@ def test_made_up_reports_raise_an_alarm_and_honest_ones_do_not(tmp_path):
     pq.write_table(_table(honest), tmp_path / "honest.parquet")
     result = estimate_survey(made, [tmp_path / "honest.parquet"])
     assert result.alarms == ()
-    assert any("raised an alarm" in step for step in result.release().recipe.steps)
+    assert any("raised a warning" in step for step in result.release().recipe.steps)
     one = honest.slice(0, 1)
     pq.write_table(pa.concat_tables([_table(one)] * 600), tmp_path / "made-up.parquet")
     result = estimate_survey(made, [tmp_path / "honest.parquet", tmp_path / "made-up.parquet"])

@@ -65,8 +65,8 @@ def test_if_one_question_is_drawn_everybody_answers_one():
     ("changed", "says"),
     [
         ({"like": None}, "no column 'like'"),
-        ({"like": pa.array(["maybe"] * 300)}, "none of the values"),
-        ({"like": pa.array([None] * 300, pa.string())}, "did not answer like"),
+        ({"like": pa.array(["maybe"] * 300)}, "not one of the question's values"),
+        ({"like": pa.array([None] * 300, pa.string())}, "answer to like is missing"),
         ({"albums": pa.array([0.5] * 300)}, "whole numbers"),
         ({"age": pa.array(["old"] * 300)}, "no number"),
     ],
@@ -100,5 +100,5 @@ def test_files_that_are_not_there_or_of_another_survey(tmp_path):
     randomize_file(survey(), tmp_path / "b.parquet", tmp_path / "r.parquet")
     with pytest.raises(BadInput, match="there already"):
         randomize_file(survey(), tmp_path / "b.parquet", tmp_path / "r.parquet")
-    with pytest.raises(DataError, match="not of this survey"):
+    with pytest.raises(DataError, match="do not belong to the current version of this survey"):
         list(read_reports(survey(epsilon=3), tmp_path / "r.parquet"))

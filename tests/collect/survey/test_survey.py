@@ -41,14 +41,14 @@ def test_a_shuffler_makes_the_loss_smaller_and_is_assumed():
     plain = survey(EXAMPLE[0], epsilon=1)
     shuffled = replace(plain, shuffler=Shuffler("The post office", Fraction(1, 10**6)))
     assert plain.statement(10_000).loss == Pure(1)
-    assert "That somebody took part is not hidden" in str(plain.statement(10_000))
+    assert "Participation itself is not hidden" in str(plain.statement(10_000))
     result = shuffled.statement(10_000)
     assert isinstance(result.loss, Approximate)
     assert result.loss.epsilon < Fraction(1, 10)
     assert plain.statement(10_000).evidence is Evidence.PROVED
     assert result.evidence is Evidence.CALCULATED  # shuffle.py works in floats
-    assert "The post office mixes all reports, 10,000 at least," in str(result)
-    assert "One report by itself, with a name on it, loses ε = 1." in str(result)
+    assert "The post office shuffles all reports, at least 10,000," in str(result)
+    assert "A single report that is linked to a name has a loss of ε = 1." in str(result)
 
 
 def test_whatever_gives_reports_a_meaning_is_in_the_fingerprint():
@@ -67,7 +67,7 @@ def test_whatever_gives_reports_a_meaning_is_in_the_fingerprint():
 
 
 def test_names_are_unique():
-    with pytest.raises(BadInput, match="a name of its own"):
+    with pytest.raises(BadInput, match="different names"):
         survey(EXAMPLE[0], EXAMPLE[0])
 
 

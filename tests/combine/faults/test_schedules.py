@@ -167,7 +167,7 @@ def test_who_tells_two_parties_different_things_is_convicted_by_its_own_signatur
     evidence = [load_evidence(path) for path in tmp_path.glob(f"*/{EVIDENCE}")]
     if kind == "hello":  # which a party that lost its folder says again, with another key
         assert not evidence
-        assert {"began this session twice" in outcomes[name].message for name in NAMES[1:]} == {True}
+        assert {"started this session twice" in outcomes[name].message for name in NAMES[1:]} == {True}
         return
     assert evidence
     assert {check_evidence(session, one) for one in evidence} == {"north"}
@@ -203,7 +203,7 @@ def test_a_party_that_lost_what_it_kept_is_not_convicted_of_contradicting_itself
     for name in NAMES[1:]:
         assert isinstance(outcomes[name], Aborted)
         assert outcomes[name].culprits == ("north",)
-        assert "north began this session twice" in outcomes[name].message
+        assert "north started this session twice" in outcomes[name].message
     assert not list(tmp_path.glob(f"*/{EVIDENCE}"))
     for name in NAMES:
         (tmp_path / name / MANIFEST).write_text(dump(session))

@@ -43,9 +43,9 @@ def test_numbers_may_be_written_as_people_do():
         ('name = "south"', 'name = "north"', "different names"),
         ("deadline = 5", 'deadline = "soon"', "deadline must be a whole number"),
         ("deadline = 5", "deadline = 0", "deadline must be between 1 and 86,400"),
-        ("deadline = 5", "deadlines = 5", "has deadlines, which means nothing"),
+        ("deadline = 5", "deadlines = 5", "has an unknown field deadlines"),
         ('nonce = "0123456789abcdef"', "", "has no nonce"),
-        ("[terms]", "[term]", "has term, which means nothing"),
+        ("[terms]", "[term]", "has an unknown field term"),
         ("[[parties]]", "[[party]]", "block for each party"),
         ("ed25519:", "ed25518:", "It is in north.pub"),
         ("threshold = 0", "threshold = 9", "The threshold is between"),
@@ -81,5 +81,5 @@ def test_a_file_that_is_none_is_said(tmp_path):
 
 
 def test_who_takes_no_part_is_said():
-    with pytest.raises(BadInput, match="middle takes no part in session"):
+    with pytest.raises(BadInput, match="middle is not a party of session"):
         SESSION.party("middle")

@@ -167,7 +167,7 @@ def test_two_lists_are_found_before_anything_is_given_away() -> None:
 @pytest.mark.parametrize(
     ("stay", "gone", "words"),
     [
-        (("south", "east"), (), "2 parties stay, and 3 are needed"),
+        (("south", "east"), (), "2 parties remain, but 3 are needed"),
         (("north", "east", "west"), (), "south was too late"),
         (("north", "south", "east", "mid"), (), "mid should stay, with whom south has no mask"),
         (("north", "south", "east"), ("east", "west"), "Both secrets of east"),

@@ -23,7 +23,7 @@ def test_texts() -> None:
     [
         ("mask", "did you mean 'masks'"),
         ("", "no protocol ''"),
-        ("masks count=2", "means nothing to masks"),
+        ("masks count=2", "is not a parameter of masks"),
         ("paths count=0", "between 1 and 1,000"),
         ("paths count=many", "whole number"),
         ("paths count", "whole number"),

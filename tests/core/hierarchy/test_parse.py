@@ -34,15 +34,21 @@ def test_fields_come_in_a_fixed_order_and_only_if_they_say_something() -> None:
         ({"type": 5}, "5 is not known"),
         ({"type": "interval"}, r"'interval' is not known \(did you mean 'intervals'\?\)"),
         ({"type": "mask"}, "length is missing"),
-        ({"type": "mask", "lenght": 5}, r"'lenght' is no field of it \(did you mean 'length'\?\); length is missing"),
-        ({"type": "mask", "length": 5, "_steps": []}, "'_steps' is no field"),
-        ({"type": "intervals", "widths": [5], "_grid": 1}, "'_grid' is no field"),
-        ({"type": "mask", "length": "5", "colour": 1}, "'colour' is no field of it; length must be a whole number"),
-        ({"type": "taxonomy"}, "its tree or its file"),
-        ({"type": "taxonomy", "tree": ["a"], "file": "a.csv"}, "its tree or its file"),
-        ({"type": "taxonomy", "paths": [["a"]]}, "'paths' is no field"),
+        (
+            {"type": "mask", "lenght": 5},
+            r"'lenght' is not one of its fields \(did you mean 'length'\?\); length is missing",
+        ),
+        ({"type": "mask", "length": 5, "_steps": []}, "'_steps' is not one of its fields"),
+        ({"type": "intervals", "widths": [5], "_grid": 1}, "'_grid' is not one of its fields"),
+        (
+            {"type": "mask", "length": "5", "colour": 1},
+            "'colour' is not one of its fields; length must be a whole number",
+        ),
+        ({"type": "taxonomy"}, "either a tree or a file"),
+        ({"type": "taxonomy", "tree": ["a"], "file": "a.csv"}, "either a tree or a file"),
+        ({"type": "taxonomy", "paths": [["a"]]}, "'paths' is not one of its fields"),
         ({"type": "taxonomy", "file": 5}, "file must be the name of a file"),
-        ({"type": "taxonomy", "file": "a.csv"}, "lies in no folder"),
+        ({"type": "taxonomy", "file": "a.csv"}, "was not read from a folder"),
     ],
 )
 def test_mistakes_are_named(fields: dict[str, Any], message: str) -> None:
@@ -54,5 +60,5 @@ def test_files_are_looked_for_beside_the_card(tmp_path: Path) -> None:
     (tmp_path / "sex.csv").write_text("f;*\nm;*\n")
     found = from_fields({"type": "taxonomy", "file": "sex.csv", "other": "x"}, folder=tmp_path)
     assert found == Taxonomy.from_tree(["f", "m"], other="x")
-    with pytest.raises(HierarchyError, match=r"no file 'none\.csv' beside the card"):
+    with pytest.raises(HierarchyError, match=r"no file 'none\.csv' in the card's folder"):
         from_fields({"type": "taxonomy", "file": "none.csv"}, folder=tmp_path)

@@ -77,10 +77,10 @@ def test_names_may_hold_the_other_delimiter(tmp_path: Path) -> None:
         ("a;b;c;*\nb;x;y;*\n", r"'b' stands for different things on level 0 and level 1 \(lines 1, 2\)"),
         ("a;*;b\nc;*;b\n", "must not be '\\*'"),
         ("Japan,Asia\nChina,Asia\nJapan,Europe\n", r"'Japan' lies in both 'Asia' and 'Europe' \(lines 1, 3\)"),
-        ("a,b\nb,c\nc,a\nd,a\n", r"a → b → c → a goes round in a circle \(lines 1, 2, 3\)"),
-        ("a,a\n", r"a → a goes round in a circle \(lines 1\)"),
+        ("a,b\nb,c\nc,a\nd,a\n", r"a → b → c → a is a cycle \(lines 1, 2, 3\)"),
+        ("a,a\n", r"a → a is a cycle \(lines 1\)"),
         ("*,a\n", "line 1: '\\*' is the top"),
-        ("child,parent\n", "there is no value in it"),
+        ("child,parent\n", "it has no values"),
         ('a;"b;c\n', "line 1: "),
     ],
 )
@@ -101,7 +101,7 @@ def test_other_encodings_and_missing_files_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ({}, "no value in it"),
+        ({}, "no values"),
         ({"a": ["x", "x"]}, "'x' is listed twice"),
         ({"a": ["x"], "b": ["x"]}, "'x' lies in both 'a' and 'b'"),
         (["x", "y", "x"], "'x' is listed twice"),

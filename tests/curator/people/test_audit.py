@@ -99,7 +99,7 @@ def test_a_change_by_somebody_with_full_access_is_found(
     verdict = audit.verify()
     assert (verdict.line, verdict.lines) == (line, line - 1)
     assert problem in verdict.problem
-    with pytest.raises(Unsound, match=f"audit log was edited or damaged, at line {line}") as error:
+    with pytest.raises(Unsound, match=f"audit log was edited or damaged, at entry {line}") as error:
         place.open()
     assert "newest copy" in error.value.hint
 
@@ -110,9 +110,9 @@ def test_a_log_that_was_cut_short_is_noticed_when_it_is_opened(audit: Audit, pla
     with place.outside() as run:
         run(f"DELETE FROM audit WHERE number > {left}")
     assert audit.verify().sound  # a shorter chain is a chain
-    with pytest.raises(Unsound, match=f"line 5 had been written to it, and it ends at line {left}"):
+    with pytest.raises(Unsound, match=f"entry 5 had been written to it, and it ends at entry {left}"):
         place.open()
-    with pytest.raises(Unsound, match="Line 5 of the audit log, which had been written, is gone"):
+    with pytest.raises(Unsound, match="Entry 5 of the audit log is gone"):
         audit.write("eve", "cover up")  # else the log would soon be as long as it was
 
 
@@ -124,10 +124,10 @@ def test_an_old_copy_of_the_service_s_database_is_noticed(tmp_path: Path) -> Non
     with closing(place.open()) as state:
         Audit(state).write("ann", "ask")
     shutil.copy(tmp_path / "copy", tmp_path / "service.db")
-    with pytest.raises(Unsound, match="line 2 had been written to it, and it ends at line 1"):
+    with pytest.raises(Unsound, match="entry 2 had been written to it, and it ends at entry 1"):
         place.open()
     (tmp_path / "service.db").unlink()
-    with pytest.raises(Unsound, match="with 2 lines, is gone"):
+    with pytest.raises(Unsound, match="with 2 entries, is gone"):
         place.open()
 
 

@@ -71,7 +71,7 @@ def test_ways_are_named_as_people_write_them():
     assert HIDING.parse("SWA window = 7").window == 7
     with pytest.raises(BadInput, match=r"did you mean 'maxmin'"):
         HIDING.parse("maxmn")
-    with pytest.raises(BadInput, match="'depth' means nothing"):
+    with pytest.raises(BadInput, match="'depth' is not a parameter"):
         HIDING.parse("bba depth=3")
     with pytest.raises(BadInput, match="whole number, at least 1"):
         HIDING.parse("swa window=0")

@@ -28,7 +28,7 @@ def test_nothing_is_better_by_trying_everything(seed):
     outcome = Exact(seconds=5).apply(problem)
     assert not problem.visible(outcome.after)
     assert cost(problem, outcome.after) == best_by_trying(problem)
-    assert dict(outcome.facts)["fewest innocent itemsets lost"] == "proved"
+    assert dict(outcome.facts)["fewest non-sensitive itemsets lost"] == "proved"
     for one in list(problem.innocent)[-2:]:
         kept = replace(problem, keep=(one,))
         best = best_by_trying(kept)
@@ -95,7 +95,7 @@ def test_out_of_time_it_says_how_far_it_may_be_off():
     problem = drawn_problem(2, items="abcdefgh", rows=150, secrets=4)
     outcome = Exact(seconds=1e-3).apply(problem)
     assert not problem.visible(outcome.after)
-    told = dict(outcome.facts)["fewest innocent itemsets lost"]
+    told = dict(outcome.facts)["fewest non-sensitive itemsets lost"]
     assert told == "proved" or told.startswith("not proved within 0.001 seconds: at least")
 
 
@@ -107,7 +107,7 @@ def test_what_must_stay_stays_or_the_conflict_is_named():
     assert not kept.visible(outcome.after)
     assert not kept.lost(outcome.after)
     narrow = Transactions.of(["ab", "ab", "de", "de"])
-    with pytest.raises(NoPromise, match=r"^No way was found to hide a, b while a; b stay frequent"):
+    with pytest.raises(NoPromise, match=r"^No solution was found that hides a, b while a; b stay frequent"):
         Exact(seconds=5).apply(
             replace(problem, transactions=narrow, keep=(frozenset("a"), frozenset("b")), secrets=problem.secrets)
         )

@@ -92,7 +92,7 @@ def test_unknown_items_stand_for_absent_ones_too():
     assert len([step for step in decoys if step.item == "c"]) == 30, "an item of no secret is unknown as often"
     assert not (held.bits & ~outcome.possible.bits).any(), "what was there may be there"
     assert outcome.facts == (
-        ("every unknown taken for present", "a, b is in 5 to 35 transactions"),
+        ("every unknown taken as present", "a, b is in 5 to 35 transactions"),
         ("items that are unknown somewhere", "a (of a secret), c (a decoy)"),
     )
     plain = Blocking(decoys=False).apply(HidingProblem(held, (itemset("ab", 6),), 5))

@@ -49,7 +49,7 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Transactions.of(["abc"])
     with pytest.raises(BadInput, match="two sides"):
         rule_in(held, "ab", "b")
-    with pytest.raises(BadInput, match="more than always"):
+    with pytest.raises(BadInput, match="above 100 %"):
         rules(frequent(held, 1), 60)
     monkeypatch.setattr(home, "MOST_RULES", 3)
     with pytest.raises(BadInput, match="more than 3 rules"):

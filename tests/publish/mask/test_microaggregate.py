@@ -236,7 +236,7 @@ def test_no_rows_are_no_rows_and_too_few_are_refused():
         with pytest.raises(NoPromise, match="too few"):
             Microaggregate(3).mask(people(count))
     assert min(crowds(Microaggregate(3).mask(people(3)).rows, QUASI).values()) == 3
-    with pytest.raises(NoPromise, match="too much alike"):
+    with pytest.raises(NoPromise, match="too few different values"):
         Microaggregate(3, ("age",), diverse=LDiversity(2, "smokes")).mask(
             read(rows(20).set_column(8, "smokes", pa.array([True] * 20)), CARD)
         )
@@ -285,7 +285,7 @@ def test_a_seed_repeats_the_search_and_nothing_else_is_random():
         ({"k": 5, "gamma": float("nan")}, "gamma must be a number"),
         ({"k": 5, "algorithm": "magic"}, "got 'magic'"),
         ({"k": 500, "improve": 1}, "can be improved, not of 500"),
-        ({"k": 5, "algorithm": "optimal", "improve": 1}, "neither be improved nor made diverse"),
+        ({"k": 5, "algorithm": "optimal", "improve": 1}, "supports neither improvement nor diversity"),
         ({"k": 5, "median": "no"}, "median must be yes or no"),
         ({"k": 5, "as_is": 1}, "as-is must be yes or no"),
     ],
@@ -298,8 +298,8 @@ def test_what_makes_no_sense_is_refused_at_once(said, what):
 @pytest.mark.parametrize(
     ("masker", "what"),
     [
-        (Microaggregate(3, ("town",), "optimal"), "Only one column with an order"),
-        (Microaggregate(3, NUMBERS, "optimal", blocks=2), "Only one column with an order"),
+        (Microaggregate(3, ("town",), "optimal"), "needs one ordered column"),
+        (Microaggregate(3, NUMBERS, "optimal", blocks=2), "needs one ordered column"),
         (Microaggregate(3, NUMBERS, blocks=0), "one column or more"),
         (Microaggregate(3, NUMBERS, blocks=[("age",)]), "every column that is masked once"),
         (Microaggregate(3, NUMBERS, blocks=[NUMBERS, ("age",)]), "every column that is masked once"),
@@ -307,8 +307,8 @@ def test_what_makes_no_sense_is_refused_at_once(said, what):
         (Microaggregate(3, NUMBERS, blocks=["age", "income"]), "Blocks are lists of names"),
         (Microaggregate(3, ("age",), diverse=LDiversity(2, "age")), "masked and confidential at once"),
         (Microaggregate(5, diverse=PSensitivity(2, 9, "smokes")), "are not 2-sensitive 9-anonymous"),
-        (Microaggregate(5, diverse="k=5"), "cannot be formed by"),
-        (Microaggregate(5, diverse=3), "cannot be formed by"),
+        (Microaggregate(5, diverse="k=5"), "cannot be formed with"),
+        (Microaggregate(5, diverse=3), "cannot be formed with"),
     ],
 )
 def test_what_a_table_does_not_have_is_refused(masker, what):

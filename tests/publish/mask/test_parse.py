@@ -39,8 +39,8 @@ def test_a_method_is_what_was_written(text, masker):
         ("", "no masking method"),
         ("noise", "needs alpha"),
         ("noise alpha=x", "a number above 0"),
-        ("noise alpha=0.1 p=3", "'p' means nothing"),
-        ("code top=80", "Which columns"),
+        ("noise alpha=0.1 p=3", "'p' is not a parameter"),
+        ("code top=80", "No columns to code"),
     ],
 )
 def test_what_cannot_be_understood_is_said_so(text, said):

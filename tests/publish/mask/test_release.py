@@ -62,7 +62,7 @@ def test_what_makes_no_sense_is_refused(tmp_path):
         publish(people(), dc.Mondrian())
     with pytest.raises(BadInput, match="nothing here is random"):
         publish(people(), dc.Mondrian(), dc.KAnonymity(2), seed=1)
-    with pytest.raises(BadInput, match="adds to others"):
+    with pytest.raises(BadInput, match="cannot be checked together with others"):
         publish(people(), Noise(0.1), earlier=[publish(people(), Noise(0.1))])
     with pytest.raises(NotFound, match="no folder"):
         publish(people(), Noise(0.1), to=tmp_path / "not" / "there")
@@ -102,7 +102,10 @@ def test_spark_masks_on_its_workers(spark, tmp_path):
 
 def test_what_is_left_as_it_was_is_said():
     said = publish(people(), Noise(0.2, ("age",)), seed=1).statement.caveats
-    assert "Not masked, and known to outsiders: weight, height, income, born, town. They may single people out." in said
+    assert (
+        "Quasi-identifiers that were not masked: weight, height, income, born, town. They may single people out."
+        in said
+    )
     once = replace(CARD, columns=(Column("id", Kind.INTEGER, Role.OTHER), *CARD.columns[1:]), unit="id")
     for many, warned in ((1, False), (3, True)):
         table = dc.read(rows(), replace(once, rows_per_unit=many))

@@ -55,8 +55,8 @@ def test_who_has_nobody_to_exchange_with_is_told_of():
     masked = DataSwap(1.0, ["pay"], ["town"]).mask(table, 1)
     assert masked.rows["pay"].to_pylist()[4] == 99
     assert any("1 of 5 rows were not exchanged" in sentence for sentence in masked.not_promised)
-    assert "Who agrees with nobody on town keeps every value for sure." in masked.not_promised
-    assert not any("agrees with nobody" in sentence for sentence in DataSwap(1.0, ["pay"]).mask(table).not_promised)
+    assert "A person who is unique on town certainly keeps every value." in masked.not_promised
+    assert not any("is unique on" in sentence for sentence in DataSwap(1.0, ["pay"]).mask(table).not_promised)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_afterwards_somebody_else_could_have_every_combination(size):
 def test_what_is_said_is_of_released_rows_and_a_gap_may_tell():
     masked = SuppressUniques(1, NAMES).mask(people(120))
     assert "no released row shows a combination of up to 1 values of age, town, smokes" in masked.steps[0]
-    assert "Who alone lost a value may be known by the gap." in masked.not_promised
+    assert "A unique pattern of suppressed cells may identify a person." in masked.not_promised
 
 
 def test_a_size_is_a_number_of_columns():

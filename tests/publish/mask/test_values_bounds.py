@@ -38,7 +38,7 @@ def test_what_is_masked_stays_within_bounds(masker, to, tmp_path):
         assert low <= min(values) <= max(values) <= high, name
     assert made["age"].null_count == rows()["age"].null_count
     assert "age 18 to 89" in release.recipe.steps[-1]
-    assert release.recipe.steps[-1].endswith("so that what is said of means and variances holds only nearly.")
+    assert release.recipe.steps[-1].endswith("so statements about means and variances hold only approximately.")
     free = [value for value in made["weight"].to_pylist() if value is not None]
     assert min(free) < min(value for value in rows()["weight"].to_pylist() if value is not None)
 
@@ -80,11 +80,11 @@ def test_the_report_shows_released_values_and_never_the_originals(tmp_path):
     assert "before" not in saved.pictures[0].svg
     assert saved.holder is None
     for page in (release.holder.page(), release._repr_html_(), dc.read_holder_copy(tmp_path / "copy").page()):
-        assert "For the holder alone" in page
+        assert "Confidential" in page
         assert "Linz, before" in drawn(page)
         assert "NULL, after" in drawn(page)
         assert "true, after" in drawn(page)
-    assert "for its holder alone" in release.holder.page()
+    assert "(confidential)" in release.holder.page()
     assert "or the holder alone" not in (tmp_path / "r" / "report.html").read_text()
 
 

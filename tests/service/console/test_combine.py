@@ -60,7 +60,7 @@ def test_nobody_else_sees_sessions_and_what_cannot_be_is_said(console, session):
             ask(clinic.ann)
     with pytest.raises(NotFound, match="no session called"):
         desk.session(clinic.steward, "../pay")
-    with pytest.raises(NotFound, match="nothing called"):
+    with pytest.raises(NotFound, match="no input"):
         desk.submit(clinic.steward, Combine("pay", "../north.key"))
-    with pytest.raises(BadInput, match="charged to the budget of a table"):
+    with pytest.raises(BadInput, match="charged to a table's budget"):
         desk.submit(clinic.steward, Combine("pay", "rows.txt"))

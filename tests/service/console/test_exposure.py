@@ -8,7 +8,7 @@ import discreet as dc
 
 @pytest.fixture(scope="module", autouse=True)
 def released(clinic):
-    """A table of everybody but one patient is out."""
+    """A table of everyone but one patient is out."""
     table = clinic.desk.workspace.original("patients").where("patient_id <> 1")
     dc.tabulate(table, "sex × insurance", rules="min=3")
 
@@ -51,9 +51,9 @@ def test_a_draft_is_checked_on_the_page(console):
         await tried(user, where="patient_id <> 1")
         await until(lambda: "would pass" in text(user))
         await tried(user, by="", models="", method="pram keep=0.9 on sex")
-        await until(lambda: "which no figures describe" in text(user))
+        await until(lambda: "so its facts are not figures" in text(user))
         await tried(user, where="patient_id <>")
-        await until(lambda: "no SQL condition" in text(user))
+        await until(lambda: "not an SQL condition" in text(user))
 
     console.visit("steward", act)
 

@@ -31,7 +31,7 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
         with user:
             seen(user, "hide-columns")[0].set_value(["sex", "insurance"])
         press(user, "hide-start")
-        await until(lambda: any("nothing to hide" in said for said in user.notify.messages))
+        await until(lambda: any("No secret given" in said for said in user.notify.messages))
         with user:
             seen(user, "hide-itemsets")[0].set_value("\nsex=F, insurance=private\n")
             seen(user, "hide-method")[0].set_value("bba")
@@ -51,7 +51,7 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
         csv = (await user.http_client.get(f"/v1/releases/{one.id}/rows.csv")).text
         assert csv.startswith('"items"\n') and "insurance=" in csv
         page = await user.http_client.get(f"/v1/jobs/{one.id}/papers/holder.html")
-        assert "For its holder alone" in page.text
+        assert "Confidential" in page.text
 
     console.visit("steward", read)
     job = desk.job(console.clinic.auditor, one.id)

@@ -23,7 +23,7 @@ def test_somebody_is_let_in_and_their_password_is_told_once(console):
         with user:
             seen(user, "add-name")[0].set_value("Cara Lee")
         press(user, "add-go")
-        await until(lambda: any("Nobody can be called" in said for said in user.notify.messages))
+        await until(lambda: any("not a valid user name" in said for said in user.notify.messages))
         with user:
             seen(user, "add-name")[0].set_value("cara")
             seen(user, "add-tables")[0].set_value(["visits"])

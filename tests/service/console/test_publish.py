@@ -55,7 +55,7 @@ def test_a_model_without_its_number_says_so(console):
         press(user, "model-remove-0")
         await until(lambda: not seen(user, "model-k-0"))
         press(user, "publish-start")
-        await until(lambda: any("give models" in said for said in user.notify.messages))
+        await until(lambda: any("add models" in said for said in user.notify.messages))
         assert not seen(user, "job-publish")
 
     console.visit("steward", act)

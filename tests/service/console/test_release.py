@@ -68,7 +68,7 @@ def test_others_are_told_that_there_is_none(console, answer):
     async def act(user):
         for id in (answer, "0" * 64, "no-such-release"):
             await user.open(f"/release/{id}")
-            assert "There is no such release here for you." in text(user)
+            assert "There is no such release, or it is not visible to you." in text(user)
             assert "SELECT" not in text(user)
 
     console.visit("bob", act)

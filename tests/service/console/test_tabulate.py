@@ -68,4 +68,4 @@ def test_a_steward_makes_a_table_and_takes_it_away(console):
     marked = [cell for row in table["rows"] for cell in row["cells"] if cell["kind"] != "shown"]
     assert marked
     assert crosstable(table).count('tabindex="0" aria-label') == len(marked)
-    assert all("an intruder can tell that it is between" in cell_text(cell).lower() for cell in marked)
+    assert all("an intruder can compute that it is between" in cell_text(cell).lower() for cell in marked)

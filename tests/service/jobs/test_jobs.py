@@ -91,7 +91,7 @@ def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, u
     os.kill(jobs._runner.child.pid, signal.SIGKILL)
     until(lambda: jobs.find(job.id).over)
     found = jobs.find(job.id)
-    assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing of it was released" in found.error
+    assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing was released" in found.error
     assert left_in(folder) == [] and listed(folder / "register.db") == []
 
 
@@ -118,7 +118,7 @@ def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, 
     child = jobs._runner.child.pid
     jobs.stop(0)
     assert [job.state for job in jobs.all()] == ["waiting", "cancelled", "cancelled"]
-    assert "begun again when the service is" in jobs.find(third.id).said
+    assert "restarts with the service" in jobs.find(third.id).said
     assert gone(child) and left_in(folder) == []
 
 
@@ -162,24 +162,24 @@ def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
 def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
     wrong = {
         "no table about people": Publish("nothing", ("k=3",)),
-        "Say what must hold": Publish("stays", ()),
+        "No privacy model given": Publish("stays", ()),
         "no privacy model": Publish("stays", ("magic",)),
-        "cannot be given to the service": Publish("stays", ("k-map=3 in /etc/passwd",)),
+        "the service cannot take": Publish("stays", ("k-map=3 in /etc/passwd",)),
         "no method 'magic'": Publish("stays", ("k=3",), "magic"),
         "suppress means nothing to method mondrian": Publish("stays", ("k=3",), "mondrian", "5%"),
         "more than the whole": Publish("stays", ("k=3",), suppress="200%"),
         "has no column 'wards'": Tabulate("stays", ("wards",), None, ("min=3",)),
         "has no column 'price'": Tabulate("stays", ("ward",), "price", ("min=3",)),
-        "give rules": Tabulate("stays", ("ward",), None, ()),
+        "add rules": Tabulate("stays", ("ward",), None, ()),
         "no table method 'noise": Tabulate("stays", ("ward",), None, (), "noise epsilon=1"),
         "no column 'wards'": Hide("stays", "5%", itemsets=("ward=north",), columns=("wards",)),
-        "says who somebody is": Hide("stays", "5%", itemsets=("ward=north",), columns=("person", "ward")),
+        "is an identifier": Hide("stays", "5%", itemsets=("ward=north",), columns=("person", "ward")),
         "'wards=north' is no item": Hide("stays", "5%", itemsets=("wards=north",)),
         "'age=30' is no item": Hide(
             "stays", "5%", itemsets=("ward=north",), columns=("ward", "disease"), keep=("age=30",)
         ),
-        "nothing to hide": Hide("stays", "5%"),
-        "From which confidence on": Hide("stays", "5%", rules=("ward=north => disease=flu",)),
+        "No secret given": Hide("stays", "5%"),
+        "No confidence given": Hide("stays", "5%", rules=("ward=north => disease=flu",)),
         "The support 200%": Hide("stays", "200%", itemsets=("ward=north",)),
         "no hiding method 'magc'": Hide("stays", "5%", itemsets=("ward=north",), method="magc"),
         "no learner": Learn("stays", "magic integral=20"),

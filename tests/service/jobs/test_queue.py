@@ -156,7 +156,7 @@ def test_a_planned_stop_does_not_count(queue, add):
 def test_what_is_made_is_put_away_and_not_cancelled(queue, add):
     job = add()
     assert queue.settle(queue.claim("old"))
-    with pytest.raises(BadInput, match="as good as done"):
+    with pytest.raises(BadInput, match="almost done"):
         queue.cancel(job.id)
     claim = queue.take_over("new", later())
     assert claim.settling

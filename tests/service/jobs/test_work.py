@@ -51,7 +51,7 @@ def test_publish_then_attack(do, folder):
     assert "victims" in result["findings"][0]
     assert "<html" in places.paper(id, "attack", "report.html").read_text()
     for name in ("links.parquet", "../report.html", "result.json", ""):
-        with pytest.raises(NotFound, match="no such paper"):
+        with pytest.raises(NotFound, match="no such document"):
             places.paper(id, "attack", name)
 
 
@@ -78,7 +78,7 @@ def test_a_proof_can_be_read_and_checked_again(do):
 def test_masking_keeps_what_is_for_the_holder_beside_and_tells_of_what_is_out(do):
     do(Publish("stays", (), "noise alpha=0.1 on age"))
     made, places = do(Publish("stays", (), "noise alpha=0.2 on age"), "20260102-stays-00000000")
-    assert "Earlier releases of the same people are out" in made.said
+    assert "There are earlier releases about the same people" in made.said
     assert "20260101-stays-00000000" in places.result("20260102-stays-00000000")["warning"]
     for name in ("holder.parquet", "holder.html"):
         place = places.paper("20260102-stays-00000000", "publish", name)
@@ -102,7 +102,7 @@ def test_a_table_can_be_drawn_without_making_it_again(do):
     assert cells["Total", "Total"] == {"figure": "200", "printed": "200", "kind": "shown", "why": "", "total": True}
     few = cells["south", "flu"]
     assert (few["figure"], few["printed"], few["kind"], few["total"]) == ("10", "×", "sensitive", False)
-    assert "an intruder can tell that it is between" in few["why"]
+    assert "an intruder can compute that it is between" in few["why"]
     assert cells["north", "flu"]["kind"] == "hidden"
     assert made.title == "counts by ward × disease" and "4 of them hidden" in made.said
     assert places.paper(id, "tabulate", "holder.html").is_file()
@@ -131,7 +131,7 @@ def test_who_prints_an_audited_table_is_told_so(do, folder):
         twin = curator.workspace.tables["stays"].id
         write_policy(curator.ledger, "stays", twin, Policy({"age": Watch("sum")}, ("ward",)))
     made, _ = do(Tabulate("stays", ("ward",), None, ("min=12",)))
-    assert "The table is audited" in made.said
+    assert "The table has query auditing" in made.said
 
 
 def test_the_same_people_are_changed_in_the_same_way_by_the_next_table(do):

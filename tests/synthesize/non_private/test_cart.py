@@ -207,7 +207,7 @@ def test_odd_tables():
         ({"columns": ["age", "age"]}, BadInput, "named twice"),
         ({"columns": ["id"]}, BadInput, "is not released"),
         ({"given": ["nobody"]}, NotFound, "no column 'nobody'"),
-        ({"given": [c for c in people().columns if c != "id"]}, BadInput, "nothing to make"),
+        ({"given": [c for c in people().columns if c != "id"]}, BadInput, "nothing to synthesize"),
     ],
 )
 def test_what_makes_no_sense_is_refused(what, error, why):

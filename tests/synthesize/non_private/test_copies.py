@@ -69,7 +69,7 @@ def test_copies_are_numbered_and_differ():
         Copies(Cart()).synthesize(table(copy=np.arange(9)))
     with pytest.raises(BadInput, match="at least 2"):
         Copies(Cart(), 1)
-    with pytest.raises(BadInput, match="of a synthesizer"):
+    with pytest.raises(BadInput, match="needs a synthesizer"):
         Copies(Copies(Cart(), 2), 2)
 
 
@@ -90,7 +90,7 @@ def test_masks_that_make_values_anew():
         Redrawn(Resample()).synthesize(table(few, id=np.arange(12) % 4, x=np.arange(12.0)))
     with pytest.raises(DataError, match="rows of 1 person, too few"):
         Redrawn(Resample()).synthesize(table(x=[1.0]))
-    with pytest.raises(BadInput, match="none to make"):
+    with pytest.raises(BadInput, match="has none"):
         Redrawn(Resample()).synthesize(table(x=["a", "b"]))
 
 

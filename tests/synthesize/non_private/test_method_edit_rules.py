@@ -55,5 +55,5 @@ def test_a_condition_about_what_does_not_leave_is_said_not_to_be_kept_to():
     there = people()
     there = replace(there, card=replace(there.card, impossible=("age < 0 AND gone = 1",)))
     made = possible_rows(there, Copula(), 1)
-    assert "is not kept to: age < 0 AND gone = 1" in " ".join(made.not_promised)
+    assert "is not enforced: age < 0 AND gone = 1" in " ".join(made.not_promised)
     assert made.rows.num_rows == 300

@@ -41,11 +41,11 @@ def test_every_example_can_be_written(entry):
     ("text", "error", "why"),
     [
         ("synthesize kart", BadInput, "no synthesizer.*'cart'"),
-        ("synthesize cart epsilon=1", BadInput, "means nothing to synthesize cart"),
+        ("synthesize cart epsilon=1", BadInput, "is not a parameter of synthesize cart"),
         ("synthesize cart leaf=many", BadInput, "whole number"),
         ("synthesize cart copies=0", BadInput, "at least 2"),
         ("synthesize cart given nobody", NotFound, "nobody"),
-        ("synthesize resample given age", BadInput, "means nothing"),
+        ("synthesize resample given age", BadInput, "is not a parameter of"),
     ],
 )
 def test_what_is_written_wrongly_is_said_so(text, error, why):

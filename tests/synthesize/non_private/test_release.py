@@ -66,7 +66,7 @@ def test_a_release_is_attacked_and_the_page_is_for_its_holder(tmp_path):
     assert any("Synthetic does not mean safe" in caveat for caveat in release.statement.caveats)
     assert {path.name for path in tmp_path.iterdir()} == {"r", "r.holder.parquet"}
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    assert "for its holder alone" in dc.read_holder_copy(page).page()
+    assert "(confidential)" in dc.read_holder_copy(page).page()
     saved = dc.Release.load(to)
     assert saved.payload.num_rows == 60
     assert "id" not in saved.payload.column_names
@@ -86,11 +86,13 @@ def copied():
 def test_a_copy_is_warned_of(copied):
     release = copied
     alone = next(one for one in release.holder.details.findings if one.attack == "uniques matched exactly")
-    assert any(f"{alone.details['unique']:,} are in the release, value by value" in alarm for alarm in release.notices)
+    assert any(
+        f"{alone.details['unique']:,} are in the release with all their values" in alarm for alarm in release.notices
+    )
     assert any("membership" in alarm for alarm in release.notices)
     assert all(alarm in str(release) for alarm in release.notices)
-    assert "Before you hand it over" in release.holder.page()
-    assert "Before you hand it over" in release._repr_html_()
+    assert "Before you release it" in release.holder.page()
+    assert "Before you release it" in release._repr_html_()
     assert any(finding.victims for finding in release.holder.details.findings)
 
 
@@ -98,7 +100,7 @@ def test_nothing_is_warned_of_where_nothing_was_learnt():
     release = synthesize(points(600), Noise(), seed=1)  # so many that chance alone is never a quarter beyond guessing
     assert release.holder.details.findings
     assert not release.notices
-    assert "Before you hand it over" not in release.holder.page()
+    assert "Before you release it" not in release.holder.page()
 
 
 def test_victims_of_a_rehearsal_are_rows_of_the_table(copied):
@@ -132,7 +134,7 @@ def test_a_rehearsal_learns_from_people_and_not_from_rows():
 def test_what_is_kept_is_attacked_too():
     release = synthesize(points(60), Redrawn(Resample(2, ["y"])), seed=1)
     assert "uniqueness" in [finding.attack for finding in release.holder.details.findings]
-    assert any("as they were, row by row: x, z" in caveat for caveat in release.statement.caveats)
+    assert any("Original values, row by row: x, z" in caveat for caveat in release.statement.caveats)
     several = drafted(points(60), Copies(Cart(given=["x"]), 2), 1)
     assert (several.payload.num_rows, _one_copy(several).payload.num_rows) == (120, 60)
 
@@ -156,9 +158,9 @@ def test_a_unit_with_several_rows_is_warned_of():
 
 
 def test_what_makes_no_sense_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="makes no table to publish"):
+    with pytest.raises(BadInput, match="is not a method of publish"):
         dc.publish(people(), Cart(), dc.KAnonymity(2))
-    with pytest.raises(BadInput, match="makes no synthetic rows"):
+    with pytest.raises(BadInput, match="is not a synthesizer"):
         synthesize(points(), dc.Noise(0.1))
     with pytest.raises(BadInput, match="takes a table with its card"):
         synthesize(people().payload(), Cart())

@@ -36,9 +36,9 @@ SQUARE = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
 def test_a_cell_that_only_has_one_value_is_recovered_and_others_are_not():
     seen = audit(release([[0, 5], [7, 9]], SQUARE)[0])
     assert not len(seen.recovered)
-    assert str(seen).splitlines() == ["4 of 9 cells are hidden.", "None of them can be computed exactly."]
+    assert str(seen).splitlines() == ["4 of 9 cells are suppressed.", "None of them can be computed exactly."]
     seen = audit(release([[0, 0], [7, 9]], SQUARE)[0])
-    assert str(seen).splitlines()[:2] == ["4 of 9 cells are hidden.", "a, x can be computed: 0."]
+    assert str(seen).splitlines()[:2] == ["4 of 9 cells are suppressed.", "a, x can be computed: 0."]
     assert "None of them" not in str(seen)
     assert [seen.cells.name(int(cell)) for cell in seen.recovered] == ["a, x", "a, y", "b, x", "b, y"]
 
@@ -88,7 +88,7 @@ def test_a_file_that_is_not_the_holders_is_said():
     blank = right.set_column(0, "value", pa.array([None] * len(cells), pa.int64()))
     other = kept(release([[1, 5], [7, 10]], SQUARE)[1])
     for wrong in (right.drop_columns(["below"]), right.select([]), right.slice(1), texts, blank, other):
-        with pytest.raises(BadInput, match="not of this release"):
+        with pytest.raises(BadInput, match="does not belong to this release"):
             audit(one, wrong)
 
 

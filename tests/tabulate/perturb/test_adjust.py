@@ -164,7 +164,7 @@ def test_wrong_input_is_refused():
     with pytest.raises(BadInput, match="l1 or l2"):
         adjust(cells, Protection(none > 0, none, none), none, norm="l3")
     broken = Cells.of(CrossTable((Dimension.flat("a", ["x", "y"]),), np.array([9, 1, 2])))
-    with pytest.raises(BadInput, match="add up"):
+    with pytest.raises(BadInput, match="adds up"):
         adjust(broken, Protection(np.zeros(3, bool), np.zeros(3), np.zeros(3)), np.ones(3))
 
 

@@ -19,7 +19,7 @@ def test_the_three_attacks_on_the_municipalities():
     found = attacked(salaries(), "min=3; n=1,k=0.9")
     assert found.keys() == {("M1, P1", "internal"), ("M2, P3", "external"), ("M3, P5", "dominance")}
     assert "their figure: 22." in found["M2, P3", "external"]
-    assert "from 360 and has the other's" in found["M1, P1", "internal"]
+    assert "from 360 to get the other's" in found["M1, P1", "internal"]
     assert "350 knows that the 4 others together have 13, and each of them no more" in found["M3, P5", "dominance"]
 
 
@@ -34,8 +34,9 @@ def test_the_second_largest_estimates_the_largest():
     cells = Cells.of(table)
     (sentence,) = map(str, exposed(cells, protect(cells, parse_rules("p=15"))))
     assert sentence == (
-        "a: whoever contributed 80 knows that the 3 others together have 20, and each of them no more. Whoever "
-        "contributed 10 knows that the largest contribution is at most 90, which is 12.5 % too much."
+        "a: the respondent who contributed 80 knows that the 3 others together have 20, and each of them no "
+        "more. The respondent who contributed 10 knows that the largest contribution is at most 90, which is "
+        "12.5 % too much."
     )
 
 
@@ -59,16 +60,17 @@ def test_dominance_is_told_if_the_largest_has_more_than_all_but_the_two_largest(
     assert told([40, 30, 20, 20]) == {}  # the others have exactly 40
     (sentence,) = told([40, 30, 20, 19]).values()
     assert sentence == (
-        "all: whoever contributed 40 knows that the 3 others together have 69, and each of them no more. Whoever "
-        "contributed 30 knows that the largest contribution is at most 79, which is 97.5 % too much."
+        "all: the respondent who contributed 40 knows that the 3 others together have 69, and each of them "
+        "no more. The respondent who contributed 30 knows that the largest contribution is at most 79, which "
+        "is 97.5 % too much."
     )
     assert told([0, 0, 0]) == {}
     assert list(told([40, 0, 0]).values()) == [
-        "all: whoever contributed 40 knows that the 2 others together have 0, and each of them no more."
+        "all: the respondent who contributed 40 knows that the 2 others together have 0, and each of them no more."
     ]
     (sentence,) = told([2, 1, 1]).values()
     assert sentence.endswith(
-        "Whoever contributed 1 knows that the largest contribution is at most 3, which is 50 % too much."
+        "The respondent who contributed 1 knows that the largest contribution is at most 3, which is 50 % too much."
     )
 
 
@@ -82,12 +84,16 @@ def test_one_two_and_three_respondents():
     cells = told([7, 3])
     assert cells.keys() == {("all", "internal")}
     assert cells["all", "internal"] == (
-        "all: whoever contributed 7 knows that the other has 3. Whoever contributed 3 knows that the largest "
+        "all: the respondent who contributed 7 knows that the other has 3. The respondent who contributed 3 "
+        "knows that the largest "
         "contribution is at most 7, which is exact."
     )
     assert told([7, 3, 1]).keys() == {("all", "dominance")}
     (sentence,) = told([7, 1, 1], known=1).values()
-    assert sentence == "all: whoever contributed 7 knows that the 2 others together have 2, and each of them no more."
+    assert (
+        sentence
+        == "all: the respondent who contributed 7 knows that the 2 others together have 2, and each of them no more."
+    )
 
 
 def test_whoever_is_alone_is_told_by_a_number_where_there_is_one():

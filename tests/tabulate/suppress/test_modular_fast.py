@@ -69,7 +69,7 @@ def test_what_cannot_be_protected_is_refused_by_name(search):
 @both
 def test_no_time_is_refused_where_work_is_left(search):
     cells, protection = task(3)  # linked: shared cells have no boxes
-    with pytest.raises(NoPromise, match="in the time given"):
+    with pytest.raises(NoPromise, match="within the time limit"):
         search(cells, protection, np.ones(len(cells)), np.ones(len(cells), bool), seconds=0.0)
 
 

@@ -32,7 +32,7 @@ def test_a_copy_is_perfect(found):
     assert [copied[name] for name in ERRORS[:4]] == pytest.approx([0] * 4, abs=1e-9)
     assert copied["propensity"] < copied.entry("propensity").sample
     assert copied["learning"] <= 0.01
-    assert copied["told by trees"] == 0
+    assert copied["trees AUC"] == 0
 
 
 def test_another_sample_gets_what_another_sample_is_said_to_get(found):
@@ -43,14 +43,14 @@ def test_another_sample_gets_what_another_sample_is_said_to_get(found):
         entry = found["sample"].entry(name)
         assert entry.figure == pytest.approx(entry.sample, rel=0.15), name
     assert found["sample"]["learning"] < 0.02
-    assert found["sample"]["told by trees"] < 0.1
+    assert found["sample"]["trees AUC"] < 0.1
 
 
 def test_columns_drawn_one_by_one_get_what_independent_data_are_said_to_get(found):
     """Single columns are right, and that is all."""
     mixed = found["one by one"]
     assert mixed["1-way error"] == pytest.approx(0, abs=1e-12)
-    for name in (*ERRORS[1:], "k-marginal score", "told by trees", "learning"):
+    for name in (*ERRORS[1:], "k-marginal score", "trees AUC", "learning"):
         entry = mixed.entry(name)
         assert entry.figure == pytest.approx(entry.independent, rel=0.3), name
         assert abs(entry.figure - entry.best) > 3 * abs((entry.sample or 0) - entry.best), name
@@ -181,7 +181,7 @@ def test_where_everything_is_missing_counts_are_told_all_the_same():
     columns = (dc.Column("a", dc.Kind.INTEGER), dc.Column("b", dc.Kind.TEXT))
     got = dc.utility.fidelity(dc.read(gone, dc.Card("gone", columns)), gone)
     assert got["k-marginal score"] == 1000
-    for name in ("propensity", "told by trees", "learning"):
+    for name in ("propensity", "trees AUC", "learning"):
         assert got.entry(name).why.startswith("not measured: The release has no column with values")
 
 
@@ -223,15 +223,15 @@ def test_it_is_told_in_words_pictures_and_for_machines(found, tmp_path):
         "seen",
         "town",
         "ill",
-        "Errors of pairs",
-        "Changes of correlations",
+        "Errors of pairs of columns",
+        "Changes of associations",
         "Told apart",
     }
-    assert "age and ill" in drawn["Errors of pairs"].svg
+    assert "age and ill" in drawn["Errors of pairs of columns"].svg
     page = one.html(tmp_path / "f.html").read_text()
-    assert "for their holder alone" in page
+    assert "confidential" in page
     assert page.count("<img") == 8
-    assert "Where it is worst: 2-way error" in page
+    assert "Worst: 2-way error" in page
     told = json.loads(json.dumps(one.to_dict()))
     assert told["rows"] == {"original": N, "synthetic": N}
     assert told["measured"]["2-way error"]["independent"] > told["measured"]["2-way error"]["sample"]

@@ -23,9 +23,9 @@ class Coding:
     has a bottom and a top too).
     """
 
-    bottom: int | dt.date | None = parameter("Below this, all values are one group.", default=None)
-    top: int | dt.date | None = parameter("From this on, all values are one group.", default=None)
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    bottom: int | dt.date | None = parameter("All values below this are one group.", default=None)
+    top: int | dt.date | None = parameter("All values from this one up are one group.", default=None)
+    other: str | None = parameter("Label of unknown values.", default=None)
 
     type: ClassVar[str]
     height: ClassVar[int] = 2

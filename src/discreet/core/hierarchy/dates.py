@@ -27,7 +27,7 @@ class Dates:
     """
 
     levels: Sequence[CalendarUnit] = parameter("Units, finest first.", default=("month", "quarter", "year", "decade"))
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    other: str | None = parameter("Label of unknown values.", default=None)
 
     type: ClassVar[str]
 

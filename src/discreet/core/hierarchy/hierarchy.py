@@ -1,6 +1,6 @@
 """What every hierarchy has: its interface, checks of what is declared, its SQL expression, and integer level codes.
 
-Level 0 is the value itself, level ``height`` is ``*`` for everybody; between them each level is text and
+Level 0 is the value itself, level ``height`` is ``*`` for everyone; between them each level is text and
 coarser than the one below: two values that share a label share all labels above it. NULL is a value of its
 own: it stays NULL below the top.
 """
@@ -156,7 +156,7 @@ def _require_known(hierarchy: Hierarchy, connection: duckdb.DuckDBPyConnection, 
     count = "1 value" if rows.num_rows == 1 else f"{rows.num_rows} values"
     raise HierarchyError(
         f"{hierarchy.type}: {count} unknown to the hierarchy, such as {examples}.",
-        hint="Add them to the hierarchy, or declare other, the label of all it does not know.",
+        hint="Add them to the hierarchy, or declare other, the label of unknown values.",
     )
 
 
@@ -216,9 +216,9 @@ def wrong_label(label: object, what: str) -> list[str]:
     if not isinstance(label, str):
         return [f"{what} must be text, got {label!r}"]
     if not label or "\0" in label:
-        return [f"{what} must not be empty nor hold NUL characters, got {label!r}"]
+        return [f"{what} must not be empty or contain NUL characters, got {label!r}"]
     if label == TOP:
-        return [f"{what} must not be {TOP!r}, which stands for everybody at the top"]
+        return [f"{what} must not be {TOP!r}, the label of the top level"]
     return []
 
 

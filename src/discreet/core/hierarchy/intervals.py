@@ -44,9 +44,9 @@ class Intervals:
 
     widths: Sequence[Number] = parameter("Widths, each a multiple of the one before.")
     anchor: Number = parameter("A border.", default=0)
-    bottom: Number | None = parameter("Below this, all values are one group.", default=None)
-    top: Number | None = parameter("From this on, all values are one group.", default=None)
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    bottom: Number | None = parameter("All values below this are one group.", default=None)
+    top: Number | None = parameter("All values from this one up are one group.", default=None)
+    other: str | None = parameter("Label of unknown values.", default=None)
     _grid: _Grid = field(init=False, repr=False, compare=False)
 
     type: ClassVar[str]
@@ -185,7 +185,8 @@ def _misplaced(widths: Sequence[Decimal], points: dict[str, Decimal]) -> list[st
     for name, point in points.items():
         if (Fraction(point) - Fraction(anchor)) % Fraction(widest) != 0:
             problems.append(
-                f"{name} {point} is no border of the widest intervals: it must be {anchor} plus a multiple of {widest}"
+                f"{name} {point} is not a boundary of the widest intervals: it must be {anchor} plus a "
+                f"multiple of {widest}"
             )
     if "bottom" in points and "top" in points and points["bottom"] >= points["top"]:
         problems.append(f"bottom {points['bottom']} is not below top {points['top']}")

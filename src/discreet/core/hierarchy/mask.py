@@ -21,11 +21,13 @@ class Mask:
     Texts of another length are unknown: their masks would tell the length.
     """
 
-    length: int = parameter("Number of characters of every text.", least=1)
-    steps: Sequence[int] | None = parameter("Characters hidden on each level; by default one more.", default=None)
+    length: int = parameter("Length of every value, characters.", least=1)
+    steps: Sequence[int] | None = parameter(
+        "Characters hidden on each level; default: one more each time.", default=None
+    )
     side: str = parameter("Side from which characters are hidden.", default="right", choices=("left", "right"))
-    character: str = parameter("What stands for a hidden one.", default="*")
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    character: str = parameter("Character shown in place of a hidden one.", default="*")
+    other: str | None = parameter("Label of unknown values.", default=None)
 
     type: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TEXT})
@@ -44,7 +46,8 @@ class Mask:
             problems += wrong
             if not problems and steps and steps[-1] >= self.length:
                 problems.append(
-                    f"steps must leave a character of {self.length}, got {steps[-1]}; hiding all is the top level"
+                    f"steps must leave a character of {self.length}, got {steps[-1]}; hiding all of them is "
+                    "the top level"
                 )
         if self.other is not None and len(self.other) == self.length and self.character in self.other:
             problems.append(f"other must not look like a masked value, got {self.other!r}")

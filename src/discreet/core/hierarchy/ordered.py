@@ -24,9 +24,9 @@ class Ordered:
     called by its ends, ``primary..secondary``, or by its only value.
     """
 
-    order: Sequence[str | int] = parameter("All values, in their order.")
+    order: Sequence[str | int] = parameter("All values, in order.")
     sizes: Sequence[int] = parameter("Sizes of runs, each a multiple of the one before.")
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    other: str | None = parameter("Label of unknown values.", default=None)
     _paths: tuple[Path, ...] = field(init=False, repr=False, compare=False)
 
     type: ClassVar[str]

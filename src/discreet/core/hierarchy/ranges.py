@@ -53,8 +53,8 @@ class Ranges:
     in them. Dates can be laid over timestamps too; timestamps with a zone are meant in UTC.
     """
 
-    levels: Sequence[Sequence[Range | Mapping[str, object]]] = parameter("A list of ranges for each level.")
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    levels: Sequence[Sequence[Range | Mapping[str, object]]] = parameter("One list of ranges per level.")
+    other: str | None = parameter("Label of unknown values.", default=None)
 
     type: ClassVar[str]
 

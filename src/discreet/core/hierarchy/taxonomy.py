@@ -4,7 +4,7 @@ A path is a value and its labels upwards, below the top. All paths of a hierarch
 
 Two shapes of files are read, told apart by the number of columns:
 
-- two: a child and its parent, in any order of rows; a parent that is nobody's child lies below the top;
+- two: a child and its parent, in any order of rows; a parent that is no one's child lies below the top;
 - more: a value, its labels upwards and ``*`` at the end, as ARX writes them. A last column without ``*``
   is a level of its own.
 
@@ -39,7 +39,7 @@ class Taxonomy:
     """
 
     paths: Sequence[Sequence[str]] = parameter("Each value and its labels upwards; in a card, a tree or a file.")
-    other: str | None = parameter("Label of values that it does not know.", default=None)
+    other: str | None = parameter("Label of unknown values.", default=None)
 
     type: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = CATEGORICAL | {Kind.INTEGER}
@@ -48,7 +48,7 @@ class Taxonomy:
         paths = level_off(self.paths)
         problems = wrong_other(self.other)
         if not paths:
-            problems.append("there is no value in it")
+            problems.append("it has no values")
         refuse(self.type, problems + wrong_paths(paths, self.other))
         object.__setattr__(self, "paths", paths)
 
@@ -339,7 +339,7 @@ def _circles(parents: dict[str, tuple[str, int]]) -> list[str]:
             circle = list(chain)[list(chain).index(node) :]
             lines = ", ".join(str(chain[label]) for label in circle)
             shown = " → ".join((*circle, node))
-            problems.append(f"{shown} goes round in a circle (lines {lines})")
+            problems.append(f"{shown} is a cycle (lines {lines})")
         done.update(chain)
     return problems
 

@@ -2,8 +2,8 @@
 
 Each line carries the SHA-256 of the one before it and its own content, as the ledger's lines do, and the database
 refuses to change or delete one. That is checked when the database is opened, and that no line is missing at the end
-(``state.py``). Whoever has full access to the workspace's folder and the database could still write all of them again;
-copies of the log kept elsewhere show that.
+(``state.py``). Anyone who has full access to the workspace's folder and the database could still write all of them
+again; copies of the log kept elsewhere show that.
 
 A line names people, tables, releases, accounts. It never holds a question, an answer, a password or a token.
 """
@@ -41,7 +41,7 @@ class AuditLine:
     action: str
     about: Mapping[str, str] = field(hash=False)
     well: bool
-    """Whether it was done, rather than refused."""
+    """Whether it was done (true) or refused (false)."""
     digest: str
 
 
@@ -109,12 +109,12 @@ def _problem(number: int, before: str, row: tuple[Any, ...]) -> str:
     if found != number:
         return "it is missing"
     if digest_ != digest(before, content):
-        return "its digest is not that of its content and the line before it"
+        return "its digest does not match its content and the entry before it"
     try:
         line = _read(number, content, digest_)
     except LedgerError as error:
         return error.message.rstrip(".")
-    return "" if line.who == who else "it is filed under another name"
+    return "" if line.who == who else "it is stored under another name"
 
 
 def _written(number: int, at: dt.datetime, said: Mapping[str, Any]) -> str:
@@ -126,9 +126,9 @@ def _read(number: int, content: str, digest_: str) -> AuditLine:
         said = fields(json.loads(content), "it", line=int, at=str, who=str, action=str, about=dict, well=bool)
         at = dt.datetime.fromisoformat(said["at"])
     except (ValueError, RecursionError, BadInput):
-        raise LedgerError("This is no line of an audit log.") from None
+        raise LedgerError("This is not an entry of an audit log.") from None
     if said["line"] != number:
-        raise LedgerError(f"This line says that it is line {said['line']}.")
+        raise LedgerError(f"This entry says that it is entry {said['line']}.")
     return AuditLine(number, at, said["who"], said["action"], said["about"], said["well"], digest_)
 
 

@@ -1,4 +1,4 @@
-"""Passwords: kept as argon2id hashes, so that whoever steals the database has to guess slowly."""
+"""Passwords: kept as argon2id hashes, so that anyone who steals the database has to guess slowly."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ def is_outdated(kept: str) -> bool:
 
 
 def require_strong(password: str, name: str) -> None:
-    """An error if a password is among the first that anybody would try."""
+    """An error if a password is among the first that anyone would try."""
     if not _LEAST <= len(password) <= _MOST:
-        raise BadInput(f"A password has {_LEAST} to {_MOST:,} characters.", hint=_BETTER)
+        raise BadInput(f"A password must have {_LEAST} to {_MOST:,} characters.", hint=_BETTER)
     plain = password.casefold()
     if len(plain.replace(name.casefold(), "")) < _LEAST - 4:
-        raise BadInput("A password must not be made of the name it belongs to.", hint=_BETTER)
+        raise BadInput("A password must not contain the user name.", hint=_BETTER)
     stem = re.sub(r"^[^a-z]+|[^a-z]+$", "", plain)
     if len(set(plain)) < 5 or _is_run(plain) or any(_is_common(_letters(t)) for t in (plain, stem.translate(_LEET))):
-        raise BadInput("This password is one of the first that anybody would try.", hint=_BETTER)
+        raise BadInput("This password is too common.", hint=_BETTER)
 
 
-_BETTER = "Four words that have nothing to do with each other are long, and easy to remember."
+_BETTER = "Four unrelated words are long and easy to remember."
 _LEET = str.maketrans("0134578@$!", "oieastbasi")
 _ROWS = ("01234567890", "09876543210", "abcdefghijklmnopqrstuvwxyz", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS = (

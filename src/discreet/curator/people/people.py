@@ -1,9 +1,9 @@
-"""The people who may sign in: passwords, sessions, tokens for programs, and the lock-out of whoever guesses.
+"""The people who may sign in: passwords, sessions, tokens for programs, and the lock-out of anyone who guesses.
 
 Nothing here tells a stranger whether a name exists: a wrong name and a wrong password take the same work, get the same
 answer, and are counted and locked out alike. An attempt is counted before the password is looked at, so that many
 guesses at the same instant are no way round. Sessions are kept as SHA-256, as tokens are (``tokens.py``): they have 256
-random bits, which nobody can guess, so that no slow hash is needed.
+random bits, which no one can guess, so that no slow hash is needed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class SignedIn:
 
 
 class People:
-    """Everybody who may sign in to a service."""
+    """People who may sign in to a service."""
 
     def __init__(self, state: State, clock: Callable[[], float] = time.time) -> None:
         self._state = state
@@ -85,7 +85,7 @@ class People:
         state.ensure(*_TABLES, *TABLES)
 
     def add(self, name: str, role: Role) -> str:
-        """Let somebody sign in; their one-time password, told once, good for a week, changed at the first sign-in."""
+        """Add a person; their one-time password, told once, good for a week, changed at the first sign-in."""
         require_name(name)
         password = one_time()
         row = (name, role.value, self._now(), 0, 1, hashed(password))
@@ -102,19 +102,19 @@ class People:
         return password
 
     def require_free(self, name: str) -> None:
-        """An error if nobody could be added under this name."""
+        """An error if no one could be added under this name."""
         _require_free(self._state, require_name(name))
 
     def find(self, name: str) -> Person:
-        """Somebody by name."""
+        """Someone by name."""
         return _person(_known(self._state, name))
 
     def knows(self, name: str) -> bool:
-        """Whether somebody is called that."""
+        """Whether someone is called that."""
         return bool(self._state.rows(f"{_PEOPLE} WHERE name = ?", (name,)))
 
     def all(self) -> tuple[Person, ...]:
-        """Everybody, by name."""
+        """Everyone, by name."""
         return tuple(map(_person, self._state.rows(f"{_PEOPLE} ORDER BY name")))
 
     def locked_out(self) -> dict[str, dt.datetime]:
@@ -123,7 +123,7 @@ class People:
         return {one.name: _time(waits[_digest(one.name)]) for one in self.all() if _digest(one.name) in waits}
 
     def reset(self, name: str) -> str:
-        """Another one-time password for somebody. Their sessions and tokens end, and so does a lock-out."""
+        """Another one-time password for someone. Their sessions and tokens end, and so does a lock-out."""
         password = one_time()
         kept, until = hashed(password), self._now() + _ONE_TIME
 
@@ -139,7 +139,7 @@ class People:
         return password
 
     def change_password(self, name: str, old: str, new: str, *, tokens_end: bool = False) -> None:
-        """Give somebody who knows the old password another. All their sessions end, and their tokens if they wish."""
+        """Give someone who knows the old password another. All their sessions end, and their tokens if they wish."""
         require_strong(new, name)
         self._proved(name, old)
         if old == new:
@@ -155,13 +155,13 @@ class People:
         self._state.change(change)
 
     def disable(self, name: str) -> None:
-        """Keep somebody out: their sessions and tokens end at once."""
+        """Keep someone out: their sessions and tokens end at once."""
 
         def disable(session: Session) -> None:
             person = _person(_known(session, name))
             stewards = "SELECT name FROM people WHERE role = ? AND disabled = 0"
             if not person.disabled and session.rows(stewards, (Role.STEWARD.value,)) == [(name,)]:
-                raise BadInput("The last steward cannot be kept out.", hint="Add another steward first.")
+                raise BadInput("The last steward cannot be disabled.", hint="Add another steward first.")
             session.run("UPDATE people SET disabled = 1 WHERE name = ?", [(name,)])
             session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
             end_tokens(session, name)
@@ -169,7 +169,7 @@ class People:
         self._state.change(disable)
 
     def enable(self, name: str) -> None:
-        """Let somebody in again."""
+        """Let someone in again."""
 
         def enable(session: Session) -> None:
             _known(session, name)
@@ -220,14 +220,14 @@ class People:
 
         def add(session: Session) -> None:
             if _person(_known(session, name)).disabled:
-                raise BadInput(f"{name} is disabled.", hint="Enable them first.")
+                raise BadInput(f"{name} is disabled.", hint="Enable the account first.")
             keep_token(session, made, _digest(text))
 
         self._state.change(add)
         return made
 
     def tokens(self, name: str | None = None) -> tuple[ApiToken, ...]:
-        """The tokens that are valid, of somebody or of everybody, newest first; without their texts."""
+        """The tokens that are valid, of someone or of everyone, newest first; without their texts."""
         return tuple(valid_tokens(self._state, self._now(), name))
 
     def revoke(self, id: str) -> None:
@@ -246,7 +246,7 @@ class People:
         return int(self._clock())
 
     def _proved(self, name: str, password: str) -> Person:
-        """Whoever has this name and this password; an error, the same for all that may be wrong, if there is nobody."""
+        """The person with this name and password; otherwise an error, the same whatever is wrong."""
         now = self._now()
         kept, person = self._state.change(lambda session: _attempt(session, name, now))
         if not matches(kept, password) or person is None or person.disabled:
@@ -274,13 +274,13 @@ def csrf_of(token: str) -> str:
 
 
 def _attempt(session: Session, name: str, now: int) -> tuple[str | None, Person | None]:
-    """Count an attempt to sign in, before anybody knows how it ends; an error while there is a wait."""
+    """Count an attempt to sign in, before anyone knows how it ends; an error while there is a wait."""
     digest = _digest(name)
     rows = session.rows("SELECT failed, latest, until FROM attempts WHERE digest = ?", (digest,))
     failed, latest, until = rows[0] if rows else (0, now, 0)
     if until > now:
         raise TooMany(
-            "There were too many attempts to sign in under this name.",
+            "Too many failed attempts to sign in under this name.",
             wait=until - now,
             hint=f"Wait {_spoken(until - now)}, or ask a steward for a new password.",
         )
@@ -298,7 +298,7 @@ def _attempt(session: Session, name: str, now: int) -> tuple[str | None, Person 
 
 
 def _forget_strangers(session: Session, now: int) -> None:
-    """Keep the count of attempts small: old ones go, and the oldest of names that are nobody's."""
+    """Keep the count of attempts small: old ones go, and the oldest of names that are no one's."""
     session.run("DELETE FROM attempts WHERE latest <= ?", [(now - _DAY,)])
     [(count,)] = session.rows("SELECT COUNT(*) FROM attempts")
     if count > _MOST_STRANGERS:
@@ -316,13 +316,13 @@ def _row(session: Queried, name: str) -> tuple[Any, ...] | None:
 
 def _require_free(session: Queried, name: str) -> None:
     if _row(session, name) is not None:
-        raise BadInput(f"There is somebody called {name} already.", hint="Choose another name.")
+        raise BadInput(f"The user name {name} is taken.", hint="Choose another name.")
 
 
 def _known(session: Queried, name: str) -> tuple[Any, ...]:
     row = _row(session, name)
     if row is None:
-        raise NotFound(f"There is nobody called {name!r:.60}.")
+        raise NotFound(f"There is no user {name!r:.60}.")
     return row
 
 

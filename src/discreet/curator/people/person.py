@@ -1,4 +1,4 @@
-"""Somebody who may sign in, and what for; and what a program may do in their name."""
+"""Someone who may sign in, and what for; and what a program may do in their name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
 
 
 class Role(Enum):
-    """What somebody may do."""
+    """What someone may do."""
 
     STEWARD = "steward"
     """Looks after the data: everything, but asks only within a budget, as analysts do."""
@@ -42,7 +42,7 @@ DAYS = 90
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who may sign in. ``must_change``: with a one-time password, which has to be changed first."""
+    """Someone who may sign in. ``must_change``: with a one-time password, which has to be changed first."""
 
     name: str
     role: Role
@@ -52,15 +52,15 @@ class Person:
 
 
 def is_name(text: object) -> bool:
-    """Whether somebody can be called this."""
+    """Whether someone can be called this."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
 def require_name(text: str) -> str:
-    """``text``, if somebody can be called this."""
+    """``text``, if someone can be called this."""
     if not is_name(text):
         raise BadInput(
-            f"Nobody can be called {text!r:.60} here.",
-            hint="Use up to 40 small letters, digits, dots, dashes and underscores, a letter first.",
+            f"{text!r:.60} is not a valid user name.",
+            hint="User names have up to 40 characters: a–z, 0–9, dots, dashes and underscores, starting with a letter.",
         )
     return text

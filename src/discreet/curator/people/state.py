@@ -2,11 +2,12 @@
 
 It is kept with the ledger's care, and beside it: ``service.db`` in the workspace, or a schema ``discreet_service_…`` of
 the PostgreSQL database that has the ledger, which all processes that serve this workspace share. A ledger may have
-several workspaces; each has a schema of its own, so that nobody signs in to, or runs the jobs of, another. It holds no
-row of anybody's data, no answer, and of passwords, sessions and tokens only hashes.
+several workspaces; each has a schema of its own, so that no one signs in to, or runs the jobs of, another. It holds no
+row of anyone's data, no answer, and of passwords, sessions and tokens only hashes.
 
-Whoever keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database, since
-its lines are the ones that nobody may change. How far the log had come is kept in a file in the workspace, too (see
+Anyone who keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database,
+since its lines are the ones that no one may change. How far the log had come is kept in a file in the workspace, too
+(see
 ``Witness``): a log that was edited or cut short, or an old copy of the database, is an error when it is opened.
 """
 
@@ -39,7 +40,7 @@ SERVICE = Contents(
     lines="audit",
     begin=lambda session: None,
     again="Try again.",
-    remedy="Put the newest copy of the service's database back, or restore a backup into a new folder (discreet "
+    remedy="Restore the newest copy of the service's database, or a backup into a new folder (discreet "
     "workspace restore). docs/serve.md, “Backup”, says what to do without one.",
 )
 
@@ -91,7 +92,7 @@ class State:
         sql = "SELECT number, digest FROM audit WHERE number = ? OR number = (SELECT MAX(number) FROM audit)"
         rows = session.rows(sql, self._known[:1]) or [(0, START)]
         if self._known[0] and self._known not in rows:
-            problem = f"Line {self._known[0]:,} of the audit log, which had been written, is gone."
+            problem = f"Entry {self._known[0]:,} of the audit log is gone."
             raise Unsound(problem, hint=SERVICE.remedy)
         return max(rows)
 
@@ -127,7 +128,7 @@ class State:
             last = (0, START)
             for number, content, digest, who in lines_after(session, SERVICE, last, "The audit log", also=", who"):
                 if not content.endswith(f'"who":{json.dumps(who)}}}'):  # the last field
-                    problem = f"The audit log was edited or damaged, at line {number:,}."
+                    problem = f"The audit log was edited or damaged, at entry {number:,}."
                     raise Unsound(problem, hint=SERVICE.remedy)
                 last = (number, digest)
             require_head(session, "audit", head, "The audit log", SERVICE.remedy)

@@ -1,8 +1,8 @@
 """Tokens for programs: what each may do, for how long, and how they are kept.
 
 A token never does more than the person whose it is, and less if its scopes say so. It hands out no other way in: with a
-token nobody makes a token, sets a password or adds a person, so that a stolen one is worth no more than its scopes and
-its days. It is kept as its SHA-256: its text has 256 random bits, which nobody can guess.
+token no one makes a token, sets a password or adds a person, so that a stolen one is worth no more than its scopes and
+its days. It is kept as its SHA-256: its text has 256 random bits, which no one can guess.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def new_token(
 ) -> ApiToken:
     """A token that can be kept; an error if there is no such token."""
     if len(named(label, "A token")) > _LONGEST_LABEL:
-        raise BadInput(f"A token's label has at most {_LONGEST_LABEL} characters.")
+        raise BadInput(f"A token's label must have at most {_LONGEST_LABEL} characters.")
     if type(days) is not int or not 1 <= days <= _MOST_DAYS:
-        raise BadInput(f"A token lives for 1 to {_MOST_DAYS} days.")
+        raise BadInput(f"A token's lifetime must be 1 to {_MOST_DAYS} days.")
     chosen = set(scopes)
     if not chosen:
         raise BadInput("A token needs a scope.", hint=f"Choose among {', '.join(one.value for one in Scope)}.")
@@ -74,7 +74,7 @@ def keep_token(session: Session, token: ApiToken, digest: str) -> None:
 
 
 def valid_tokens(session: Queried, now: int, person: str | None = None) -> list[ApiToken]:
-    """The tokens that have not expired, of somebody or of everybody, newest first."""
+    """The tokens that have not expired, of someone or of everyone, newest first."""
     sql, values = (_TOKENS, [now]) if person is None else (f"{_TOKENS} AND person = ?", [now, person])
     return [_token(row) for row in session.rows(f"{sql} ORDER BY made DESC, id", values)]
 
@@ -87,7 +87,7 @@ def end_token(session: Session, id_: str) -> None:
 
 
 def end_tokens(session: Session, person: str) -> None:
-    """End all of somebody's tokens."""
+    """End all of someone's tokens."""
     session.run("DELETE FROM tokens WHERE person = ?", [(person,)])
 
 

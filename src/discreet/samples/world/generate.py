@@ -66,12 +66,12 @@ def hospital(rows: int, seed: int = 0) -> Hospital:
 
     ``patients`` has one row each (ZIP, sex, birth date, ethnicity, insurance); ``visits`` up to 20 a patient
     over two years (diagnosis, ward, stay, cost, outcome); ``voters`` is a public list with 70 % of the adult
-    patients on it, beside as many people who never were patients. Nobody in it exists.
+    patients on it, beside as many people who never were patients. No one in it exists.
     """
     if rows < 1:
         raise BadInput(f"A hospital needs at least 1 patient, got {rows}.")
     if seed < 0:
-        raise BadInput(f"A seed is a whole number from 0 on, got {seed}.")
+        raise BadInput(f"A seed must be a whole number of at least 0, got {seed}.")
     return Hospital(rows, seed)
 
 

@@ -65,9 +65,9 @@ class Places:
     live: Choice
     """Which ZIP a person lives in."""
     ethnicity: Choice
-    """The ethnicity of somebody who lives in a ZIP."""
+    """The ethnicity of someone who lives in a ZIP."""
     party: Choice
-    """The party of somebody who lives in a ZIP."""
+    """The party of someone who lives in a ZIP."""
     affluence: Reals
     """From 0 to 1."""
 
@@ -96,7 +96,7 @@ def places(people: int, rng: np.random.Generator) -> Places:
 
 
 AS_OF = dt.date(2025, 12, 31)
-"""The day on which everybody is as old as they are."""
+"""The day on which everyone is as old as they are."""
 OLDEST = 105
 SEXES = ("F", "M")
 INSURANCES = ("private", "public", "senior", "none")
@@ -133,7 +133,7 @@ def people(count: int, ages: Choice, where: Places, rng: np.random.Generator) ->
     """People of these ages, living in these places."""
     age = ages.draw_many(rng, count)
     sex = (rng.random(count) >= _FEMALE[age]).astype(np.int64)
-    # One day more than the year needs, so that nobody is a day short of their age.
+    # One day more than the year needs, so that no one is a day short of their age.
     lived = ((age + rng.random(count)) * 365.2425).astype(np.int64) + 1
     return People(
         first=first_names.draw_many(rng, count) + sex * OF_ONE_SEX,

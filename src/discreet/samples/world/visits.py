@@ -65,7 +65,7 @@ def _weights(band: int, sex: int) -> Reals:
 
 
 MOST_VISITS = 20
-"""Nobody has more visits than this in the two years."""
+"""No one has more visits than this in the two years."""
 SINCE = dt.date(2024, 1, 1)
 LONGEST_STAY = 60
 DEAREST = 500_000
@@ -78,7 +78,7 @@ OUTCOMES = ("home", "home care", "transferred", "died")
 _WARD_OF_CHAPTER = np.array([0, 1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 8])
 _HOURS = Choice(np.array([2, 2, 1, 1, 1, 2, 4, 8, 12, 13, 13, 12, 10, 9, 9, 8, 8, 7, 6, 5, 5, 4, 3, 3], float))
 _DIAGNOSIS = Choice(np.array([_weights(band, sex) for band in range(len(_AGE_BANDS) + 1) for sex in range(2)]))
-"""What somebody has; the row of weights is 2 × age band + sex."""
+"""What someone has; the row of weights is 2 × age band + sex."""
 _SECONDS_A_DAY = 86_400
 
 
@@ -139,7 +139,7 @@ def _wards(diagnosis: Codes, age: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _outcomes(who: Codes, diagnosis: Codes, age: Codes, rng: np.random.Generator) -> Codes:
-    """The old go home less often, and nobody comes back from the dead: only a last visit may end so."""
+    """The old go home less often, and no one comes back from the dead: only a last visit may end so."""
     luck = rng.random(len(who))
     last = np.append(who[1:] != who[:-1], True)
     dies = last * np.minimum(_DEADLY[diagnosis] * np.interp(age, [0, 50, 90], [0.3, 1, 4]), 0.9)

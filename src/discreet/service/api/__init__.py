@@ -1,1 +1,1 @@
-"""The HTTP API: everything that somebody may do at the desk, as ``/v1`` requests."""
+"""The HTTP API: everything that someone may do at the desk, as ``/v1`` requests."""

@@ -1,9 +1,9 @@
 """Authentication and authorisation of API requests, by a token (header ``Authorization``) or the session cookie.
 
-Every route says who may call it (``Needs``), and that is decided before anything that was sent is read: whoever may not
-do something learns nothing about how it is asked for. The desk decides again, and for the console too.
+Every route says who may call it (``Needs``), and that is decided before anything that was sent is read: anyone who
+may not do something learns nothing about how it is asked for. The desk decides again, and for the console too.
 
-A browser sends its cookie along whoever made it send the request. So with a cookie, every request that may change
+A browser sends its cookie along anyone who made it send the request. So with a cookie, every request that may change
 something must also say ``X-CSRF-Token``, which only a page of ours knows.
 """
 
@@ -38,14 +38,14 @@ bearer = HTTPBearer(
     scheme_name="token",
     auto_error=False,
     bearerFormat="dct_…",
-    description="A token for programs, which may ask, read or manage: make one in the console, with POST /v1/tokens, "
+    description="An API token with scopes (ask, read, manage): make one in the console, with POST /v1/tokens, "
     "or with `discreet people token`.",
 )
 cookie = APIKeyCookie(
     name=COOKIE,
     scheme_name="session",
     auto_error=False,
-    description=f"The session that POST /v1/session begins. Requests other than GET also need the header {CSRF}.",
+    description=f"The session that POST /v1/session starts. Requests other than GET also need the header {CSRF}.",
 )
 
 

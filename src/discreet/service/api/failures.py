@@ -1,7 +1,7 @@
 """How an error is told over HTTP: its kind, what happened, what to do, and a status that programs understand.
 
 Errors that may quote data are told in full to stewards alone; others get the kind and the number of the request, under
-which the log has where it came from. Where things are on the disk is told to nobody.
+which the log has where it came from. Where things are on the disk is told to no one.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ _STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
     (Unsound, 500),
     (DiscreetError, 503),
 )
-"""The first that fits. What is damaged is no fault of the code, but nobody can use it until it is mended."""
+"""The first that fits. What is damaged is no fault of the code, but no one can use it until it is mended."""
 _FOR_ANYBODY = (AccessError, Refused, BadInput, Taken)
 _FOR_STEWARDS = (CardError, DataError, HierarchyError)
 _ALWAYS = (413, 415, 421, 429, 500, 503)
 _SAID = {
-    400: "What was sent cannot be used: the message says why.",
-    401: "Nobody is signed in.",
-    403: "Whoever is signed in may not do this.",
-    404: "There is no such thing, or none that you may know of.",
-    409: "Privacy says no, the budget does not cover it, or a name is taken. Nothing was changed.",
+    400: "The request is invalid: the message says why.",
+    401: "Not signed in.",
+    403: "Not permitted for this person or token.",
+    404: "Not found, or not visible to you.",
+    409: "Refused for privacy, not covered by the budget, or a name is taken. Nothing was changed.",
     413: "The request is too large.",
-    415: "The request is compressed, which is not taken.",
-    421: "The request is for a name that this service does not have.",
-    422: "The request is not what the document asks for.",
+    415: "Compressed requests are not accepted.",
+    421: "The host name is not one of this service.",
+    422: "The request does not follow the schema.",
     429: "Too many requests: Retry-After says how long to wait.",
-    500: "Something kept here is damaged, or there is a fault of the service.",
+    500: "Stored data is damaged, or an internal error.",
     503: "The ledger or the data cannot be reached just now.",
 }
 
@@ -79,14 +79,14 @@ class Problem(BaseModel):
 class Failure(BaseModel):
     """What every request that fails is told."""
 
-    error: str = Field(description="The kind of error, as docs/errors.md names them.", examples=["BadQuery"])
+    error: str = Field(description="Kind of error, listed in docs/errors.md.", examples=["BadQuery"])
     message: str = Field(description="What happened.")
     hint: str = Field(description="What to do.")
-    request: str = Field(description="The number of the request, as the service's log has it.")
-    problems: list[Problem] | None = Field(default=None, description="All that is wrong with what was sent.")
-    asked: LossShape | None = Field(default=None, description="What was asked for, if the budget does not cover it.")
-    left: LossShape | None = Field(default=None, description="What of the same kind is left.")
-    instead: str | None = Field(default=None, description="The synthetic stand-in that may be asked instead.")
+    request: str = Field(description="Number of the request, as in the service's log.")
+    problems: list[Problem] | None = Field(default=None, description="All problems of the request.")
+    asked: LossShape | None = Field(default=None, description="Requested loss, if the budget does not cover it.")
+    left: LossShape | None = Field(default=None, description="Budget left, of the same kind.")
+    instead: str | None = Field(default=None, description="Synthetic stand-in that could answer instead.")
 
 
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -121,7 +121,7 @@ def install(api: FastAPI) -> None:
         problems = [Problem(where=".".join(map(str, one["loc"])), what=str(one["msg"])) for one in error.errors()]
         said = Failure(
             error="BadInput",
-            message="The request is not as it should be.",
+            message="The request does not follow the schema.",
             hint="See /v1/docs.",
             request=known.id,
             problems=problems[:50],
@@ -145,7 +145,7 @@ def response(status: int, said: Failure, headers: Mapping[str, str] | None = Non
 
 
 def is_for(who: Person | None, error: DiscreetError) -> bool:
-    """Whether somebody, or nobody in particular, may read what an error says."""
+    """Whether someone, or no one in particular, may read what an error says."""
     steward = who is not None and who.role is Role.STEWARD
     return steward or (isinstance(error, _FOR_ANYBODY) and not isinstance(error, _FOR_STEWARDS))
 
@@ -161,8 +161,8 @@ def _told(request: Request, known: Note, error: DiscreetError) -> Failure:
 
 
 def _hidden(kind: str, known: Note) -> Failure:
-    hint = f"Tell a steward that it was request {known.id}."
-    return Failure(error=kind, message="Something is wrong with the service.", hint=hint, request=known.id)
+    hint = f"Report request {known.id} to a steward."
+    return Failure(error=kind, message="Internal error of the service.", hint=hint, request=known.id)
 
 
 def _exceeded(request: Request, known: Note, error: BudgetExceeded) -> dict[str, Any]:

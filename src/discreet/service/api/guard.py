@@ -47,16 +47,16 @@ _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
 }
-_NAMED = "Whoever runs it can add the name: discreet serve --name NAME, once for every name that it is called by."
+_NAMED = "The administrator can add the name: discreet serve --name NAME, once per name."
 _STRICT_TRANSPORT = "max-age=31536000"
 UPLOADS = "/v1/data/uploads"
 """Where files are uploaded."""
 _STATIC = "/_nicegui/"
-"""Scripts and styles: the same for everybody, and kept by browsers."""
+"""Scripts and styles: the same for everyone, and kept by browsers."""
 
 
 _SOCKET = "/_nicegui_ws/"
-"""The console's socket, which can be polled too, and would be by pages of anybody."""
+"""The console's socket, which can be polled too, and would be by pages of anyone."""
 
 
 class Guard:
@@ -90,18 +90,18 @@ class Guard:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = _all(headers, b"host")
         if len(hosts) != 1 or _name(hosts[0]) not in self._settings.hosts:
-            return 421, "This service is not called by that name.", _NAMED
+            return 421, "This service does not have that host name.", _NAMED
         socket = scope["type"] == "websocket"
         if socket or scope["method"] not in SAFE or scope["path"].startswith(_SOCKET):
             origins = _all(headers, b"origin")
             if (socket and not origins) or any(not self._is_ours(origin, hosts[0]) for origin in origins):
-                return 403, "The request comes from a page of somebody else.", "Use the pages of this service."
+                return 403, "The request comes from another site.", "Use the pages of this service."
         if any(value.strip().lower() != "identity" for value in _all(headers, b"content-encoding")):
-            return 415, "A request must not be compressed.", "Send it as it is."
+            return 415, "A request must not be compressed.", "Send it uncompressed."
         lengths = _all(headers, b"content-length")
         most = self._most(scope)
         if any(not value.isdecimal() or len(value) > 15 or int(value) > most for value in lengths):
-            return 413, f"A request may bring {most:,} bytes at most.", "Send less."
+            return 413, f"A request may have at most {most:,} bytes.", "Send less."
         return None
 
     def _most(self, scope: Scope) -> int:
@@ -109,7 +109,7 @@ class Guard:
         return MOST_BYTES if scope["path"] == UPLOADS else self._settings.most_body
 
     def _is_ours(self, origin: str, host: str) -> bool:
-        """Whether a page is from here. Behind somebody who speaks TLS for us, its scheme may not be ours."""
+        """Whether a page is from here. Behind someone who speaks TLS for us, its scheme may not be ours."""
         try:
             said = urlsplit(origin)
         except ValueError:
@@ -128,7 +128,7 @@ class Guard:
             if message["type"] == "http.request":
                 got += len(message.get("body", b""))
                 if got > most:
-                    raise HTTPException(413, f"A request may bring {most:,} bytes at most")
+                    raise HTTPException(413, f"A request may have at most {most:,} bytes")
             return message
 
         return counting
@@ -151,7 +151,7 @@ class Guard:
 
 
 def _reads_pages(scope: Scope) -> bool:
-    """Whether a browser asks, for somebody to read."""
+    """Whether a browser asks, for someone to read."""
     accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
     return b"text/html" in accepted and not scope["path"].startswith("/v1/")
 

@@ -1,4 +1,4 @@
-"""How often: a bucket of turns for everybody, refilled at a steady rate, in this process's memory.
+"""How often: a bucket of turns for everyone, refilled at a steady rate, in this process's memory.
 
 It keeps one person, or one address, from taking all of the service. Guessing passwords is stopped elsewhere, by name
 and for all processes: see ``curator/people``.

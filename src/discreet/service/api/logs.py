@@ -4,7 +4,7 @@ No line holds an address with values in it, a body, a header, a message or an an
 of its route, of an error its kind and where in the code it was raised.
 
 What the parts of the service log on their own is written likewise (``log_plainly``). Our own words hold nothing of
-anybody's. Those of other packages, and of errors that nobody caught, may quote whatever they stumbled over: of these
+anyone's. Those of other packages, and of errors that no one caught, may quote whatever they stumbled over: of these
 there is the kind and where in the code it was, and not a word of what they say.
 """
 
@@ -31,7 +31,7 @@ from discreet.service.api.metrics import Metrics
 
 _NOTE = "discreet.note"
 _TELEMETRY = "fastapi.telemetry"
-"""Where FastAPI looks whether a request is told to OpenTelemetry already. It is: by nobody, the console's apps too."""
+"""Where FastAPI looks whether a request is told to OpenTelemetry already. It is: by no one, the console's apps too."""
 _FRAMES = 6
 _OURS = "discreet"
 _EXTRAS = ("kind", "page")
@@ -65,13 +65,13 @@ class Log:
         """Write a line."""
         line = json.dumps({"at": dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds"), **said})
         stream = self._stream or sys.stderr
-        with self._lock, suppress(OSError, ValueError):  # whoever read it is gone: that must not stop the work
+        with self._lock, suppress(OSError, ValueError):  # anyone who read it is gone: that must not stop the work
             stream.write(line + "\n")
             stream.flush()
 
 
 class Logged:
-    """Writes a line for every request, and counts it. What nobody else caught ends here, and is not passed on."""
+    """Writes a line for every request, and counts it. What no one else caught ends here, and is not passed on."""
 
     def __init__(self, app: ASGIApp, log: Log, metrics: Metrics) -> None:
         self._app = app
@@ -99,7 +99,7 @@ class Logged:
         where: list[str] = []
         try:
             await self._app(scope, receive, sending)
-        except Exception as error:  # noqa: BLE001  # its text may quote data, and whoever runs us would print it
+        except Exception as error:  # noqa: BLE001  # its text may quote data, and anyone who runs us would print it
             known.error, where = type(error).__name__, frames_of(error)
             if status == 0 and scope["type"] == "http":
                 await _fault(sending, known.id)
@@ -114,7 +114,12 @@ class Logged:
 
 
 async def _fault(send: Send, request: str) -> None:
-    said = {"error": "Fault", "message": "Something went wrong here.", "hint": "Tell a steward.", "request": request}
+    said = {
+        "error": "Fault",
+        "message": "Internal error of the service.",
+        "hint": "Report it to a steward.",
+        "request": request,
+    }
     body = json.dumps(said).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 500, "headers": headers})

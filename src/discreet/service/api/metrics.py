@@ -1,6 +1,6 @@
-"""Figures for Prometheus: how much is asked, how it ends, how long it takes, and what is left of the budgets.
+"""Prometheus metrics: how much is asked, how it ends, how long it takes, and what is left of the budgets.
 
-They are this process's own, but for budgets and jobs, which are looked up when somebody asks.
+They are this process's own, but for budgets and jobs, which are looked up when someone asks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "WEBSOCKET"})
 _READER = Person("metrics", Role.AUDITOR, dt.datetime.fromtimestamp(0, dt.UTC), disabled=False, must_change=False)
-"""Whoever reads the metrics sees what an auditor may see, of it sums alone."""
+"""Anyone who reads the metrics sees what an auditor may see, of it sums alone."""
 _JOBS = 1000
 _LARGEST = Fraction(10**9)
 
@@ -52,7 +52,7 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def refused(self, error: Exception) -> None:
-        """Count what somebody was told, by its kind, if it is a refusal and no mistake of theirs or ours."""
+        """Count what someone was told, by its kind, if it is a refusal and no mistake of theirs or ours."""
         if isinstance(error, Refused | AccessError):
             self._refusals.labels(type(error).__name__).inc()
 
@@ -81,7 +81,7 @@ class Metrics:
 
 
 def _left_family() -> GaugeMetricFamily:
-    return GaugeMetricFamily("discreet_budget_left_epsilon", "What one question may still cost.", labels=["table"])
+    return GaugeMetricFamily("discreet_budget_left_epsilon", "Privacy budget left, per question.", labels=["table"])
 
 
 def _jobs_family() -> GaugeMetricFamily:

@@ -19,20 +19,20 @@ from discreet.verbs.collect.survey.results import SurveyFigure
 
 
 class BudgetOut(View):
-    """An account of the ledger: a table's, or somebody's own below it."""
+    """An account of the ledger: a table's, or someone's own below it."""
 
     account: str = Field(examples=["visits/ann"])
     table: str
     analyst: str | None
     limit: LossShape
-    concentrated: bool = Field(description="Whether an (ε, δ) limit is kept as ρ.")
+    concentrated: bool = Field(description="Whether an (ε, δ) limit is accounted as ρ.")
     reserve: str
     spent: LossShape
     left: LossShape
 
     @classmethod
     def of(cls, view: BudgetView) -> Self:
-        """An account as somebody may see it."""
+        """An account as someone may see it."""
         named = {name: getattr(view, name) for name in ("account", "table", "analyst")}
         return cls.model_validate(
             named | view.budget.to_dict() | {"spent": view.spent.to_dict(), "left": view.left.to_dict()}
@@ -46,7 +46,7 @@ class Entry(View):
     at: dt.datetime
     account: str
     kind: Literal["opened", "limited", "charged"]
-    loss: LossShape | None = Field(description="What was charged, or the new limit.")
+    loss: LossShape | None = Field(description="The charge, or the new limit.")
     what: str = Field(description="The questions, or the reason.")
 
 
@@ -54,19 +54,19 @@ class Verdict(View):
     """Whether the ledger and the audit log are sound."""
 
     sound: bool
-    lines: int = Field(description="How many lines of the ledger are.")
-    line: int | None = Field(description="The first that is not.")
+    lines: int = Field(description="Number of valid ledger entries.")
+    line: int | None = Field(description="First invalid entry.")
     problem: str
-    logged: int = Field(description="How many lines of the audit log are sound.")
+    logged: int = Field(description="Number of valid audit log entries.")
 
 
 class ExposureOut(View):
-    """Everything that left, and what it tells together."""
+    """All releases, and what they reveal together."""
 
-    recipient: str | None = Field(description="Whose releases these are; null for all.")
+    recipient: str | None = Field(description="Recipient of the releases; null for all.")
     populations: list[dict[str, Any]] = Field(
-        description="Of each population everything that left (departures), the policy, and for stewards what it tells "
-        "together (standings): sizes of groups, and how many people are exposed."
+        description="For each population: its releases (departures), the policy, and for stewards what they "
+        "reveal together (standings): group sizes, and the number of people exposed."
     )
     spent: list[dict[str, Any]] = Field(description="What was spent, by table and analyst.")
 
@@ -77,9 +77,9 @@ class WhatIfOut(View):
     passes: bool
     message: str
     hint: str
-    checked: list[int] = Field(description="Lines of the register that it was checked with.")
+    checked: list[int] = Field(description="Register entries that it was checked with.")
     unchecked: list[dict[str, Any]] = Field(description="Earlier releases that it was not checked with.")
-    attack: str = Field(description="What came of attacking it together with these, if it was.")
+    attack: str = Field(description="Result of the joint attack with these, if any.")
 
 
 class ReleaseOut(View):
@@ -93,7 +93,7 @@ class ReleaseOut(View):
     at: dt.datetime
     method: str
     loss: LossShape | None
-    private: bool = Field(description="Whether something is promised, and nothing undoes it.")
+    private: bool = Field(description="Whether a privacy promise holds.")
     shared: bool
 
 
@@ -104,7 +104,7 @@ class Statement(View):
     promise: str = Field(description="In plain words.")
     statement: dict[str, Any]
     recipe: dict[str, Any]
-    receipt: dict[str, Any] | None = Field(description="The ledger's line, if something was charged.")
+    receipt: dict[str, Any] | None = Field(description="Ledger entry of the charge, if any.")
 
     @classmethod
     def of(cls, release: Release[Any]) -> Self:
@@ -128,14 +128,14 @@ class JobOut(View):
     spec: dict[str, Any]
     at: dt.datetime
     state: Literal["waiting", "running", "done", "failed", "lost", "cancelled"]
-    progress: float | None = Field(description="The share that is done; null while nobody knows.")
+    progress: float | None = Field(description="Share done; null while unknown.")
     said: str
-    result: str | None = Field(description="The release that it made, if it made one.")
+    result: str | None = Field(description="The release that it made, if any.")
     error: str
 
 
 class PersonOut(View):
-    """Somebody who may sign in."""
+    """Someone who may sign in."""
 
     name: str
     role: RoleName
@@ -145,7 +145,7 @@ class PersonOut(View):
 
 
 class Welcomed(View):
-    """Somebody, and their one-time password if they got a new one: it is told this once."""
+    """Someone, and their one-time password if they got a new one: it is told this once."""
 
     person: PersonOut
     password: str | None
@@ -159,7 +159,7 @@ class TokenOut(View):
     person: str
     made: dt.datetime
     until: dt.datetime
-    scopes: list[ScopeName] = Field(description="What it may be used for.")
+    scopes: list[ScopeName] = Field(description="Scopes of the token.")
 
 
 class TokenText(TokenOut):
@@ -176,7 +176,7 @@ class AuditOut(View):
     who: str
     action: str
     about: dict[str, str]
-    well: bool = Field(description="Whether it was done, rather than refused.")
+    well: bool = Field(description="Whether it was done (true) or refused (false).")
     digest: str
 
 
@@ -196,7 +196,7 @@ class DraftOut(View):
 class MisfitsOut(View):
     """How rows do not fit a card."""
 
-    misfits: dict[str, list[str]] = Field(description="By column; under an empty name what is about the whole file.")
+    misfits: dict[str, list[str]] = Field(description="By column; the empty name is for the whole file.")
 
 
 class RevisedOut(View):

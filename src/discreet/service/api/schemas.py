@@ -1,4 +1,4 @@
-"""What requests bring: strictly read, and never longer than anybody needs.
+"""What requests bring: strictly read, and never longer than anyone needs.
 
 A field that is not known, a text for a number, a list too long: all refused before anything is looked at.
 """
@@ -26,7 +26,7 @@ from discreet.verbs.tabulate.private.macro_table import MacroTable
 
 def _plain(text: str) -> str:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError("it has a character in it that cannot be kept")
+        raise ValueError("it has a character that cannot be stored")
     return text
 
 
@@ -47,7 +47,7 @@ TableName: TypeAlias = Annotated[
 ]
 PersonName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9._-]{0,39}$"), Field(examples=["ann"])]
 ScopeName: TypeAlias = Literal["ask", "read", "manage"]
-Rows: TypeAlias = Annotated[int, Field(ge=1, le=10**12, description="How many rows you expect in a group.")]
+Rows: TypeAlias = Annotated[int, Field(ge=1, le=10**12, description="Expected rows per group.")]
 Tables: TypeAlias = Annotated[list[TableName], Field(min_length=1, max_length=100)]
 Columns: TypeAlias = Annotated[list[Line], Field(min_length=1, max_length=100)]
 
@@ -102,8 +102,8 @@ class BudgetShape(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     limit: LossShape
-    concentrated: bool = Field(default=False, description="Whether an (ε, δ) limit is kept as ρ.")
-    reserve: Rational = Field(default="0", description="The δ set aside for losses that have one, if it is kept as ρ.")
+    concentrated: bool = Field(default=False, description="Whether an (ε, δ) limit is accounted as ρ.")
+    reserve: Rational = Field(default="0", description="δ reserved for losses that have one, if accounted as ρ.")
 
     def budget(self) -> Budget:
         """The budget that it describes."""
@@ -118,7 +118,7 @@ class SignIn(Given):
     """Who comes in."""
 
     name: Annotated[Text, StringConstraints(min_length=1, max_length=60)] = Field(examples=["ann"])
-    password: Secret = Field(examples=["a password of one's own"])
+    password: Secret = Field(examples=["your own password"])
 
 
 class NewPassword(Given):
@@ -126,7 +126,7 @@ class NewPassword(Given):
 
     old: Secret
     new: Secret
-    tokens_end: bool = Field(default=False, description="End all of one's tokens, too.")
+    tokens_end: bool = Field(default=False, description="Also revoke all your tokens.")
 
 
 class Spending(Given):
@@ -150,7 +150,7 @@ class Pricing(Spending):
     model_config = ConfigDict(json_schema_extra={"examples": [_ASKED]})
 
     questions: list[Question] = Field(
-        min_length=1, max_length=50, description="SQL, a question each.", examples=[["SELECT count(*) FROM visits"]]
+        min_length=1, max_length=50, description="SQL, one question each.", examples=[["SELECT count(*) FROM visits"]]
     )
     rows: Rows | None = None
 
@@ -159,18 +159,18 @@ class Pricing(Spending):
     def _together(cls, questions: list[str]) -> list[str]:
         """Planning is free of charge, so all of them together are no longer than one may be."""
         if sum(map(len, questions)) > LONGEST_QUESTION:
-            raise ValueError(f"All questions together have at most {LONGEST_QUESTION:,} characters")
+            raise ValueError(f"All questions together may have at most {LONGEST_QUESTION:,} characters")
         return questions
 
 
 class Asking(Pricing):
     """Questions, to be answered."""
 
-    key: Key | None = Field(default=None, description="A name for this request: a retry under it is charged once.")
-    dry_run: bool = Field(default=False, description="Say what it would cost, and answer nothing.")
+    key: Key | None = Field(default=None, description="Idempotency key: a retry with it is charged once.")
+    dry_run: bool = Field(default=False, description="Only show the price.")
     instead: bool = Field(
         default=True,
-        description="Have the synthetic stand-ins answer, for nothing and marked, what the budget does not cover.",
+        description="Let synthetic stand-ins answer what the budget does not cover: free, and marked.",
     )
 
 
@@ -191,7 +191,7 @@ class Wishing(Given):
     question: Question
     error: Exact = Field(description='In the figure\'s own unit, or a share of it: "5%".', examples=["50"])
     delta: Exact = 0
-    expect: Exact | None = Field(default=None, description="How large the figure is expected to be, for a share.")
+    expect: Exact | None = Field(default=None, description="Expected answer, for a relative error.")
     rows: Rows | None = None
 
 
@@ -210,7 +210,7 @@ class DistributionShape(Given):
 
 
 class BoundsShape(Given):
-    """Bounds of a column of numbers, where nobody knows any."""
+    """Bounds of a column of numbers, where no one knows any."""
 
     name: Literal["bounds"]
     column: Line
@@ -266,9 +266,11 @@ class Trying(Given):
 
     table: TableName
     by: list[Line] = Field(default=[], max_length=100, examples=[["sex × ward"]])
-    models: list[Line] = Field(default=[], max_length=100, description="Without sides: what must hold for the rows.")
-    where: Line | None = Field(default=None, description="Which rows: comparisons of columns and values, in SQL.")
-    value: Line | None = Field(default=None, description="Column that is added up; null to count rows.")
+    models: list[Line] = Field(
+        default=[], max_length=100, description="Without dimensions: privacy models of the rows."
+    )
+    where: Line | None = Field(default=None, description="Filter of rows: comparisons of columns and values, in SQL.")
+    value: Line | None = Field(default=None, description="Column to sum; null to count rows.")
     rules: list[Line] = Field(default=[], max_length=100, examples=[["min=3"]])
     method: Line = Field(default="", description="As for the jobs tabulate (by default suppress) and publish.")
 
@@ -288,7 +290,7 @@ class Sharing(Given):
 class JobGiven(Given):
     """A job to be submitted."""
 
-    key: Key | None = Field(default=None, description="A name for this request: a retry under it is the same job.")
+    key: Key | None = Field(default=None, description="Idempotency key: a retry with it is the same job.")
 
 
 def job_schema(spec: type[Spec]) -> type[JobGiven]:
@@ -324,14 +326,14 @@ _NEW: JsonDict = {"name": "ann", "role": "analyst", "budget": _LIMIT, "tables": 
 
 
 class NewPerson(Given):
-    """Somebody who is to come in, with a budget if they are to ask."""
+    """Someone who is to come in, with a budget if they are to ask."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
 
     name: PersonName
     role: Literal["steward", "analyst", "auditor"]
     budget: BudgetShape | None = None
-    tables: Tables | None = Field(default=None, description="What they may ask about; all if left out.")
+    tables: Tables | None = Field(default=None, description="Tables they may query; all if left out.")
 
 
 class ChangedPerson(Given):
@@ -357,7 +359,7 @@ class NewToken(Given):
         default=[one.value for one in SCOPES],
         min_length=1,
         max_length=3,
-        description="What it may be used for: ask, read, or manage (change something), as far as its maker may.",
+        description="Scopes: ask, read, or manage (make changes), within its owner's rights.",
     )
 
 

@@ -43,7 +43,7 @@ class Catalogue(View):
     """All methods, models, rules and attacks, by family."""
 
     families: list[dict[str, Any]] = Field(
-        description="Of each family its name, its title, the commands that take it, and its entries: name, summary, "
+        description="For each family: name, title, commands that take it, and entries: name, summary, "
         "usage, example, paper, extra, and a JSON schema of the parameters."
     )
 
@@ -60,9 +60,9 @@ class Session(View):
 
     name: str = Field(examples=["ann"])
     role: RoleName
-    must_change: bool = Field(description="A one-time password was used: nothing else can be done until it is changed.")
-    csrf: str | None = Field(description="What to send as X-CSRF-Token; null for those who came with a token.")
-    until: dt.datetime | None = Field(description="When the session ends; null for those who came with a token.")
+    must_change: bool = Field(description="A one-time password was used and must be changed first.")
+    csrf: str | None = Field(description="Value of X-CSRF-Token to send; null with a token.")
+    until: dt.datetime | None = Field(description="End of the session; null with a token.")
 
     @classmethod
     def begun(cls, who: Person, session: SignedIn | None) -> Self:
@@ -100,22 +100,22 @@ class Table(View):
     """A table: what its card declares, and what you may spend on it."""
 
     name: str = Field(examples=["visits"])
-    public: bool = Field(description="Whether it is about nobody, and costs nothing.")
-    unit: str | None = Field(description="The column that says whose row it is; null: a row is a person.")
+    public: bool = Field(description="Whether the table is public: not about people, and free.")
+    unit: str | None = Field(description="Column that identifies the person of each row; null: one row per person.")
     rows_per_unit: int | None
     note: str
     columns: list[ColumnView]
-    left: LeftView | None = Field(description="null: you may not ask it, or it is public.")
+    left: LeftView | None = Field(description="null: you may not query it, or it is public.")
     synthetic: str | None = Field(
         description="The release that is its synthetic stand-in, which answers what a budget does not cover."
     )
     audited: bool = Field(
-        description="Whether it is answered exactly or not at all, by POST /v1/ask/audited, and never with noise."
+        description="Whether it has query auditing: answered exactly or denied, by POST /v1/ask/audited."
     )
 
     @classmethod
     def of(cls, view: TableView) -> Self:
-        """A table as somebody may see it."""
+        """A table as someone may see it."""
         return cls(
             name=view.name,
             public=view.public,
@@ -134,12 +134,12 @@ class Price(View):
 
     loss: LossShape
     errors: dict[str, float | None] = Field(
-        description="How far each column will be off, with 95 % confidence; null: the answer will say."
+        description="Error of each column, with 95 % confidence; null: shown with the answer."
     )
-    left: LossShape = Field(description="What you may spend, before this.")
-    answered: bool = Field(description="Whether this was answered before: then it is free.")
+    left: LossShape = Field(description="Budget left before this.")
+    answered: bool = Field(description="Whether it was answered before, and is free.")
     synthetic: list[str] = Field(
-        description="The tables whose synthetic stand-ins would answer, for nothing: the budget does not cover it."
+        description="Tables whose synthetic stand-ins would answer, free, because the budget does not cover it."
     )
 
 
@@ -180,13 +180,13 @@ class Answer(View):
     title: str
     free: bool = Field(description="Whether nothing was charged: it was answered before, or is synthetic.")
     synthetic: bool = Field(
-        description="Whether its figures are about people who never existed: the budget did not cover it, and the "
-        "table's synthetic stand-in answered. Error bars are then the stand-in's; null: no bound is known."
+        description="Whether the table's synthetic stand-in answered because the budget did not cover it: "
+        "the figures are about people who never existed. Error bars are then the stand-in's; null: no bound is known."
     )
-    price: LossShape = Field(description="What was charged to each table when it was first given.")
-    left: dict[str, LeftView] = Field(description="What is left on each table.")
-    promise: str = Field(description="What is promised to everybody in the data, in plain words.")
-    answer: Grid | None = Field(description="null: the release is no table, and has to be downloaded.")
+    price: LossShape = Field(description="Charge to each table when first answered.")
+    left: dict[str, LeftView] = Field(description="Budget left on each table.")
+    promise: str = Field(description="Privacy statement, in plain words.")
+    answer: Grid | None = Field(description="null: the release is not a table, download it.")
 
     @classmethod
     def of(cls, given: Answered) -> Self:
@@ -211,7 +211,7 @@ class ExactAnswer(View):
     id: str
     title: str
     free: bool = Field(description="Whether it had been answered before.")
-    promise: str = Field(description="What is promised to everybody in the data, and what is not, in plain words.")
+    promise: str = Field(description="Privacy statement with its limits, in plain words.")
     answer: Grid
 
     @classmethod

@@ -104,7 +104,7 @@ def program_of(spec: Prove) -> LoadedProgram:
 
 
 def item_columns(card: Card) -> list[str]:
-    """The columns that items can be made of: those that do not say who somebody is."""
+    """The columns that items can be made of: those that do not say who someone is."""
     return [one.name for one in card.columns if one.role is not Role.IDENTIFIER and one.name != card.unit]
 
 
@@ -113,12 +113,12 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
     from discreet.models.model import parse_all
 
     if not spec.models and not MASKING.has(spec.method) and not _made_up(spec):
-        raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')
+        raise BadInput("No privacy model given: add models.", hint='For example "k=5" or "l=3 on disease".')
     for text in spec.models:
         if re.search(r"\sin\s", text, re.IGNORECASE):
             raise BadInput(
-                f"{text!r} speaks of a population, which cannot be given to the service.",
-                hint="Choose a model of the table alone, or use the command: discreet publish",
+                f"{text!r} needs a population, which the service cannot take.",
+                hint="Choose a model without a population, or use the command: discreet publish",
             )
     return parse_all(spec.models, card)
 
@@ -146,7 +146,7 @@ def people_of(spec: Publish, workspace: Workspace) -> People | None:
     if not spec.people:
         return None
     if _made_up(spec):
-        raise BadInput("Rows that are made up are nobody's: people means nothing to it.", hint="Leave people out.")
+        raise BadInput("people does not apply to synthetic rows.", hint="Leave people out.")
     found: People = PEOPLE.parse(spec.people, workspace.full_card(spec.table), {Table: other})
     return found
 
@@ -161,9 +161,9 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
 
     if not SYNTHESIZERS.has(spec.method):
         raise BadInput(
-            f"{spec.method!r} is no way to publish rows that promise nothing.",
-            hint=f"Known are {', '.join(one.title for one in SYNTHESIZERS.entries())}; for a promise make the table's "
-            "synthetic stand-in.",
+            f"{spec.method!r} is not a synthesizer without a privacy promise.",
+            hint=f"Known are {', '.join(one.title for one in SYNTHESIZERS.entries())}; for differential "
+            "privacy make the table's synthetic stand-in.",
         )
     refuse_models(models_of(spec, card))
     made: Synthesizer = SYNTHESIZERS.parse(spec.method, card)
@@ -178,7 +178,7 @@ def _require_tables(spec: Tabulate, card: Card) -> None:
         card[column.partition("@")[0]]
     parse_rules("; ".join(spec.rules)) if spec.rules else ()
     if TABLE_METHODS.parse(spec.method).needs_sensitivity_rules and not spec.rules:
-        raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
+        raise BadInput("No sensitivity rule given: add rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
 
 
 def _require_secrets(spec: Hide, card: Card) -> None:
@@ -186,7 +186,7 @@ def _require_secrets(spec: Hide, card: Card) -> None:
 
     for name in spec.columns:
         if card[name].role is Role.IDENTIFIER or name == card.unit:
-            raise BadInput(f"{name!r} says who somebody is: its values are no items.", hint="Leave it out.")
+            raise BadInput(f"{name!r} is an identifier: its values cannot be items.", hint="Leave it out.")
     if len(set(spec.columns)) < len(spec.columns):
         raise BadInput("A column is named twice.", hint="Name each column once.")
     HIDING.parse(spec.method)
@@ -201,7 +201,7 @@ class _Items:
     """The items that rows can have by their card: which values there are is not looked at."""
 
     rows = _MANY
-    """Nobody counted them."""
+    """No one counted them."""
 
     def __init__(self, card: Card, columns: Sequence[str]) -> None:
         named = columns or item_columns(card)
@@ -215,7 +215,7 @@ class _Items:
             of_column = any(item.startswith(f"{name}=") for name in self._others)
             if not (self._bare or item in self._truths or of_column):
                 raise BadInput(
-                    f"{item!r} is no item of these columns.",
+                    f"{item!r} is not an item of these columns.",
                     hint=f"Items are {', '.join([*self._truths, *(f'{name}=…' for name in self._others)])}.",
                 )
         return []
@@ -230,7 +230,7 @@ def _attacked(spec: Attack, shelf: Shelf) -> str:
     found = shelf.find(spec.release)
     if found.kind not in (PUBLISHED, SYNTHETIC) or len(found.tables) != 1:
         raise BadInput(
-            f"Attacks are run on published rows, and this release is of the kind {found.kind}.",
-            hint="What can be told of a printed table is on its holder's page; noise is paid for, and needs no attack.",
+            f"Attacks need published rows; this release is of the kind {found.kind}.",
+            hint="For a table see its holder's page; a differentially private release needs no attack.",
         )
     return found.tables[0]

@@ -3,7 +3,7 @@
 A job is never silently gone. Its row is in the service's database before ``submit`` returns. What it makes it makes in
 a process of its own, under other names, and it leaves, gets its final names, and is listed, only when all of it is
 there. If that process or the service dies before, it is begun again once, and after that reported as lost; if the
-service dies while names are given, whoever comes next gives the rest of them.
+service dies while names are given, anyone who comes next gives the rest of them.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ class Jobs:
         return self._places.paper(id, self._done(id).kind, name)
 
     def result(self, id: str) -> Mapping[str, Any]:
-        """What a job found, as plain data, for the table's holder alone."""
+        """Result of a job, as plain data, for the table's holder alone."""
         return self._places.result(self._done(id).id)
 
     def _done(self, id: str) -> Job:
         job = self.find(id)
         if job.state != DONE:
-            raise BadInput(f"This job is {job.state}, so there is nothing to read.", hint="Wait until it is done.")
+            raise BadInput(f"This job is {job.state}, so it has no result.", hint="Wait until it is done.")
         return job
 
     def _task(self, claim: Claim) -> Task:
@@ -106,7 +106,7 @@ class Jobs:
         try:
             made = self._places.run(job.id, claim.run).made()
         except (OSError, ValueError, DiscreetError):
-            self._queue.died(claim, "What it had made could not be read.")
+            self._queue.died(claim, "Its result could not be read.")
             self._queue.let_go(claim)
             return
         self._places.put_away(job.id, claim.run)
@@ -118,7 +118,7 @@ class Jobs:
             release = made.answer
             papers = load_papers(self._workspace.releases / made.answer)
             self._shelf.put(Shelved.synthetic(made.answer, papers, job.table, by=job.by))
-            self._shelf.share(made.answer, True)  # also if it had been released to somebody before
+            self._shelf.share(made.answer, True)  # also if it had been released to someone before
         self._queue.done(claim, made.said, release)
         self._places.clear(job.id, claim.run)
         self._queue.let_go(claim)

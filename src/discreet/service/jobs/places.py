@@ -1,14 +1,14 @@
 """Folders for what a job makes, while it runs and afterwards.
 
     published/<id>/             the release it made, if it made one
-    published/<id>.<paper>      what the holder keeps beside that, for nobody else's eyes
+    published/<id>.<paper>      what the holder keeps beside that, for no one else's eyes
     papers/<id>/                what there is besides for the holder alone, and ``result.json``
     papers/.<id>.<run>/         the same while a run of the job makes it
     papers/points/              measured points of risk–utility maps, which no comparison measures again
     papers/<table>.secret       secret that keeps perturbations consistent between tables
 
-A run makes everything in a folder of its own. When all is there it is given its final names: whoever is interrupted
-while doing so, or somebody after them, does the rest.
+A run makes everything in a folder of its own. When all is there it is given its final names: anyone who is interrupted
+while doing so, or someone after them, does the rest.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Made:
     """What a run made, as its process says when all of it is in the run's folder."""
 
     said: str
-    """In a sentence or two, for whoever asked for it."""
+    """In a sentence or two, for anyone who asked for it."""
     title: str = ""
     """Of the release; this and the rest are empty if there is none."""
     method: str = ""
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def scratch(self) -> Path:
-        """Where files go that are in nobody's way, such as rows that do not fit in memory."""
+        """Where files go that are in no one's way, such as rows that do not fit in memory."""
         return self.folder / "scratch"
 
     def begin(self) -> None:
@@ -126,7 +126,7 @@ class Places:
         """Give all results of a run their final names: the holder's documents first, so that no release lacks them."""
         run = self.run(id, number)
         for paper in () if self.release(id).exists() else run.folder.glob("release.*"):
-            with suppress(FileNotFoundError):  # somebody else is at it, too
+            with suppress(FileNotFoundError):  # someone else is at it, too
                 settle(paper, self.published / f"{id}.{paper.name.removeprefix('release.')}")
         for made, place in ((run.folder / "papers", self.papers / id), (run.release, self.release(id))):
             if made.is_dir() and not place.exists():
@@ -144,14 +144,14 @@ class Places:
         elif name in WITHIN.get(kind, ()):
             place = self.papers / id / name
         if place is None or not place.is_file():
-            raise NotFound("This job has no such paper.", hint=_listed(kind))
+            raise NotFound("This job has no such document.", hint=_listed(kind))
         return place
 
     def result(self, id: str) -> dict[str, Any]:
         """What a job that is done found."""
         place = self.papers / id / _RESULT
         if not place.is_file():
-            raise NotFound("What this job found is not here any more.", hint="Restore it from a copy.")
+            raise NotFound("The result of this job is gone.", hint="Restore it from a copy.")
         found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         return found
 

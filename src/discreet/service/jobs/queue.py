@@ -1,7 +1,7 @@
 """Jobs, and their queue: rows of the service's database, which several service processes may work on.
 
 A process that works on a job owns it, and says every few seconds that it is still there. Whatever it writes, it writes
-only if it still owns the job's present run; so one that was away for too long, and whose job somebody else has begun
+only if it still owns the job's present run; so one that was away for too long, and whose job someone else has begun
 again, changes nothing any more.
 
 That a job is over, and how it ended, is written down in the audit log in the same transaction.
@@ -52,7 +52,7 @@ _SILENT = "owner IS NOT NULL AND beat < ?"
 
 @dataclass(frozen=True)
 class Job:
-    """A job, as whoever may see jobs sees it."""
+    """A job, as anyone who may see jobs sees it."""
 
     id: str
     kind: str
@@ -63,7 +63,7 @@ class Job:
     """When it was asked for."""
     state: str
     progress: float | None
-    """The share that is done; ``None`` while nobody knows."""
+    """The share that is done; ``None`` while no one knows."""
     said: str
     """What it is at or, when it is over, what came of it."""
     result: str | None
@@ -79,7 +79,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Claim:
-    """A job in somebody's hands: this run of it, and whether all of it was made and only has to be put away."""
+    """A job in someone's hands: this run of it, and whether all of it was made and only has to be put away."""
 
     job: Job
     owner: str
@@ -99,7 +99,7 @@ class Queue:
         """Put a new job at the end; its id, or that of the same job by the same person if that is not over yet.
 
         An idempotency ``key`` names the submission: whatever its owner submits under it is the same job, however long
-        ago it was done, unless that failed, was lost or was cancelled. So whoever clicks twice, or sends a request
+        ago it was done, unless that failed, was lost or was cancelled. So anyone who clicks twice, or sends a request
         again, gets one job.
         """
         spec = json.dumps(dict(job.spec), ensure_ascii=False)
@@ -160,7 +160,7 @@ class Queue:
         return self._set(claim, "beat = ?, progress = ?, said = ?", stamp(), progress, said)
 
     def settle(self, claim: Claim) -> bool:
-        """All is made: from here on it is put away, by whoever is there, and cannot be cancelled any more."""
+        """All is made: from here on it is put away, by anyone who is there, and cannot be cancelled any more."""
         return self._set(claim, "beat = ?, settling = 1", stamp())
 
     def done(self, claim: Claim, said: str, result: str | None) -> bool:
@@ -174,17 +174,17 @@ class Queue:
     def died(self, claim: Claim, why: str) -> bool:
         """The process that did it is gone: it waits to be begun again or, the second time, is lost."""
         if claim.run >= MOST_RUNS:
-            said = f"{why} It was begun {MOST_RUNS} times, and is given up. Nothing of it was released."
-            told = f"{said} Ask for it again; perhaps this machine has too little memory."
+            said = f"{why} It was started {MOST_RUNS} times and failed. Nothing was released."
+            told = f"{said} Submit it again; the machine may have too little memory."
             return self._ended(claim, LOST, "said = '', error = ?", told)
-        return self._back(claim, f"{why} It is begun again from the start; nothing of it was released.", 0)
+        return self._back(claim, f"{why} It restarts from the beginning; nothing was released.", 0)
 
     def give_back(self, claim: Claim) -> bool:
         """Let go of a job because the service stops; this run does not count."""
-        return self._back(claim, "The service was stopped. It is begun again when the service is.", 1)
+        return self._back(claim, "The service was stopped. The job restarts with the service.", 1)
 
     def let_go(self, claim: Claim) -> None:
-        """A job is over, nothing lies about any more, and it needs nobody's care: until then it has an owner."""
+        """A job is over, nothing lies about any more, and it needs no one's care: until then it has an owner."""
         self._changed(f"{_UPDATE} owner = NULL WHERE id = ? AND owner = ? RETURNING id", (claim.job.id, claim.owner))
 
     def cancel(self, id: str) -> None:
@@ -192,8 +192,8 @@ class Queue:
         sql = f"{_UPDATE} state = ?, said = '' WHERE id = ? AND state IN (?, ?) AND settling = 0 "
         if not self._over(sql, CANCELLED, (CANCELLED, id, WAITING, RUNNING)):
             job = self.find(id)
-            told = f"is over: it is {job.state}" if job.state in OVER else "is as good as done"
-            raise BadInput(f"This job cannot be cancelled any more, since it {told}.")
+            told = f"is over: it is {job.state}" if job.state in OVER else "is almost done"
+            raise BadInput(f"This job can no longer be cancelled: it {told}.")
 
     def _ended(self, claim: Claim, state: str, sets: str, *values: object) -> bool:
         whose = (claim.job.id, claim.owner, claim.run)
@@ -216,7 +216,7 @@ class Queue:
         return self._set(claim, sets, WAITING, said, spared)
 
     def _set(self, claim: Claim, sets: str, *values: object) -> bool:
-        """Change the row of a job while it is in somebody's hands; whether it still is."""
+        """Change the row of a job while it is in someone's hands; whether it still is."""
         sql = f"{_UPDATE} {sets} {_MINE} RETURNING id"
         return self._changed(sql, (*values, claim.job.id, claim.owner, claim.run))
 

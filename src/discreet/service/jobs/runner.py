@@ -42,7 +42,7 @@ _PAUSE = 0.25
 """Least time between reports of progress, seconds."""
 _PLACES = 4
 _NICE = 5
-"""Niceness of a child: whoever asks something comes first."""
+"""Niceness of a child: anyone who asks something comes first."""
 
 
 class _End(Enum):
@@ -130,7 +130,7 @@ class Runner:
             return
         self._clear(orphan.job.id, orphan.run)
         if not orphan.job.over:
-            self._queue.died(orphan, "The service that worked on it was gone.")
+            self._queue.died(orphan, "The service that ran it was gone.")
         self._queue.let_go(orphan)
 
     def _work_on(self, claim: Claim) -> None:
@@ -160,7 +160,7 @@ class Runner:
         self._queue.let_go(claim)
 
     def _attend(self, child: Child, claim: Claim) -> _End:
-        """Pass on what the process says, until it is over or somebody else says so."""
+        """Pass on what the process says, until it is over or someone else says so."""
         progress, words = None, "starting"
         beaten, told = time.monotonic(), False
         while not self._at_once.is_set():
@@ -193,8 +193,8 @@ class Runner:
             return _End.OVER
         log = SYSTEM.bytes(4).hex()
         LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"])
-        error = f"This job stumbled over a fault of the program (log {log}). Nothing of it was released."
-        self._queue.failed(claim, f"{error} Show whoever runs the service the line of its log with this number.")
+        error = f"This job failed with an internal error (log {log}). Nothing was released."
+        self._queue.failed(claim, f"{error} Report this log number to the administrator.")
         return _End.OVER
 
 

@@ -34,7 +34,7 @@ LONGEST_METHOD = 20_000
 """Characters of a method that names the columns of a wide table."""
 MOST_TEXTS = 100
 """Texts of a list."""
-_DESPITE = "Reason to release it although it exposes somebody together with earlier releases; the statement quotes it."
+_DESPITE = "Reason to release it even if it exposes people together with earlier releases; the statement quotes it."
 LONGEST_PROGRAM = 20_000
 """Characters of a program to prove."""
 MOST_SECONDS = 300
@@ -58,7 +58,7 @@ class _Spec:
             _require(one.name, str(one.type), getattr(self, one.name), longest, lines=lines)
 
     def about(self) -> dict[str, str]:
-        """What it is about, for the audit log: names, and nothing that somebody wrote freely."""
+        """What it is about, for the audit log: names, and nothing that someone wrote freely."""
         return {name: getattr(self, name) for name in ("table", "release", "session") if hasattr(self, name)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class _Spec:
             raise BadInput(f"A job of the kind {cls.kind} is an object with {', '.join(known)}.")
         for name in data:
             if name not in known:
-                raise BadInput(f"{cls.kind} knows no {name!r}{meant(str(name), known)}.", hint=_known(known))
+                raise BadInput(f"{cls.kind} has no field {name!r}{meant(str(name), known)}.", hint=_known(known))
         for name, one in known.items():
             if name not in data and one.default is MISSING:
                 raise BadInput(f"{cls.kind} needs {name}.", hint=_known(known))
@@ -92,7 +92,7 @@ def _given(sentence: str = "", *, families: tuple[Family, ...] = (), example: ob
 
 @dataclass(frozen=True)
 class Publish(_Spec):
-    """Release a table's rows so that privacy models hold. Nobody but stewards has the release until it is shared."""
+    """Release a table's rows so that privacy models hold. No one but stewards has the release until it is shared."""
 
     kind: ClassVar[str] = "publish"
     summary: ClassVar[str] = "Publish a table"
@@ -100,10 +100,10 @@ class Publish(_Spec):
     models: tuple[str, ...] = _given(families=(MODELS,), example=["k=5", "l=2 on disease"])
     """May be empty where ``method`` is a masking."""
     method: str = _given(families=(RECODERS, MASKING, SYNTHESIZERS), default="generalize")
-    suppress: str = _given("The share of the rows that may be left out: 5%, 0.05 or 1/20.", example="5%", default="0")
+    suppress: str = _given("Maximum share of rows to suppress: 5%, 0.05 or 1/20.", example="5%", default="0")
     quality: str = _given(families=(QUALITIES,), default="granularity")
     people: str = _given(
-        "What leaves of people with several rows; another table is named as the workspace does.",
+        "Treatment of people with several rows; other tables have the workspace's names.",
         families=(PEOPLE,),
         example="linked with patients",
         default="",
@@ -123,7 +123,7 @@ class Synthesize(_Spec):
     summary: ClassVar[str] = "Make a table's synthetic stand-in"
     table: str
     method: str = _given(
-        "A privacy loss and how it is spent, as for `discreet synthesize`.",
+        "Privacy loss and synthesizer, as for `discreet synthesize`.",
         families=(PRIVATE_SYNTHESIS,),
         example="epsilon=1 delta=1e-9 by=mst on sex, ward",
         longest=LONGEST_METHOD,
@@ -137,8 +137,8 @@ class Tabulate(_Spec):
     kind: ClassVar[str] = "tabulate"
     summary: ClassVar[str] = "Publish tables of counts or sums"
     table: str
-    by: tuple[str, ...] = _given("A text for each table; several are linked.", example=["sex × ward"])
-    value: str | None = _given("Column that is added up; null to count rows.")
+    by: tuple[str, ...] = _given("Dimensions of each table; several are linked.", example=["sex × ward"])
+    value: str | None = _given("Column to sum; null to count rows.")
     rules: tuple[str, ...] = _given(families=(CELL_RULES,), example=["min=3"])
     method: str = _given(families=(TABLE_METHODS,), default="suppress")
     title: str = ""
@@ -147,20 +147,20 @@ class Tabulate(_Spec):
 
 @dataclass(frozen=True)
 class Hide(_Spec):
-    """Change a table's transactions until a miner finds none of the secrets. It protects nobody's privacy."""
+    """Change a table's transactions until a miner finds none of the secrets. It protects no one's privacy."""
 
     kind: ClassVar[str] = "hide"
-    summary: ClassVar[str] = "Hide itemsets and rules from a miner"
+    summary: ClassVar[str] = "Hide itemsets and rules from data mining"
     untold: ClassVar[tuple[str, ...]] = ("support", "confidence", "itemsets", "rules", "keep", "margin")
     table: str
-    support: str = _given("The miner's: a share, or a number of transactions.", example="2%")
-    confidence: str | None = _given("The miner's, for rules.", example="60%", default=None)
+    support: str = _given("Minimum support of the miner: a share, or a number of transactions.", example="2%")
+    confidence: str | None = _given("Minimum confidence of the miner, for rules.", example="60%", default=None)
     itemsets: tuple[str, ...] = _given("Secrets.", example=["ward=north, disease=flu"], default=())
     rules: tuple[str, ...] = _given("Secrets.", example=["ward=north => disease=flu"], default=())
     columns: tuple[str, ...] = _given("Columns that items are made of; all but identifiers if empty.", default=())
     method: str = _given(families=(HIDING,), default="exact")
     keep: tuple[str, ...] = _given("Itemsets that must stay frequent.", default=())
-    margin: str = _given("How far below the thresholds secrets are put, as a share.", example="10%", default="0")
+    margin: str = _given("Safety margin below the thresholds, as a share of them.", example="10%", default="0")
     title: str = ""
     despite: str = _given(_DESPITE, default="")
 
@@ -184,7 +184,7 @@ class Attack(_Spec):
     kind: ClassVar[str] = "attack"
     summary: ClassVar[str] = "Attack a release"
     release: str = _given(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$", example="20260101-visits-0a1b2c3d")
-    only: tuple[str, ...] = _given("All that are for such a release if empty.", families=(ATTACKS,), default=())
+    only: tuple[str, ...] = _given("All applicable ones if empty.", families=(ATTACKS,), default=())
     population: int = _given("Number of people the table is a random sample of; 0 if unknown.", default=0)
 
 
@@ -196,7 +196,7 @@ class Compare(_Spec):
     summary: ClassVar[str] = "Compare maskings of a table"
     table: str
     loss: str = "pil"
-    methods: tuple[str, ...] = _given("A short menu if empty.", families=(MASKING,), default=())
+    methods: tuple[str, ...] = _given("A short list if empty.", families=(MASKING,), default=())
 
 
 @dataclass(frozen=True)
@@ -248,13 +248,13 @@ def _known(names: Mapping[str, object]) -> str:
 
 
 def _require(name: str, kind: str, value: object, longest: int, *, lines: bool) -> None:
-    """An error unless a field's value is of its kind, and not longer than anybody needs."""
+    """An error unless a field's value is of its kind, and not longer than anyone needs."""
     if kind == "int":
         if type(value) is not int or not 0 <= value <= LARGEST:
-            raise BadInput(f"{name} is a whole number from 0 to {LARGEST:,}.")
+            raise BadInput(f"{name} must be a whole number from 0 to {LARGEST:,}.")
     elif kind.startswith("tuple"):
         if not isinstance(value, tuple) or len(value) > MOST_TEXTS:
-            raise BadInput(f"{name} is a list of at most {MOST_TEXTS} texts.")
+            raise BadInput(f"{name} must be a list of at most {MOST_TEXTS} texts.")
         for one in value:
             _require_text(name, one, longest)
     elif value is not None or "None" not in kind:

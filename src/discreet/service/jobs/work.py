@@ -39,7 +39,9 @@ Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
 _LISTED = 100
 """Largest number of lost itemsets or rules in the result; the holder's page has more."""
-_BESIDE_ANSWERS = "The table is audited: this and its exact answers together may tell what neither tells alone."
+_BESIDE_ANSWERS = (
+    "The table has query auditing: this release and its exact answers together may reveal what neither does alone."
+)
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
     rows = int(made_of["rows"])
     said = f"{made_of.get('released', rows):,} of {rows:,} rows were released. {warning}".strip()
     if not recoded and not isinstance(method, Masker):
-        said = f"Rows were made up, of {rows:,}, and attacked. {warning}".strip()
+        said = f"Synthetic rows were made from {rows:,} rows and attacked. {warning}".strip()
     made = Made(said, spec.title or release.title, release.recipe.method, release.private, rows)
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
 
@@ -137,7 +139,7 @@ def _write_page(bench: _Bench, release: Release[Any]) -> None:
 
 
 def _notices(release: Release[Any], bench: _Bench) -> str:
-    """What whoever passes a release on must know."""
+    """What anyone who passes a release on must know."""
     return without_paths(" ".join(release.notices), bench.workspace.folder)
 
 
@@ -153,7 +155,7 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
     assert found is not None  # noqa: S101  # just made
     rows, papers = found.nearness.rows, given.release
     said = (
-        f"A stand-in of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is gone."
+        f"A stand-in of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is spent."
     )
     made = Made(said, papers.title, papers.recipe.method, papers.private, rows, given.identity)
     return made, {"release": given.identity, "rows": rows, "free": given.free}
@@ -182,7 +184,7 @@ def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
     holder = release.holder.details  # type: ignore[union-attr]  # just made
     title = spec.title or release.title
     hidden = int(holder.hidden.sum())
-    said = f"A table of {number(len(holder.cells), 'cell')} was printed, {hidden or 'none'} of them hidden."
+    said = f"A table of {number(len(holder.cells), 'cell')} was published, {hidden or 'none'} of them suppressed."
     made = Made(said, title, release.recipe.method, release.private)
     return made, {"release": bench.task.id, **view(holder, title)}
 
@@ -261,7 +263,7 @@ def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     )
     report.html(bench.run.paper("report.html"))
     report.without_victims().html(bench.run.paper("to-pass-on.html"))
-    made = Made(f"{number(len(report.findings), 'attack')} run. What came of it is for the table's holder.")
+    made = Made(f"{number(len(report.findings), 'attack')} run. The findings are confidential.")
     return made, {"attacked": spec.release, **report.to_dict(victims=True)}
 
 
@@ -279,7 +281,7 @@ def _compare(spec: Compare, bench: _Bench) -> tuple[Made, object]:
     )
     found.html(bench.run.paper("map.html"))
     maskings = sum(point.method != ORIGINAL for point in found.placed)
-    made = Made(f"{number(maskings, 'masking')} measured. The map is for the table's holder.")
+    made = Made(f"{number(maskings, 'masking')} measured. The map is confidential.")
     return made, found.to_dict()
 
 

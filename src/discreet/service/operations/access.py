@@ -1,6 +1,6 @@
 """Operations on people, passwords, tokens and the audit log.
 
-Every method takes whoever asks first; what they may not do is refused before anything is looked at.
+Every method takes anyone who asks first; what they may not do is refused before anything is looked at.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class AccessOperations:
         with self._may.noted(who.name, "add person", person=name, role=role.value):
             self._may.require_steward(who)
             if budget is not None and role is Role.AUDITOR:
-                raise BadInput("Auditors read, and ask nothing: they get no budget.")
+                raise BadInput("Auditors only read: they cannot have a budget.")
             for table in tables or ():
                 self._may.require_here(table)
             self.people.require_free(name)
-            if budget is not None:  # first: whoever is added has to be told a password
+            if budget is not None:  # first: anyone who is added has to be told a password
                 self._curator.add_analyst(name, budget, tables)
             return self.people.add(name, role)
 
@@ -82,7 +82,7 @@ class AccessOperations:
         ):
             self._may.require_steward(who)
             if self.people.find(name).role is Role.AUDITOR:
-                raise BadInput("Auditors read, and ask nothing: they get no budget.")
+                raise BadInput("Auditors only read: they cannot have a budget.")
             self._curator.add_analyst(name, budget, tables)
 
     def reset_password(self, who: Person, name: str) -> str:
@@ -117,12 +117,12 @@ class AccessOperations:
     ) -> ApiToken:
         """Create a token for programs, with the caller's rights within its scopes; its text is shown once.
 
-        Nobody makes one in another's ``name`` but whoever has the folder.
+        No one makes one in another's ``name`` but anyone who has the folder.
         """
         with self._may.noted(who.name, "new token", person=name or who.name) as about:
             self._may.require(who)
             if name not in (None, who.name) and who is not HOST:
-                raise NotAllowed("Tokens are made by those whose they are.")
+                raise NotAllowed("People make their own tokens.")
             token = self.people.new_token(name or who.name, label, days, scopes)
             about |= {"token": token.id, "scopes": listed(one.value for one in token.scopes)}
             return token

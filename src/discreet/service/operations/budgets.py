@@ -38,7 +38,7 @@ class BudgetOperations:
         return [view for view in views if view.table in mine and view.analyst in (None, who.name)]
 
     def set_limit(self, who: Person, account: str, budget: Budget | Loss, *, why: str) -> BudgetView:
-        """Give an account another limit; what was spent stays spent."""
+        """Set an account's limit; what was spent stays spent."""
         with self._may.noted(who.name, "set limit", account=account, limit=str(budget)):
             self._may.require_steward(who)
             self._may.require_here(account)
@@ -47,7 +47,7 @@ class BudgetOperations:
             return next(view for view in self.accounts(who) if view.account == account)
 
     def lines(self, who: Person, *, account: str | None = None, most: int = 200) -> list[LedgerLine]:
-        """The last lines of the ledger, newest first; for an analyst those of their own accounts.
+        """The last ledger entries, newest first; for an analyst those of their own accounts.
 
         An analyst has the newest lines searched alone: others' questions, however many, must not make theirs slow.
         """

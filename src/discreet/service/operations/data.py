@@ -1,7 +1,7 @@
 """Operations on data that a steward brings: uploads, drafted cards, whether rows fit a card, and tables made of them.
 
 A file that is uploaded lies in ``uploads/`` of the workspace, under a name of ours, for its owner alone; nothing in it
-is run. Rows, and values that are counted or do not fit, are for stewards; that somebody looked is written to the audit
+is run. Rows, and values that are counted or do not fit, are for stewards; that someone looked is written to the audit
 log.
 """
 

@@ -62,7 +62,7 @@ class ExposureOperations:
         reason = spec.despite if isinstance(spec, Publish | Tabulate | Hide | Learn) else ""
         if reason and who.role.value not in self._curator.workspace.policy.override:
             raise NotAllowed(
-                "The policy of this workspace does not let you release something despite exposure.",
+                "The policy of this workspace does not allow you to release despite exposure.",
                 hint="Release less, or ask with noise. [exposure] in workspace.toml says which roles may.",
             )
         return reason
@@ -77,7 +77,7 @@ def _made(draft: Tabulate | Publish, rows: Table, workspace: Workspace) -> Relea
 
 
 def _shown(population: Population, who: Person) -> Population:
-    """A population as somebody may see it: folders by their name alone, and what is about rows for stewards."""
+    """A population as someone may see it: folders by their name alone, and what is about rows for stewards."""
     steward = who.role is Role.STEWARD
     departures = tuple(
         replace(one, release=Path(one.release).name, attack=one.attack if steward else "")

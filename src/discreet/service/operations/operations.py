@@ -1,7 +1,7 @@
-"""Operations: everything that somebody who is signed in may do, and nothing else.
+"""Operations: everything that someone who is signed in may do, and nothing else.
 
 The API and the console both come here, and only here, so that there is one place which says who may do what and one
-place which writes down what was done. Every method takes whoever asks first; what they may not do is refused before
+place which writes down what was done. Every method takes anyone who asks first; what they may not do is refused before
 anything is looked at, and what they may not even know of is "not found". What is about people is in ``access.py``, what
 is about budgets in ``budgets.py``, and who may do what in ``permissions.py``.
 
@@ -104,7 +104,7 @@ class Operations:
     # Tables
 
     def tables(self, who: Person) -> list[TableView]:
-        """The tables that somebody may know of: analysts those they may ask, others all."""
+        """The tables that someone may know of: analysts those they may ask, others all."""
         self._may.require(who)
         self.workspace.refresh()
         views = [self._view(who, name) for name in self.workspace.tables]
@@ -117,7 +117,10 @@ class Operations:
         """One of them."""
         found = [view for view in self.tables(who) if view.name == name]
         if not found:
-            raise NotFound("There is no such table here for you.", hint="GET /v1/tables lists those that there are.")
+            raise NotFound(
+                "There is no such table, or it is not visible to you.",
+                hint="GET /v1/tables lists those that there are.",
+            )
         return found[0]
 
     # Asking
@@ -155,10 +158,10 @@ class Operations:
         instead: bool = True,
         hand_over: bool = True,
     ) -> list[Answer]:
-        """Answer one question, or several for one price; charged to whoever asks.
+        """Answer one question, or several for one price; charged to anyone who asks.
 
         What the budget does not cover is asked of synthetic stand-ins ``instead``, where there are some. Without
-        ``hand_over`` nobody can see that there is an answer until ``gave`` is called with it.
+        ``hand_over`` no one can see that there is an answer until ``gave`` is called with it.
         """
         with self._may.noted(who.name, "ask") as about:
             self._may.require_asker(who)
@@ -166,7 +169,7 @@ class Operations:
             if len(questions) == 1:
                 given = [self._curator.ask(questions[0], key=key, **arguments)]
             elif key is not None:
-                raise BadInput("A key is for one question.", hint="Several are charged once in any case.")
+                raise BadInput("A key applies to one question.", hint="Leave it out: a batch is charged once anyway.")
             else:
                 given = self._curator.ask_all(questions, **arguments)
             if hand_over:
@@ -198,7 +201,7 @@ class Operations:
     def release_of(
         self, who: Person, method: Method[Any], table: str, *, key: str | None = None, hand_over: bool = True
     ) -> Given:
-        """Run a method that promises a loss on a table, charged to whoever asks."""
+        """Run a method that promises a loss on a table, charged to anyone who asks."""
         with self._may.noted(who.name, "release", table=table, method=method.name) as about:
             self._may.require_asker(who)
             with limited(self.workspace.limits):
@@ -209,10 +212,10 @@ class Operations:
             return given
 
     def instead(self, who: Person, table: str) -> str | None:
-        """The table's synthetic stand-in, which answers when the budget is spent, if somebody may see it."""
+        """The table's synthetic stand-in, which answers when the budget is spent, if someone may see it."""
         self._may.require(who)
         found = None
-        with suppress(Damaged):  # which concerns whoever asks it, and nobody else
+        with suppress(Damaged):  # which concerns anyone who asks it, and no one else
             found = self._curator.synthetic(table) if table in self.workspace.private else None
         return found.identity if found and self._may_see(who, self._stand_in(found)) else None
 
@@ -244,7 +247,7 @@ class Operations:
         except NotFound:
             found = None
         if found is None or not self._may_see(who, found):
-            raise NotFound("There is no such release here for you.")
+            raise NotFound("There is no such release, or it is not visible to you.")
         return found
 
     def release(self, who: Person, release: str) -> Release[Any]:
@@ -271,13 +274,13 @@ class Operations:
             self._shelf.share(one.id, shared)
 
     def published(self, who: Person, table: str) -> list[Entry]:
-        """What of a table is out already."""
+        """Earlier releases of a table."""
         self._may.require(who, *READERS)
         with Register(self.workspace.register) as register:
             return [one for one in register.entries() if one.table == table]
 
     def full_card(self, who: Person, table: str) -> Card:
-        """All of a table's card, hierarchies and identifiers too: for whoever publishes it."""
+        """All of a table's card, hierarchies and identifiers too: for anyone who publishes it."""
         self._may.require_steward(who)
         if table not in self.workspace.private:
             raise NotFound(f"There is no table about people called {table!r}.")
@@ -314,7 +317,7 @@ class Operations:
             self._jobs.cancel(job)
 
     def job_result(self, who: Person, job: str) -> Mapping[str, Any]:
-        """What a job found, as plain data. It is about the rows, and for the holder alone."""
+        """Result of a job, as plain data. It is about the rows, and for the holder alone."""
         with self._may.noted(who.name, "read result", job=job):
             self._may.require_steward(who)
             return self._jobs.result(job)
@@ -380,14 +383,14 @@ class Operations:
             self._curator.set_synthetic(table, None)
 
     def _for(self, who: Person, job: Job) -> Job:
-        """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows;
+        """A job as someone may see it. What it says of how far it is, and of what went wrong, may be about the rows;
         and what it is to hide is a secret."""
         if who.role is Role.STEWARD:
             said, error = (without_paths(text, self.workspace.folder) for text in (job.said, job.error))
             return replace(job, said=said, error=error)
         untold = SPECS[job.kind].untold if job.kind in SPECS else ()
         spec = {name: value for name, value in job.spec.items() if name not in untold}
-        return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")
+        return replace(job, spec=spec, said="", error=job.error and "Only stewards see the error.")
 
     # What was done
 

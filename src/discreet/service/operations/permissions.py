@@ -13,26 +13,26 @@ from discreet.errors import DiscreetError, NotAllowed, NotFound
 
 READERS = (Role.STEWARD, Role.AUDITOR)
 HOST = Person("command line", Role.STEWARD, dt.datetime.min.replace(tzinfo=dt.UTC), disabled=False, must_change=False)
-"""Whoever has the folder of the workspace, and so the data: for commands, never for a request. No person can be called
-this."""
+"""Anyone who has the folder of the workspace, and so the data: for commands, never for a request. No person can be
+called this."""
 
 
 class Permissions:
-    """Decides what somebody may do, and writes down what they did."""
+    """Decides what someone may do, and writes down what they did."""
 
     def __init__(self, workspace: Workspace, audit: Audit) -> None:
         self._workspace, self._audit = workspace, audit
 
     def require(self, who: Person, *roles: Role) -> None:
-        """An error unless somebody is in one of these roles (default: any)."""
+        """An error unless someone is in one of these roles (default: any)."""
         require_role(who, *roles)
 
     def require_steward(self, who: Person) -> None:
-        """An error unless somebody is a steward."""
+        """An error unless someone is a steward."""
         self.require(who, Role.STEWARD)
 
     def require_asker(self, who: Person) -> None:
-        """An error unless somebody may ask questions."""
+        """An error unless someone may ask questions."""
         self.require(who, Role.ANALYST, Role.STEWARD)
 
     def require_here(self, account: str) -> None:
@@ -41,7 +41,7 @@ class Permissions:
             raise NotFound(
                 f"There is no table about people called {account.partition('/')[0]!r:.60} here; there are "
                 f"{', '.join(self._workspace.private)}.",
-                hint="Budgets are those of tables (visits) and their analysts (visits/ann).",
+                hint="Accounts are tables (visits) and their analysts (visits/ann).",
             )
 
     @contextmanager
@@ -58,14 +58,12 @@ class Permissions:
 
 
 def require_role(who: Person, *roles: Role) -> None:
-    """An error if somebody is in none of these roles (default: any), or has to change a one-time password first."""
+    """An error if someone is in none of these roles (default: any), or has to change a one-time password first."""
     if who.must_change:
-        raise NotAllowed(
-            "A one-time password was used, and has to be changed first.", hint="Choose a password of your own."
-        )
+        raise NotAllowed("Change your one-time password first.", hint="Choose a password of your own.")
     if roles and who.role not in roles:
         wanted = " or ".join(f"{'an' if role is not Role.STEWARD else 'a'} {role.value}" for role in roles)
-        raise NotAllowed(f"This is for {wanted}.", hint="Ask a steward of this service.")
+        raise NotAllowed(f"Only {wanted} may do this.", hint="Ask a steward.")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -1,1 +1,1 @@
-"""How faithful synthetic rows are to the original ones, with no row of either being anybody's in the other."""
+"""How faithful synthetic rows are to the original ones, with no row of either being anyone's in the other."""

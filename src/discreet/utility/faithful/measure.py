@@ -1,6 +1,6 @@
 """Fidelity of synthetic rows to the original: marginals, correlations, distinguishability, model performance.
 
-What is measured row by row (telling rows apart, models trained on synthetic rows) is measured on samples of both sides.
+What is measured row by row (separating rows, models trained on synthetic rows) is measured on samples of both sides.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ _SHOWN = 10
 _COPY = "copy"
 """Column with the number of the copy, where a release has several (``non_private/copies.py``)."""
 _WAYS = {
-    1: ("1-way error", "The share of rows in the wrong place, column by column (total variation), on average."),
-    2: ("2-way error", "The same, of two columns together."),
-    3: ("3-way error", "The same, of three columns together."),
+    1: ("1-way error", "Mean total variation distance of single columns: the share of rows that would have to move."),
+    2: ("2-way error", "The same for pairs of columns."),
+    3: ("3-way error", "The same for triples of columns."),
 }
 _MODELS = {
-    "propensity": "How well a logistic model, which sees numbers two by two and categories one by one, tells synthetic "
-    "from original rows (pMSE, as a share of its most): 0 is not at all, 1 always. It does not see how categories hang "
-    "together, so that independent columns may do well.",
-    "told by trees": "How well a random forest, which sees any columns together, tells synthetic from original rows "
-    "that it was not trained on (2 AUC − 1): 0 is not at all, 1 always.",
-    "learning": "The AUC that models lose by being trained on synthetic rows and not on people: the mean of a decision "
-    "tree, naive Bayes, nearest neighbours and support vectors. An AUC of 0.5 is guessing.",
+    "propensity": "How well a logistic model, with pairs of numbers and single categories, separates synthetic from "
+    "original rows (pMSE as a share of its maximum): 0 not at all, 1 always. It does not see relations "
+    "between categories, so independent columns may score well.",
+    "trees AUC": "How well a random forest separates held-out synthetic from original rows (2 AUC − 1): 0 not at all, "
+    "1 always.",
+    "learning": "AUC lost by training models on synthetic instead of original rows: mean of a decision tree, naive "
+    "Bayes, nearest neighbours and a support vector machine. An AUC of 0.5 is guessing.",
 }
 
 
@@ -140,7 +140,7 @@ def _table(synthetic: Release[Any] | Table | pa.Table) -> Table:
         return synthetic
     rows = synthetic.payload if isinstance(synthetic, Release) else synthetic
     if not isinstance(rows, pa.Table | Rows):
-        raise DataError("Only a table of rows can be compared.", hint="This release is none.")
+        raise DataError("Only a table of rows can be compared.", hint="This release is not a table of rows.")
     schema = pq.read_schema(rows.path) if isinstance(rows, Rows) else rows.schema
     kinds = {field.name: kind for field in schema if (kind := kind_of(field.type)) is not None}
     card = Card("synthetic", tuple(Column(name, kind) for name, kind in kinds.items()))
@@ -204,8 +204,9 @@ def _marginals(names: Sequence[str], mine: Counted, far: Mapping[Columns, float]
 def _score(pairs: Measured) -> Measured:
     """NIST's k-marginal score for k = 2: 1000 less the mean error of pairs in thousandths."""
     meaning = (
-        "1000 times what is right: 1 less the mean error of all pairs of columns. NIST's score for k = 2, by parts of "
-        "our own (tenths of the original, the 30 commonest values), so compare it with scores made the same way."
+        "1000 × (1 − mean error of all pairs of columns). NIST's k-marginal score for k = 2, with our own "
+        "bins (tenths of the original, the 30 commonest values), so compare it only with scores computed the "
+        "same way."
     )
 
     def score(error: float | None) -> float | None:
@@ -219,7 +220,7 @@ def _score(pairs: Measured) -> Measured:
 def _correlations(names: Sequence[str], mine: Array, theirs: Array, rows: int) -> Measured:
     meaning = (
         "Mean change of the association between two columns: correlations of numbers, "
-        "Cramér's V of categories, the correlation ratio of both. What a sample gets is approximate."
+        "Cramér's V of categories, the correlation ratio of both. The figure for a sample is approximate."
     )
     above = np.triu_indices(len(names), 1)
     was, is_now = mine[above], theirs[above]
@@ -244,7 +245,7 @@ def _by_models(
     original: Table, other: Table, names: tuple[str, ...], *, target: str | None, control: Table | None, say: Progress
 ) -> tuple[tuple[Array, Array] | None, list[Measured]]:
     """Propensity of the rows of both sides, and the measures by models; a measure that fails says why."""
-    say(0.7, "telling rows apart")
+    say(0.7, "separating rows")
     try:
         two, held_out = sample_pair(original, other, names, target, control)
     except DataError as problem:
@@ -256,7 +257,7 @@ def _by_models(
         propensity = _unmeasured("propensity", problem)
     say(0.85, "training models")
     found = [propensity]
-    for name, measure in (("told by trees", forest_score), ("learning", partial(transfer_loss, held_out=held_out))):
+    for name, measure in (("trees AUC", forest_score), ("learning", partial(transfer_loss, held_out=held_out))):
         try:
             found.append(measure(two))
         except (DataError, MissingPart) as problem:
@@ -332,7 +333,7 @@ def forest_score(two: Pair) -> Measured:
     2 AUC − 1, or 0 if that is less: the share of pairs told apart beyond guessing.
     """
     figure, independent = (_by_trees(two.original, other) for other in (two.released, _one_by_one(two)))
-    return Measured("told by trees", figure, _MODELS["told by trees"], sample=0.0, independent=independent)
+    return Measured("trees AUC", figure, _MODELS["trees AUC"], sample=0.0, independent=independent)
 
 
 def _by_trees(a: Array, b: Array) -> float:
@@ -365,7 +366,7 @@ def transfer_loss(two: Pair, held_out: Array | None) -> Measured:
     if held_out is not None:
         trained, tested = x, held_out
     else:
-        order, who = np.lexsort(x.T), "whom the synthetic rows were made of too"
+        order, who = np.lexsort(x.T), "who were also used to make the synthetic rows"
         trained, tested = x[order[::2]], x[order[1::2]]
     trained, tested = (side[:: max(-(-len(side) // _LEARNT), 1)] for side in (trained, tested))
     real, synthetic = transfer(two, trained, tested)

@@ -21,7 +21,7 @@ from discreet.errors import BadInput
 
 Array: TypeAlias = npt.NDArray[Any]
 
-_WARNING = "It tells about the original rows, exactly: it is for their holder alone."
+_WARNING = "It has exact figures of the original rows: confidential, for the holder only."
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Measured:
     name: str
     figure: float | None
     meaning: str
-    """What it is, in a sentence or two for whoever is no statistician."""
+    """What it is, in a sentence or two for anyone who is no statistician."""
     best: float = 0.0
     """What a copy of the original gets."""
     sample: float | None = None
     """What another sample of the same people would get, on average: nothing synthetic should be asked for more."""
     independent: float | None = None
-    """What data get that have each column right and nothing else, or whoever guesses. Anything useful does better, but
-    by figures that do not see columns together."""
+    """What data get that have each column right and nothing else, or anyone who guesses. Anything useful does better,
+    but by figures that do not see columns together."""
     details: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
 
@@ -128,7 +128,7 @@ class Fidelity:
     def summary(self) -> str:
         """What was compared, in a sentence."""
         mine, theirs = self.rows
-        said = f"How faithful {self.title} is: {number(theirs, 'synthetic row')} beside {mine:,} original ones"
+        said = f"How faithful {self.title} is: {number(theirs, 'synthetic row')} beside {mine:,} original rows"
         return said + f", {number(len(self.columns), 'column')}{self._beside}."
 
     def __str__(self) -> str:
@@ -147,11 +147,11 @@ class Fidelity:
             (one.cells for one in self.measured),
         )
         read = (
-            "Another sample is what as many rows drawn from the same people would get: more cannot be asked for. "
-            "Independent is what data get that have each column right and nothing else, or whoever guesses."
+            "Another sample: the value for a fresh sample of the same size, the best to expect. Independent: "
+            "the value for data with each column right and no relations, or for a guess."
         )
         worst = [
-            section(f"Where it is worst: {one.name}", pairs((what, _shown(far)) for what, far in one.details.items()))
+            section(f"Worst: {one.name}", pairs((what, _shown(far)) for what, far in one.details.items()))
             for one in self.measured
             if one.details
         ]
@@ -199,22 +199,22 @@ def _column_pictures(spreads: Sequence[Spread]) -> Iterable[Picture]:
             "original": [100 * float(spread.original[place]) for place in kept],
             "synthetic": [100 * float(spread.synthetic[place]) for place in kept],
         }
-        caption = f"Per cent of the rows. {100 * spread.apart:.1f} % of them are in the wrong place."
+        caption = f"Per cent of the rows. Total variation distance: {100 * spread.apart:.1f} %."
         yield beside(spread.name, [spread.labels[place] for place in kept], series, caption=caption)
 
 
 def _pair_picture(names: Sequence[str], errors: Array) -> Picture:
     """How far two columns together are from the original, for every two."""
-    caption = "The share of rows in the wrong place, of two columns together. Dark is bad."
-    return heat("Errors of pairs", names, errors, caption=caption)
+    caption = "Total variation distance of pairs of columns. Dark is worse."
+    return heat("Errors of pairs of columns", names, errors, caption=caption)
 
 
 def _association_picture(names: Sequence[str], original: Array, synthetic: Array) -> Picture:
     """Change of the associations between columns."""
     both = np.isnan(original) & np.isnan(synthetic)
     moved = np.abs(np.nan_to_num(original) - np.nan_to_num(synthetic))
-    caption = "How far correlations, of whatever kind, are from the original ones. Dark is bad."
-    return heat("Changes of correlations", names, np.where(both, np.nan, moved), caption=caption)
+    caption = "Change of associations (correlation, Cramér's V, correlation ratio). Dark is worse."
+    return heat("Changes of associations", names, np.where(both, np.nan, moved), caption=caption)
 
 
 def _propensity_picture(original: Array, synthetic: Array) -> Picture:
@@ -222,7 +222,7 @@ def _propensity_picture(original: Array, synthetic: Array) -> Picture:
     edges = np.linspace(0, 1, _STEPS + 1)
     shares = [np.histogram(side, edges)[0] / len(side) * 100 for side in (original, synthetic)]
     labels = [f"{low:.1f} to {high:.1f}" for low, high in pairwise(edges)]
-    caption = "Per cent of the rows of each side, by how likely a model takes them for synthetic. Alike is good."
+    caption = "Per cent of rows by their predicted probability of being synthetic. Similar bars are good."
     return beside(
         "Told apart", labels, {"original": shares[0].tolist(), "synthetic": shares[1].tolist()}, caption=caption
     )

@@ -66,7 +66,7 @@ def aggregate_parts(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
     """An aggregate function, and the condition of its FILTER if it has one."""
     inner = _inner(node)
     if inner.args.get("order") or inner.args.get("expressions") or inner.this is None:
-        raise BadQuery(f"{node.sql()} cannot be asked.")
+        raise BadQuery(f"{node.sql()} is not supported.")
     return inner, node.expression.this if isinstance(node, exp.Filter) else None
 
 
@@ -85,7 +85,7 @@ def summand_bounds(node: exp.Expr, argument: exp.Expr, value: Value) -> Interval
     if value.within is None:
         raise NotDeclared(
             f"{node.sql()} needs the bounds of {value.name or argument.sql()}, and the card declares none.",
-            hint="Declare bounds on the card; discreet does not read them off the data.",
+            hint="Declare bounds on the card; discreet does not take them from the data.",
         )
     return value.within
 
@@ -135,9 +135,9 @@ class Aggregates:
             chosen = quantile(self._conditional(value, only), within, share, self._rows.owned)
             return Chosen(name_once(self.quantiles, chosen, "q"))
         raise BadQuery(
-            f"{inner.sql()} cannot be asked.",
-            hint="COUNT, COUNT(DISTINCT unit), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, MEDIAN, "
-            "QUANTILE_CONT, MIN and MAX can.",
+            f"{inner.sql()} is not supported.",
+            hint="Use COUNT, COUNT(DISTINCT unit), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, "
+            "MEDIAN, QUANTILE_CONT, MIN or MAX.",
         )
 
     def _count(self, node: exp.Count, only: exp.Expr | None) -> str:
@@ -145,7 +145,9 @@ class Aggregates:
             wanted = node.this.expressions
             if len(wanted) != 1 or not is_unit(scalar(wanted[0], self._rows.columns)) or only is not None:
                 unit = self._rows.unit.name if self._rows.unit else "unit"
-                raise BadQuery(f"{node.sql()} cannot be asked.", hint=f"COUNT(DISTINCT {unit}) can: it counts people.")
+                raise BadQuery(
+                    f"{node.sql()} is not supported.", hint=f"Use COUNT(DISTINCT {unit}), which counts people."
+                )
             return self._measured(units_counted(self._rows.owned, grouped=self._grouped))
         value = None if isinstance(node.this, exp.Star) else scalar(node.this, self._rows.columns)
         return self._counted(self._present(value, only))
@@ -161,10 +163,10 @@ class Aggregates:
 
     def _argument(self, node: exp.Expr, argument: exp.Expr) -> tuple[Value, Interval]:
         if isinstance(argument, exp.Distinct):
-            raise BadQuery(f"{node.sql()}: DISTINCT cannot be asked here.")
+            raise BadQuery(f"{node.sql()}: DISTINCT is not supported here.")
         value = scalar(argument, self._rows.columns)
         if argument.find(exp.Column) is None and not isinstance(node, exp.Sum | exp.Avg):
-            raise BadQuery(f"{node.sql('duckdb')} is about a constant.", hint="It can be told without asking anybody.")
+            raise BadQuery(f"{node.sql('duckdb')} is about a constant.", hint="Its value does not depend on the data.")
         return value, summand_bounds(node, argument, value)
 
     def _conditional(self, value: Value, only: exp.Expr | None) -> Value:
@@ -191,7 +193,7 @@ class Aggregates:
         """Sum of the products of two centred values, less the middle of the product's range."""
         within = multiply(one.reach, other.reach)
         if not 1 / _LARGEST_SPREAD <= largest(within) <= _LARGEST_SPREAD:
-            raise BadQuery("Numbers that may be so large, or are so small, have no spread that can be asked.")
+            raise BadQuery("The declared bounds are too wide or too small to compute a spread.")
         value = Value(exp.paren(one.distance.copy() * other.distance.copy()), Kind.REAL, within)
         centre = middle(within, Kind.REAL, self._rows.most)
         measure = total(self._rows.owned, value, within, centre)
@@ -237,12 +239,12 @@ def _share(node: exp.Expr) -> Fraction | None:
     share = Fraction(said.name) if plain and said else None
     if share is None or not 0 < share < 1:
         raise BadQuery(
-            f"{node.sql('duckdb')}: the quantile is a number between 0 and 1.",
+            f"{node.sql('duckdb')}: the quantile must be a number between 0 and 1.",
             hint="For example QUANTILE_CONT(x, 0.9).",
         )
     if share.denominator > _FINEST:
         raise BadQuery(
-            f"{node.sql('duckdb')}: a quantile has at most three digits behind the point.",
+            f"{node.sql('duckdb')}: a quantile may have at most three decimals.",
             hint=f"For example {float(round(share, 3)) or 0.001}.",
         )
     return share
@@ -277,7 +279,9 @@ def steps_of(value: Value, within: Interval, rows_per_unit: int, centre: Fractio
     """Contribution of a row, in steps fine enough for a unit with ``rows_per_unit`` rows."""
     far = largest((within[0] - centre, within[1] - centre))
     if far and not 1 / _LARGEST_SUMMAND <= far <= _LARGEST_SUMMAND:
-        raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")
+        raise BadQuery(
+            "The declared bounds are too wide or too small to add such numbers.", hint="Declare other bounds."
+        )
     if value.kind is Kind.INTEGER and (2 * centre).denominator == 1 and far <= LARGEST_BOUND // 2:
         twice = centre.denominator == 2
         shifted = value.sql.copy() * 2 if twice else value.sql.copy()

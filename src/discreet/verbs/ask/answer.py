@@ -2,7 +2,7 @@
 
 Why this is private: the noise is what ``price.py`` argues for, and is added to whole numbers before anything else is
 done with them. Which groups there are is declared, or told by noisy numbers of units alone. Everything after the noise
-is post-processing, and sees no row. Nothing here may fail on somebody's value: keys are never turned into what Python
+is post-processing, and sees no row. Nothing here may fail on someone's value: keys are never turned into what Python
 could not hold.
 """
 
@@ -74,7 +74,7 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
     if least is not None:
         if made.num_rows * len(plan.after.expressions) > MOST_VALUES:
-            raise Refused("There are too many groups for so many columns.")
+            raise Refused("Too many groups for this number of columns.")
         made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
     return work_out(plan.after, made)
 
@@ -161,7 +161,7 @@ def _sliced(plan: Plan, wanted: pa.Table) -> dict[str, dict[_Group, _Numbers]]:
         return {}
     keys, groups = list(plan.keys), set(_groups(wanted))
     if len(groups) * len(plan.quantiles) > MOST_QUANTILES:
-        raise Refused("There are too many groups for quantiles of each.")
+        raise Refused("Too many groups for quantiles.")
 
     def among(some: pa.Table) -> pa.Table:
         return some.filter(pa.array([one in groups for one in _groups(some.select(keys))], pa.bool_()))

@@ -29,7 +29,7 @@ def ask(
 
     ``ask(visits, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=1)``. The rows of the answer have the
     figures and their error bars (95 % confidence). No ledger is charged, and asking again draws other noise, which the
-    statement says: whoever answers others' questions uses a ``Curator``, which keeps a durable budget.
+    statement says: anyone who answers others' questions uses a ``Curator``, which keeps a durable budget.
     """
     if not isinstance(table, Table):
         raise BadInput(

@@ -41,7 +41,7 @@ class Bounds(Method[pa.Table]):
     """Powers of two between which all but a few values of a column of numbers lie.
 
     Why this is private: the search counts every row once, with noise, and sees noisy counts alone; see
-    ``BoundsSearch``. So the bounds may be declared on a card: they were not read off the data, but answered from it
+    ``BoundsSearch``. So the bounds may be declared on a card: they were not taken from the data, but answered from it
     at a price.
 
     The result is one row: ``low`` and ``high``, and how many rows at most lie ``outside`` on either side, with 95 %
@@ -172,7 +172,7 @@ class BoundsSearch:
     def choose(self, counts: Sequence[int], entropy: Entropy = SYSTEM) -> Interval | None:
         """Bounds, given how many rows are in each slice; ``None``: too few to tell."""
         if len(counts) != self.slices:
-            raise BadInput(f"{self.slices} slices have as many counts, not {len(counts)}.")
+            raise BadInput(f"{self.slices} slices need as many counts, got {len(counts)}.")
         noisy = self.noise.add_all(np.asarray(counts, dtype=np.int64), entropy)
         low, below_top = self._first_passed(noisy), self._first_passed(noisy[::-1])
         if low is None or below_top is None or low + below_top >= self.slices:

@@ -36,7 +36,7 @@ class Stream(ABC):
 
     Contribution bound: with ``most``, events come with the unit they are about, and are cut where they come in, so
     that the absolute sizes of a unit's events add up to no more than ``most`` in the whole stream, whatever is added.
-    What is cut of a unit depends on its own events alone. Without ``most`` every event is somebody else's, and of
+    What is cut of a unit depends on its own events alone. Without ``most`` every event is someone else's, and of
     size 1: no step is negative, since an event that takes another back would be of the same unit.
     """
 
@@ -62,10 +62,10 @@ class Stream(ABC):
         checked = self._checked(events)
         with self._lock:
             if self._process != os.getpid():
-                raise NoPromise("A stream was copied to another process, which could tell its counts twice.")
+                raise NoPromise("A stream was copied to another process, which could release its counts twice.")
             if self._step == self._steps:
                 raise NoPromise(
-                    f"This stream was declared to have {self._steps:,} steps, and has had them.",
+                    f"This stream was declared to have {self._steps:,} steps, and all are used.",
                     hint="Start another, at its price.",
                 )
             self._step += 1
@@ -75,14 +75,14 @@ class Stream(ABC):
         if self._most is None:
             if isinstance(events, Mapping) or _size(events) < 0:
                 raise BadInput(
-                    "A step of this stream is a whole number of events, 0 or more, each of somebody else.",
-                    hint="Declare how many one unit may have (most=…), and say whose each event is.",
+                    "A step of this stream must be a whole number of events, each of a different person.",
+                    hint="If a unit may have several, declare how many (most=…) and give the unit of each event.",
                 )
             return _size(events)
         if not isinstance(events, Mapping) or not all(isinstance(unit, str | int | np.integer) for unit in events):
             raise BadInput(
-                "A step of this stream says how many events each unit had: a mapping from the unit, a text or a whole "
-                'number, to a whole number, such as {"p17": 1}.'
+                "A step of this stream must map each unit (a text or whole number) to its "
+                'number of events, such as {"p17": 1}.'
             )
         return {unit: _size(size) for unit, size in events.items()}
 
@@ -151,7 +151,7 @@ class TreeCounter:
         return sum_error(self.noise, np.ones(_within(step, self.steps).bit_count()), beta)
 
     def start(self, entropy: Entropy = SYSTEM, *, most: int | None = None) -> Stream:
-        """An empty stream, in which a unit has ``most`` events at most; ``None``: every event is somebody else's."""
+        """An empty stream, in which a unit has ``most`` events at most; ``None``: every event is someone else's."""
         return _TreeStream(self, entropy, most)
 
 
@@ -204,7 +204,7 @@ class SquareRootCounter:
         return sum_error(self.noise, self._shares(step), beta)
 
     def start(self, entropy: Entropy = SYSTEM, *, most: int | None = None) -> Stream:
-        """An empty stream, in which a unit has ``most`` events at most; ``None``: every event is somebody else's."""
+        """An empty stream, in which a unit has ``most`` events at most; ``None``: every event is someone else's."""
         return _SquareRootStream(self, entropy, most)
 
     def _shares(self, step: int) -> _Numbers:
@@ -263,7 +263,7 @@ def _weights(steps: int) -> _Numbers:
 
 def _size(events: object) -> int:
     if isinstance(events, bool) or not isinstance(events, int | np.integer):
-        raise BadInput("A step of a stream is a whole number of events.")
+        raise BadInput("A step of a stream must be a whole number of events.")
     return int(events)
 
 

@@ -53,7 +53,7 @@ class Bins:
     def of(cls, column: Column, wanted: int) -> Bins:
         """About ``wanted`` bins of a column, and not more."""
         if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_BINS:
-            raise BadInput(f"There are 1 to {MOST_BINS:,} bins, not {wanted!r}.")
+            raise BadInput(f"The number of bins must be 1 to {MOST_BINS:,}, not {wanted!r}.")
         if column.kind in CATEGORICAL:
             raise BadInput(
                 f"{column.name} is {column.kind.value}; a distribution is over numbers or dates.",
@@ -62,7 +62,7 @@ class Bins:
         if column.bounds is None:
             raise NotDeclared(
                 f"A distribution of {column.name!r} needs its bounds, and the card declares none.",
-                hint="Declare bounds on the card; what nobody knows can be searched for, at a price (Bounds).",
+                hint="Declare bounds on the card, or estimate unknown bounds for a price (Bounds).",
             )
         low, high = column.bounds
         if column.kind in _WHOLE:
@@ -73,7 +73,7 @@ class Bins:
             return cls(column, *(tuple(_like(low, one) for one in some) for some in (starts, ends)))
         edges = [_between(low, high, Fraction(i, wanted)) for i in range(wanted + 1)]
         if any(a >= b for a, b in pairwise(edges)):  # type: ignore[operator]  # all are of one kind
-            raise BadInput(f"There are not {wanted:,} different values between the bounds of {column.name!r}.")
+            raise BadInput(f"There are fewer than {wanted:,} different values between the bounds of {column.name!r}.")
         return cls(column, tuple(edges[:-1]), tuple(edges[1:]))
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class Bins:
         if low not in self.starts or high not in self.ends or low > high:  # type: ignore[operator]
             raise BadInput(
                 f"No bins go from {low} to {high}.",
-                hint=f"A range begins with a bin and ends with one, such as {self.starts[0]} to {self.ends[-1]}.",
+                hint=f"A range must start and end at bin edges, such as {self.starts[0]} to {self.ends[-1]}.",
             )
         return self.starts.index(low), self.ends.index(high) + 1
 
@@ -130,7 +130,7 @@ class Distribution(Method[pa.Table]):
 
     The result has a row a bin: ``low`` and ``high``, the count ``n``, the count ``n_up_to`` of this bin and all
     below it, each with its error bar, and ``share_up_to``, which never falls and ends at 1. Ranges and quantiles are
-    read off it, at no further price.
+    taken from it, at no further price.
     """
 
     name: ClassVar[str] = "distribution"
@@ -184,7 +184,7 @@ class Distribution(Method[pa.Table]):
                 f"Distribution of {self.column}",
                 [_label(low[part][0], high[part][-1]) for part in parts],
                 [round(sum(n[part])) for part in parts],
-                caption="Noisy counts: where hardly anybody is, they may be below zero.",
+                caption="Noisy counts: small ones may be below zero.",
             ),
         )
 
@@ -199,7 +199,7 @@ class Distribution(Method[pa.Table]):
         """Where the bin ends up to which at least this share of all rows lies."""
         wanted = exact(share, "share")
         if wanted > 1:
-            raise BadInput(f"A share is between 0 and 1, not {share}.")
+            raise BadInput(f"A share must be between 0 and 1, not {share}.")
         place = next(at for at, one in enumerate(_numbers(payload, "share_up_to")) if Fraction(one) >= wanted)
         found: Scalar = payload.column("high")[place].as_py()
         return found

@@ -41,9 +41,9 @@ def per_unit(select: exp.Select, rows: Rows) -> Rows:
 def distinct(rows: Rows, node: exp.Distinct) -> Rows:
     """The rows, equal ones once: which must have their unit among their columns, or two people's rows were one."""
     if any(node.args.values()):
-        raise BadQuery("DISTINCT ON cannot be asked.", hint="DISTINCT can, or GROUP BY.")
+        raise BadQuery("DISTINCT ON is not supported.", hint="Use DISTINCT or GROUP BY.")
     if rows.unit is None or not any(is_unit(one.value) for one in rows.columns.known):
-        raise BadQuery("DISTINCT inside FROM works unit by unit.", hint=_hint(rows, "SELECT DISTINCT {unit}, …"))
+        raise BadQuery("DISTINCT inside FROM must include the unit.", hint=_hint(rows, "SELECT DISTINCT {unit}, …"))
     shown = rows.showing((one.name, _one_zero(one.value)) for one in rows.columns.known)
     return replace(shown, owned=shown.owned.distinct())
 
@@ -62,7 +62,7 @@ class _PerUnit:
         keys = keys_of(self.select, self.rows.columns)
         if self.rows.unit is None or not any(is_unit(value) for _, value in keys):
             raise BadQuery(
-                "A SELECT inside another works row by row, or unit by unit: it groups by the unit.",
+                "A subquery must work row by row, or group by the unit.",
                 hint=_hint(self.rows, "… GROUP BY {unit}"),
             )
         for node, value in keys:
@@ -105,11 +105,13 @@ class _PerUnit:
         if isinstance(inner, exp.Count):
             return self._count(inner, only)
         if not isinstance(inner, exp.Sum | exp.Avg | exp.Min | exp.Max) or isinstance(inner.this, exp.Distinct):
-            raise BadQuery(f"{inner.sql()} cannot be asked unit by unit.", hint="COUNT, SUM, AVG, MIN and MAX can.")
+            raise BadQuery(f"{inner.sql()} is not supported per unit.", hint="Use COUNT, SUM, AVG, MIN or MAX.")
         value = _chosen(scalar(inner.this, self.rows.columns), only)
         if isinstance(inner, exp.Min | exp.Max):
             if value.kind is Kind.BOOLEAN:
-                raise BadQuery(f"{inner.sql()}: truths have no order.", hint="MAX(CASE WHEN … THEN 1 ELSE 0 END) can.")
+                raise BadQuery(
+                    f"{inner.sql()}: booleans have no order.", hint="Use MAX(CASE WHEN … THEN 1 ELSE 0 END)."
+                )
             extreme = unit_extreme(self.rows.owned, type(inner), _one_zero(value).sql)
             if value.kind is Kind.TEXT:
                 extreme.sql.meta[CHARACTERS] = _KEPT * value.characters
@@ -124,7 +126,7 @@ class _PerUnit:
         else:
             several = node.this.expressions if distinct else [node.this]
             if len(several) != 1:
-                raise BadQuery(f"{node.sql()} cannot be asked.", hint="COUNT(DISTINCT x) can, of one thing.")
+                raise BadQuery(f"{node.sql()} is not supported.", hint="Use COUNT(DISTINCT x) of one expression.")
             present = _chosen(scalar(several[0], self.rows.columns), only).sql
         within = Fraction(1 if present is None else 0), Fraction(self.rows.most)
         made = self._column(unit_count(self.rows.owned, present, distinct=distinct))
@@ -138,7 +140,7 @@ class _PerUnit:
             count, total = self._in_steps(value, within)
             return Value(exp.case().when(count > 0, cut_to(exp.paren(total), *whole)), Kind.REAL, whole)
         if largest(whole) > _SAFE:
-            raise BadQuery(f"{node.sql()} of a unit could be too large to compute with.")
+            raise BadQuery(f"{node.sql()} of a unit could overflow.")
         made = self._column(unit_sum(self.rows.owned, value.sql, max(1, int(largest(within)))))
         some = exp.case().when(self._values(value) > 0, sql.column(made))
         return Value(some, Kind.INTEGER, whole, whole_domain(whole))
@@ -177,5 +179,5 @@ def _chosen(value: Value, only: Value | None) -> Value:
 
 def _hint(rows: Rows, text: str) -> str:
     if rows.unit is None:
-        return "These rows have no unit: each is a person's own, and there is nothing to put together."
+        return "These rows have no unit: each is a different person, so there is nothing to combine per person."
     return text.format(unit=rows.unit.name)

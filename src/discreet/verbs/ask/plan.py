@@ -106,8 +106,8 @@ class _Planner:
         self.rows = rows_of(self.select, self.tables)
         if not self.rows.sources:
             raise BadQuery(
-                "These tables are public: they may be looked at as they are.",
-                hint="Ask a table about people, which may be joined with them.",
+                "These tables are public: read them directly.",
+                hint="Questions must include a table about people, which may be joined with public ones.",
             )
         self._group()
         self.aggregates = Aggregates(self.rows, grouped=bool(self.keys))
@@ -131,7 +131,7 @@ class _Planner:
         after = self._rest(exp.select(*shown, copy=False).from_(sql.table(NOISY), copy=False), columns)
         if not self.aggregates.figures:
             raise BadQuery(
-                "A question asks for figures about many, not for rows.",
+                "A question must ask for aggregates, not rows.",
                 hint="Use COUNT, SUM, AVG, MEDIAN and the like, with GROUP BY for several groups.",
             )
         made = Plan(
@@ -147,12 +147,12 @@ class _Planner:
         whole.add(made.query)
         if self.rows.reads > 1 and self.rows.most * whole.work > _MOST_WORK:
             raise BadQuery(
-                f"One unit could have {self.rows.most:,} rows in this join, and too much is computed of each: how long "
-                "that takes could tell of somebody.",
-                hint="Join fewer tables, or make one row of each unit before: GROUP BY the unit.",
+                f"One unit could have {self.rows.most:,} rows in this join, and too much is computed for "
+                "each: the running time could reveal people.",
+                hint="Join fewer tables, or reduce each unit to one row first: GROUP BY the unit.",
             )
         if depth(made.query) > _DEEPEST_QUERY:
-            raise BadQuery("The question is nested too deeply.", hint="Put fewer SELECTs inside one another.")
+            raise BadQuery("The question is nested too deeply.", hint="Nest fewer SELECTs.")
         types = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
         require_works(after, made.keys, made.figures, types)
         return made
@@ -162,7 +162,7 @@ class _Planner:
         taken = [other for known, one in others.items() for other in self._names(known, one)]
         for one in self._names(name, column):
             if one.lower() in {other.lower() for other in taken}:
-                raise BadQuery(f"Two columns of the answer are called {one!r}.", hint="Name them with AS.")
+                raise BadQuery(f"Two columns of the answer have the name {one!r}.", hint="Name them with AS.")
         return name
 
     def _names(self, name: str, column: exp.Expr) -> list[str]:
@@ -188,21 +188,21 @@ class _Planner:
     def _require_few_keys(self, made: Plan) -> None:
         groups = made.declared_groups or 0
         if groups > _MOST_KEYS:
-            raise BadQuery(f"GROUP BY makes {groups:,} groups; at most {_MOST_KEYS:,} can be asked at once.")
+            raise BadQuery(f"GROUP BY makes {groups:,} groups; the limit is {_MOST_KEYS:,}.")
         for each, most, what in (
             (len(made.measures), _MOST_FIGURES, "figures"),
             (len(made.quantiles), MOST_QUANTILES, "quantiles"),
             (len(made.after.expressions), MOST_VALUES, "values"),
         ):
             if groups * each > most:
-                raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")
+                raise BadQuery(f"This asks for {groups * each:,} {what}; the limit is {most:,}.")
 
     # -- the answer's columns
 
     def _column(self, place: int, node: exp.Expr) -> tuple[str, exp.Expr]:
         inner = node.unalias()
         if isinstance(inner, exp.Star):
-            raise BadQuery("SELECT * asks for rows; a question asks for figures about many.")
+            raise BadQuery("SELECT * asks for rows; a question must ask for aggregates.")
         return answer_name(node, place), self._computed(inner)
 
     def _computed(self, node: exp.Expr, named: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
@@ -220,7 +220,9 @@ class _Planner:
         if not isinstance(node, _AFTER):
             raise BadQuery(f"{node.sql()} cannot be computed from the answer's figures.")
         if isinstance(node, exp.Cast) and not node.to.is_type(*_CASTS):
-            raise BadQuery(f"{node.sql()} cannot be computed from the answer's figures.", hint="CAST to DOUBLE can.")
+            raise BadQuery(
+                f"{node.sql()} cannot be computed from the answer's figures.", hint="Only CAST to DOUBLE is supported."
+            )
         copy = node.copy()
         for child in list(copy.iter_expressions()):
             if not isinstance(child, exp.DataType | exp.Identifier):
@@ -249,7 +251,7 @@ class _Planner:
         if limit is not None:
             said = limit.expression
             if not (isinstance(said, exp.Literal) and said.name.isdigit() and int(said.name) <= _MOST_ROWS):
-                raise BadQuery(f"LIMIT takes a number up to {_MOST_ROWS:,}.")
+                raise BadQuery(f"LIMIT must be a number up to {_MOST_ROWS:,}.")
             after = after.limit(int(said.name), copy=False)
         return after
 

@@ -261,7 +261,9 @@ def require_works(
         raise BadQuery(f"This cannot be computed from the answer's figures: {error.message}") from None
     for shown, field in zip(after.expressions, made.schema, strict=True):
         if not isinstance(shown.unalias(), exp.Column) and kind_of(field.type) not in _COMPUTED:
-            raise BadQuery(f"{field.name!r} would be of a kind that no answer has.", hint="Numbers, texts and truths.")
+            raise BadQuery(
+                f"{field.name!r} has a type that answers do not have.", hint="Answers have numbers, texts and booleans."
+            )
 
 
 def attempt(computed: exp.Expr) -> exp.Expr:

@@ -109,7 +109,7 @@ def _threshold(plan: Plan, noise: Noise, delta: Fraction) -> int:
 
 def _require_delta(plan: Plan, whole: Loss, delta: Fraction) -> None:
     open_ = [value.name or "what is made of a column" for value in plan.keys.values() if value.domain is None]
-    said = f"Which values {', '.join(open_)} has is not declared, so groups are shown only"
+    said = f"Which values {', '.join(open_)} has is not declared, so groups are released only"
     if isinstance(whole, Concentrated):
         raise BadInput(
             f"{said} for an epsilon and a delta, not for a rho.",
@@ -138,15 +138,16 @@ class Quote:
 
     def __str__(self) -> str:
         lines = [
-            "Answered before: it is free." if self.answered else f"This would cost {self.loss}; {self.left} is left."
+            "Answered before, so it is free." if self.answered else f"This would cost {self.loss}; {self.left} is left."
         ]
         if self.synthetic:
             lines.append(
-                f"The budget does not cover it: the synthetic stand-in of {' and '.join(self.synthetic)} would answer "
-                "instead, for nothing, about people who never existed. The errors below are those of a paid answer."
+                f"The budget does not cover it: the synthetic stand-in of {' and '.join(self.synthetic)} "
+                "would answer instead, free, about people who never existed. The errors below are those of a "
+                "paid answer."
             )
         for name, error in self.errors.items():
-            lines.append(f"  {name}: " + ("±" + _short(error) if error is not None else "the answer will say"))
+            lines.append(f"  {name}: " + ("±" + _short(error) if error is not None else "shown with the answer"))
         return "\n".join(lines)
 
 
@@ -186,8 +187,8 @@ def smallest_epsilon(planned: Plan, delta: Number, error: Number, expect: Number
         if open_ or not errors:
             which = f"{', '.join(open_)} has" if open_ else "This question has"
             raise BadInput(
-                f"{which} no error that is known beforehand.",
-                hint="For an average, say how many rows you expect (rows=…, --rows).",
+                f"{which} no error known in advance.",
+                hint="For an average, give the expected number of rows (rows=…, --rows).",
             )
         return all(one is not None and one <= wanted for one in errors.values())
 
@@ -200,13 +201,13 @@ def _wanted(error: Number, expect: Number | None) -> Fraction:
         wanted = exact(error, "error")
     elif expect is None:
         raise BadInput(
-            "An error in per cent is a share of the figure, and discreet will not look at the figure to find it.",
-            hint="Say how large you expect it to be (expect=…, --expect), or give the error in the figure's own unit.",
+            "A relative error needs the size of the answer, which discreet will not take from the data.",
+            hint="Give the answer you expect (expect=…, --expect), or an absolute error.",
         )
     else:
         wanted = exact(found["share"], "error") / 100 * exact(expect, "expect")
     if wanted == 0:
-        raise BadInput("No epsilon gives an error of 0.", hint="Say how large it may be.")
+        raise BadInput("No epsilon gives an error of 0.", hint="Give an error above 0.")
     return wanted
 
 
@@ -217,7 +218,7 @@ def _first(enough: Callable[[Fraction], bool]) -> Fraction:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(_epsilon(middle)) else (middle + 1, high)
     if low == len(_POWERS) * len(_DIGITS):
-        raise BadInput("No epsilon that protects anybody gives so small an error.", hint="Allow a larger one.")
+        raise BadInput("No epsilon that protects people gives such a small error.", hint="Allow a larger one.")
     return _epsilon(low)
 
 

@@ -78,7 +78,7 @@ def quantile(value: Value, within: Interval, share: Fraction, rows: OwnedRows) -
     low, high = within
     width = high - low
     if width and not (width >= 1 / _EXTREME and largest(within) <= _EXTREME):
-        raise BadQuery("Numbers that may be so large, or are so small, have no quantiles that can be asked.")
+        raise BadQuery("The declared bounds are too wide or too small to compute quantiles.")
     if value.kind is Kind.INTEGER and width < 4 * SLICES:
         shifted = exp.paren(value.sql.copy() - int(low)) if low else value.sql.copy()
         return Quantile(shifted, int(width) + 1, share, within, True, rows.most)

@@ -120,7 +120,7 @@ def pose(
     priced = price(asked.plan, epsilon, delta, rho)
     bars = expected_errors(asked.plan, priced, 1).values()
     if not all(bar is None or 0 <= bar < inf for bar in bars):  # which no row decides, so it is said before the charge
-        raise BadInput("At this price an error bar would not be a finite number.", hint="Spend more on the question.")
+        raise BadInput("At this price there is no finite error bar.", hint="Spend more on the question.")
     return Question(asked.text, asked.fingerprint, tuple(sorted(rows.sources)), asked.plan, priced, read)
 
 

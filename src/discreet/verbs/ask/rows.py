@@ -115,7 +115,7 @@ def require_same_place(one: Rows, other: Rows) -> None:
     if one.engine is not other.engine:
         names = sorted(one.sources | other.sources | one.public | other.public)
         raise BadQuery(
-            f"{' and '.join(names)} lie in different places, and no query can see both.",
+            f"{' and '.join(names)} are in different databases, and no query can read both.",
             hint="Register them all from files, or all from one database.",
         )
 
@@ -164,13 +164,13 @@ def keys_of(select: exp.Select, columns: Columns) -> list[tuple[exp.Expr, Value]
     if group is None:
         return []
     if group.args.get("all"):
-        raise BadQuery("GROUP BY ALL cannot be asked.", hint="Name what to group by: GROUP BY city, sex.")
+        raise BadQuery("GROUP BY ALL is not supported.", hint="Name the columns: GROUP BY city, sex.")
     if any(value for key, value in group.args.items() if key != "expressions") or any(
         isinstance(one, exp.Rollup | exp.Cube | exp.GroupingSets) for one in group.expressions
     ):
         raise BadQuery(
-            "GROUP BY takes columns and expressions: ROLLUP, CUBE and GROUPING SETS cannot be asked.",
-            hint="Ask for each grouping as a question of its own.",
+            "GROUP BY takes columns and expressions: ROLLUP, CUBE and GROUPING SETS are not supported.",
+            hint="Ask a separate question for each grouping.",
         )
     aliases = {one.alias.casefold(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
     found = []

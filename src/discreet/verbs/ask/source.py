@@ -2,7 +2,7 @@
 
 Why this is private is argued, and enforced, in ``engines/contribution.py``: a public table is cut there to as many
 rows with equal keys as are counted on. How many that must be for no row to be lost is looked up here, since a
-public table is about nobody, and whatever it holds may be looked at for nothing. A LEFT JOIN keeps a row that has no
+public table is about no one, and whatever it holds may be looked at for nothing. A LEFT JOIN keeps a row that has no
 partner, as one row of its unit; so the private side must be the left one: whether a public row has a partner depends on
 the rows of several people, and NULLs beside it would come and go with them. (Johnson, Near and Song 2018 bound joins by
 the frequency of keys too.)
@@ -60,7 +60,7 @@ class _Reader:
         """The rows of FROM for which WHERE holds."""
         source = select.args.get("from_")
         if source is None:
-            raise BadQuery("A question needs a table to ask: SELECT … FROM table.")
+            raise BadQuery("A question needs a table: SELECT … FROM table.")
         rows = self._source(source.this)
         for join in select.args.get("joins") or ():
             rows = _few_reads(joined(rows, self._source(join.this), join))
@@ -75,12 +75,12 @@ class _Reader:
         if isinstance(node, exp.Union):
             if any(value for key, value in node.args.items() if key not in ("this", "expression")):
                 raise BadQuery(
-                    "SELECTs inside FROM are put together by plain UNION ALL only.",
-                    hint="UNION alone would drop rows that are equal, whoever's they are.",
+                    "Subqueries in FROM can be combined by plain UNION ALL only.",
+                    hint="UNION would drop equal rows of different people.",
                 )
             return _few_reads(united(self.inner(node.this), self.inner(node.expression)))
         if not isinstance(node, exp.Select):
-            raise BadQuery("Only a plain SELECT, or several with UNION ALL, can stand inside another.")
+            raise BadQuery("A subquery must be a plain SELECT, or several with UNION ALL.")
         return self._select(node)
 
     def _select(self, node: exp.Select) -> Rows:
@@ -90,8 +90,8 @@ class _Reader:
         if extra:
             what = extra[0].rstrip("_").upper().replace("_", " ")
             raise BadQuery(
-                f"A SELECT inside another works row by row, or unit by unit; it has {what}.",
-                hint="Put that into the outer SELECT.",
+                f"A subquery must work row by row, or per unit; this one has {what}.",
+                hint="Move it to the outer SELECT.",
             )
         rows = self.chosen(node)
         grouped = node.args.get("group") or node.args.get("having") or _aggregates(node)
@@ -124,7 +124,7 @@ def _named(expression: exp.Expr, rows: Rows) -> list[tuple[str, Value]]:
     star = expression.this if isinstance(expression, exp.Column) else expression
     if isinstance(star, exp.Star):
         if any(star.args.values()):
-            raise BadQuery(f"{expression.sql()} cannot be asked.", hint="Name the columns.")
+            raise BadQuery(f"{expression.sql()} is not supported.", hint="Name the columns.")
         return rows.columns.starred(expression.table if isinstance(expression, exp.Column) else "")
     return [(name_of(expression), scalar(expression.unalias(), rows.columns))]
 
@@ -135,7 +135,7 @@ def _aggregates(select: exp.Select) -> bool:
 
 def _few_reads(rows: Rows) -> Rows:
     if rows.reads > _MOST_READS:
-        raise BadQuery(f"The question reads more than {_MOST_READS} tables, those of WITH each time they are named.")
+        raise BadQuery(f"The question reads more than {_MOST_READS} tables, counting those of WITH at each use.")
     return rows
 
 
@@ -159,17 +159,19 @@ def joined(left: Rows, right: Rows, join: exp.Join) -> Rows:
     outer = _outer(join)
     require_same_place(left, right)
     if twice := left.columns.tables & right.columns.tables:
-        raise BadQuery(f"Two tables are called {min(twice)!r}.", hint="Give one another name with AS.")
+        raise BadQuery(f"Two tables have the name {min(twice)!r}.", hint="Rename one with AS.")
     using = [one.name for one in join.args.get("using") or ()]
     equal = [(_only(name, left), _only(name, right)) for name in using] or list(_equalities(join, left, right))
     for a, b in equal:
         if a.kind is not b.kind or a.kind not in LISTABLE:
             what = f"{a.kind.value} and {b.kind.value}" if a.kind is not b.kind else a.kind.value
-            raise BadQuery(f"Tables are joined on whole numbers, texts, dates or truths of one kind, not on {what}.")
+            raise BadQuery(
+                f"Tables can be joined on whole numbers, texts, dates or booleans of one type, not on {what}."
+            )
     matches = _matches(left, right, equal, outer=outer)
     owned = left.owned.join(right.owned, [(a.sql, b.sql) for a, b in equal], outer=outer, matches=matches)
     if owned.most > _MOST_JOINED:
-        raise BadQuery(f"One unit could have {owned.most:,} rows in this join; at most {_MOST_JOINED:,} can be asked.")
+        raise BadQuery(f"One unit could have {owned.most:,} rows in this join; the limit is {_MOST_JOINED:,}.")
     merged = {name.casefold() for name in using}
     places = (
         dict(zip(left.owned.names, owned.names, strict=False)),
@@ -193,22 +195,23 @@ def _matches(left: Rows, right: Rows, equal: list[tuple[Value, Value]], *, outer
         if left.unit is None or left.unit != right.unit or not any(is_unit(a) and is_unit(b) for a, b in equal):
             names = " and ".join(sorted(left.sources | right.sources))
             raise BadQuery(
-                f"{names}: tables about people are joined on their unit, which has one name and one kind in both.",
-                hint="ON a.unit = b.unit, and further equalities beside it; or declare as public what is about nobody.",
+                f"{names}: tables about people must be joined on their unit, with the same name and kind in both.",
+                hint="ON a.unit = b.unit, and further equalities; or declare tables that are not about "
+                "people as public.",
             )
         return 1
     if left.sources:
         return multiplicity(right, [b for _, b in equal])
     if right.sources and outer:
         raise BadQuery(
-            "A LEFT JOIN has the table about people on the left.", hint="Turn it round, or ask a plain JOIN."
+            "A LEFT JOIN must have the table about people on the left.", hint="Swap the tables, or use a plain JOIN."
         )
     if right.sources:
         return multiplicity(left, [a for a, _ in equal])
     if multiplicity(right, [b for _, b in equal]) > 1:  # else every question could make them grow, for nothing
         raise BadQuery(
-            "Public tables are joined with each other on what the second has once.",
-            hint="Turn them round, or join each with the table about people.",
+            "Public tables can be joined only on a unique key of the second.",
+            hint="Swap them, or join each with the table about people.",
         )
     return 1
 
@@ -219,7 +222,7 @@ def _outer(join: exp.Join) -> bool:
     other = [key for key, value in join.args.items() if value and key not in ("this", "on", "using", "side", "kind")]
     if other or (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
         said = " ".join(filter(None, (str(join.args.get("method") or ""), side, kind, "JOIN")))
-        raise BadQuery(f"{said} cannot be asked.", hint="JOIN and LEFT JOIN can, ON a.x = b.y or USING (x).")
+        raise BadQuery(f"{said} is not supported.", hint="Use JOIN or LEFT JOIN, ON a.x = b.y or USING (x).")
     if not join.args.get("on") and not join.args.get("using"):
         raise BadQuery("A join needs ON a.x = b.y, or USING (x).")
     return side == "LEFT"
@@ -236,7 +239,7 @@ def _equalities(join: exp.Join, left: Rows, right: Rows) -> Iterator[tuple[Value
             )
         here, there = (_whose(node, both, left) for node in (said.this, said.expression))
         if {True} not in (here, there) or {False} not in (here, there):
-            raise BadQuery(f"ON {said.sql()}: one side is of one table, the other of the other.")
+            raise BadQuery(f"ON {said.sql()}: an equality must compare a column of each table.")
         a, b = (said.this, said.expression) if here == {True} else (said.expression, said.this)
         yield scalar(a, left.columns), scalar(b, right.columns)
 
@@ -268,7 +271,7 @@ def united(one: Rows, other: Rows) -> Rows:
     require_same_place(one, other)
     if one.unit != other.unit or bool(one.sources) != bool(other.sources):
         raise BadQuery(
-            "UNION ALL puts rows of the same people together: tables whose units have one name and one kind.",
+            "UNION ALL needs tables about the same people, whose units have the same name and kind.",
             hint="Ask each on its own.",
         )
     if one.unit is not None and one.unit.kind is Kind.DECIMAL:
@@ -314,7 +317,7 @@ def multiplicity(rows: Rows, keys: Sequence[Value]) -> int:
 
 
 def described(table: Table) -> Table:
-    """A public table whose card says what values each column has: what nobody declared is looked up."""
+    """A public table whose card says what values each column has: what no one declared is looked up."""
     columns = []
     for column in table.card.columns:
         known = column.bounds or column.categories or column.role is Role.IDENTIFIER

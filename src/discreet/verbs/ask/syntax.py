@@ -53,7 +53,7 @@ _MOST_REREAD = 20_000
 _MOST_WRITTEN = 4
 """How many times as long as a question may be its text may become when it is written out again."""
 _LONGEST_INTERVAL = 1_000
-_CUT = "Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are."
+_CUT = "Cut the texts first: LEFT(x, 20), or declare max_length on the card."
 _DIALECT = DuckDBDialect()
 
 
@@ -66,24 +66,22 @@ def statements_of(text: str) -> list[exp.Expr | None]:
     except sqlglot.errors.ParseError as error:
         raise _unreadable(text, error) from None
     except sqlglot.errors.TokenError:
-        raise BadQuery(
-            "This is not SQL that can be read.", hint="Perhaps a quote or a comment is opened and not closed."
-        ) from None
+        raise BadQuery("The SQL cannot be parsed.", hint="A quote or comment may not be closed.") from None
     except RecursionError:
-        raise BadQuery("This is not SQL that can be read: it is nested too deeply.") from None
+        raise BadQuery("The SQL cannot be parsed: it is nested too deeply.") from None
     except BadQuery:
         raise
     except Exception:  # noqa: BLE001  # it takes numbers to be Python's, and parts to be there that are not
-        raise BadQuery("This is not SQL that can be read.") from None
+        raise BadQuery("The SQL cannot be parsed.") from None
 
 
 def _require_short_intervals(tokens: list[Token]) -> None:
-    """An error if the text behind an INTERVAL could be so long that looking for numbers in it stops everybody."""
+    """An error if the text behind an INTERVAL could be so long that looking for numbers in it stops everyone."""
     run = 0
     for token in tokens if any(one.token_type is TokenType.INTERVAL for one in tokens) else ():
         run = run + len(token.text) if token.token_type.name.endswith("STRING") else 0  # neighbours are one text
         if run > _LONGEST_INTERVAL:
-            raise BadQuery("Beside an INTERVAL no text is so long.", hint="Like x + INTERVAL 3 MONTH.")
+            raise BadQuery("The text before INTERVAL is too long.", hint="Like x + INTERVAL 3 MONTH.")
 
 
 def written(statement: exp.Expr, most: int = 0) -> str:
@@ -95,7 +93,7 @@ def written(statement: exp.Expr, most: int = 0) -> str:
     except RecursionError:
         raise _too_deep() from None
     except Exception:  # noqa: BLE001  # it takes parts to be there that are not
-        raise BadQuery("This is not SQL that can be read.") from None
+        raise BadQuery("The SQL cannot be parsed.") from None
 
 
 class _Parser(DuckDBParser):
@@ -109,7 +107,7 @@ class _Parser(DuckDBParser):
     def _retreat(self, index: int) -> None:
         self._left -= max(self._index - index, 0)
         if self._left < 0:
-            raise BadQuery("The question is nested too deeply.", hint="Put fewer functions inside one another.")
+            raise BadQuery("The question is nested too deeply.", hint="Nest fewer functions.")
         super()._retreat(index)
 
 
@@ -125,9 +123,7 @@ class _Writer(DuckDBGenerator):
         self._left -= 1
         made = super().sql(expression, key, comment) if self._left >= 0 else ""
         if self._left < 0 or len(made) > self._most:
-            raise BadQuery(
-                "The question is too large when it is written out.", hint="Put fewer functions inside others."
-            )
+            raise BadQuery("The question is too large when expanded.", hint="Nest fewer functions.")
         return made
 
 
@@ -138,8 +134,8 @@ def parse_question(text: str) -> exp.Select:
     statements = statements_of(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         several = len(statements) > 1 or any(isinstance(one, exp.SetOperation) for one in statements)
-        hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Nothing else can be asked."
-        raise BadQuery("A question is one SELECT.", hint=hint)
+        hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Only SELECT is supported."
+        raise BadQuery("A question must be one SELECT.", hint=hint)
     select = statements[0]
     if depth(select) > _DEEPEST:
         raise _too_deep()
@@ -153,7 +149,7 @@ def parse_question(text: str) -> exp.Select:
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         name = extra[0].rstrip("_").upper()
-        raise BadQuery(f"{name} cannot be asked.", hint="WHERE, GROUP BY, HAVING, ORDER BY and LIMIT can.")
+        raise BadQuery(f"{name} is not supported.", hint="Use WHERE, GROUP BY, HAVING, ORDER BY and LIMIT.")
     return select
 
 
@@ -162,7 +158,7 @@ def require_whole_characters(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+        raise BadQuery("The question has an incomplete Unicode character.") from None
 
 
 def answer_name(node: exp.Expr, place: int) -> str:
@@ -176,17 +172,19 @@ def _require_supported(select: exp.Select) -> None:
     for node in select.walk():
         if isinstance(node, exp.Window) or (isinstance(node, exp.Select) and node.args.get("qualify")):
             raise BadQuery(
-                "Window functions (OVER, QUALIFY) cannot be asked: what they say of one row depends on other people's.",
-                hint="GROUP BY gives figures of groups, ORDER BY … LIMIT the largest of them; a subquery in FROM that "
+                "Window functions (OVER, QUALIFY) are not supported: their value for one row depends on "
+                "other people's rows.",
+                hint="GROUP BY gives figures of groups, ORDER BY … LIMIT the largest of them; a subquery in "
+                "FROM that "
                 "groups by the unit computes person by person.",
             )
         if isinstance(node, exp.WithinGroup):
             raise _within_group(node)
         if isinstance(node, exp.Query) and not _in_from(node, select):
             raise BadQuery(
-                "A SELECT inside another stands in FROM or WITH, not in a condition or among columns.",
+                "Subqueries are supported in FROM and WITH, not in conditions or columns.",
                 hint="For IN (SELECT …) and EXISTS, list the values, or JOIN the tables: those about people on their "
-                "unit. A figure to compare with is asked first, and then written as a number.",
+                "unit. To compare with a figure, ask for it first and write it as a number.",
             )
 
 
@@ -202,18 +200,18 @@ def _unreadable(text: str, error: sqlglot.errors.ParseError) -> BadQuery:
     said = f", near {near[:40]!r}" if near else ""
     first = text.split(maxsplit=1)[0] if text.split() else ""
     odd = not first.upper().startswith(_STARTS)
-    hint = f"A question begins with SELECT or WITH, not with {first[:40]!r}." if odd else "Look just before that."
-    return BadQuery(f"This is not SQL that can be read{place}{said}.", hint=hint)
+    hint = f"A question must start with SELECT or WITH, not {first[:40]!r}." if odd else "Check the text before it."
+    return BadQuery(f"The SQL cannot be parsed{place}{said}.", hint=hint)
 
 
 def _within_group(node: exp.WithinGroup) -> BadQuery:
     function, order = node.this, node.find(exp.Ordered)
     share = function.this if isinstance(function, exp.PercentileCont | exp.PercentileDisc) else None
     if order is None or not isinstance(share, exp.Literal) or share.is_string:
-        return BadQuery("WITHIN GROUP cannot be asked.", hint="QUANTILE_CONT(x, 0.9) and MEDIAN(x) can.")
+        return BadQuery("WITHIN GROUP is not supported.", hint="Use QUANTILE_CONT(x, 0.9) or MEDIAN(x).")
     wanted = 1 - Decimal(share.name) if order.args.get("desc") else share.name
     hint = f"Write QUANTILE_CONT({order.this.sql('duckdb')}, {wanted})."
-    return BadQuery("WITHIN GROUP cannot be asked.", hint=hint)
+    return BadQuery("WITHIN GROUP is not supported.", hint=hint)
 
 
 def _in_from(query: exp.Query, whole: exp.Select) -> bool:
@@ -248,17 +246,17 @@ class Size:
                 self.search += node.meta.get(SEARCH, 0)
             if self.nodes > MOST_NODES or self.weight > MOST_WEIGHT:
                 raise BadQuery(
-                    "The question is too large.", hint="Name what WITH defines less often, or ask several questions."
+                    "The question is too large.", hint="Use the tables of WITH less often, or ask several questions."
                 )
             if self.characters > MOST_CHARACTERS:
                 raise BadQuery(
-                    f"The texts that this makes of one row could have more than {MOST_CHARACTERS:,} characters in all.",
+                    f"The texts computed for one row could have more than {MOST_CHARACTERS:,} characters in all.",
                     hint=_CUT,
                 )
             if self.search > MOST_SEARCH:
                 raise BadQuery(
-                    "To look for so much in the texts of one row, by LIKE or POSITION, would take too long.",
-                    hint=f"Look for less. {_CUT}",
+                    "Searching the texts of one row by LIKE or POSITION would take too long.",
+                    hint=f"Search for less. {_CUT}",
                 )
 
 

@@ -47,7 +47,7 @@ class Tree:
 
     def __post_init__(self) -> None:
         if whole(self.slices, "The number of slices") > MOST_SLICES:
-            raise BadInput(f"There are {self.slices:,} slices; at most {MOST_SLICES:,} are counted.")
+            raise BadInput(f"There are {self.slices:,} slices; the limit is {MOST_SLICES:,}.")
         whole(self.branching, "branching", 2)
 
     @classmethod
@@ -84,7 +84,7 @@ class Tree:
         """The counts of all ranges, with noise, from the true count of every slice."""
         true = np.asarray(counts, dtype=np.int64)
         if true.shape != (self.slices,):
-            raise BadInput(f"{self.slices} slices have as many counts, not {true.size}.")
+            raise BadInput(f"{self.slices} slices need as many counts, got {true.size}.")
         noisy = []
         for _ in range(self.levels):
             drawn = self.noise.add_all(true, entropy).tolist()
@@ -129,7 +129,7 @@ class Ranges:
         return (Fraction(0), *(max(one, Fraction(0)) for one in _never_falling(self.cumulative[1:])))
 
     def distribution(self) -> tuple[float, ...]:
-        """The share of rows up to each slice: never falls, ends at 1. Even, if there seems to be nobody."""
+        """The share of rows up to each slice: never falls, ends at 1. Even, if there seems to be no one."""
         counts = self.monotone()[1:]
         if counts[-1] == 0:
             return tuple((i + 1) / len(counts) for i in range(len(counts)))

@@ -173,7 +173,7 @@ class Columns(Mapping[str, Value]):
             return found[0].value
         if found:
             said = " and ".join(f"{one.table}.{one.name}" if one.table else one.name for one in found)
-            raise BadQuery(f"{node.name!r} could be {said}.", hint="Say which, with its table's name before it.")
+            raise BadQuery(f"{node.name!r} could be {said}.", hint="Put the table's name before it.")
         if node.table and node.table.casefold() not in self.tables:
             named = ", ".join(dict.fromkeys(one.table for one in self.known if one.table)) or "none that has a name"
             raise BadQuery(f"There is no table {node.table!r} in this FROM.", hint=f"There is: {named}.")
@@ -249,13 +249,13 @@ class Reader:
     def of(self, node: exp.Expr | None) -> Value:
         """Value of an expression."""
         if node is None:
-            raise BadQuery("A part of the question is missing.")
+            raise BadQuery("The question is incomplete.")
         rule = self._rules.get(type(node))
         if rule is None or any(value and key not in _READ for key, value in node.args.items()):
             raise BadQuery(
                 f"{said(node)} cannot be used on rows.",
-                hint="Arithmetic, comparisons, AND/OR/NOT, CASE, IN, BETWEEN, LIKE, COALESCE, EXTRACT, DATE_DIFF, "
-                "DATE_TRUNC and simple text functions can.",
+                hint="Arithmetic, comparisons, AND/OR/NOT, CASE, IN, BETWEEN, LIKE, COALESCE, EXTRACT, "
+                "DATE_DIFF, DATE_TRUNC and simple text functions are supported.",
             )
         value = rule(self, node)
         _require_few_nodes(node, value.sql)
@@ -299,7 +299,7 @@ def _require_few_nodes(node: exp.Expr, made: exp.Expr) -> None:
     nodes, all_nodes = sum(1 for _ in islice(made.walk(), _LARGEST_TREE + 1)), _made.get() or [0]
     all_nodes[0] += nodes
     if nodes > _LARGEST_TREE or all_nodes[0] > _MOST_MADE:
-        raise BadQuery(f"{said(node)} is too long{', with all that is before it' if nodes <= _LARGEST_TREE else ''}.")
+        raise BadQuery(f"{said(node)} is too long{', including what it uses' if nodes <= _LARGEST_TREE else ''}.")
 
 
 def number(node: exp.Expr | None, value: Value) -> Value:
@@ -314,9 +314,9 @@ def within(value: Value) -> Interval:
     if value.within is None:
         what = f"column {value.name!r}" if value.name else "what is made of a column"
         raise NotDeclared(
-            f"To compute with {what}, its bounds must be known, and the card declares none.",
-            hint="Declare bounds on the card, or set them here: LEAST(GREATEST(x, lowest), highest). discreet does "
-            "not read them off the data.",
+            f"Computing with {what} needs its bounds, and the card declares none.",
+            hint="Declare bounds on the card, or set them here: LEAST(GREATEST(x, lowest), highest). "
+            "discreet does not take them from the data.",
         )
     return value.within
 
@@ -351,12 +351,12 @@ def given(value: Value) -> Fraction | None:
 
 
 def computed(node: exp.Expr, made: exp.Expr, within: Interval, kind: Kind) -> Value:
-    """A computed number; an error if its bounds are too large or too small to compute with."""
+    """A computed number; an error if its bounds are too large or too small to compute."""
     far = largest(within)
     if far > SAFE:
-        raise BadQuery(f"{said(node)} could be as large as {_power(far)}, too large to compute with.")
+        raise BadQuery(f"{said(node)} could be as large as {_power(far)}, too large to compute.")
     if 0 < far < TINY:
-        raise BadQuery(f"{said(node)} is never larger than {_power(far)}, too small to compute with.")
+        raise BadQuery(f"{said(node)} is never larger than {_power(far)}, too small to compute.")
     _require_few_nodes(node, made)
     return Value(exp.paren(made), kind, within)
 

@@ -84,7 +84,7 @@ def attack(
 
 
 def _drawn_rows(target: _Target) -> _Target:
-    """The same with the rows of the original that are released, if one row of each person was drawn: everybody has
+    """The same with the rows of the original that are released, if one row of each person was drawn: everyone has
     one then, as in the release. Which rows that are, only the holder knows."""
     release, known, links = target
     if release.recipe.parameters.get("people") != "one-row":
@@ -92,7 +92,7 @@ def _drawn_rows(target: _Target) -> _Target:
     links = release.links if links is None else links
     if links is None:
         raise DataError(
-            "One row of each person was drawn for this release, and without its holder's copy nobody knows which.",
+            "One row of each person was drawn for this release, and without its holder's copy it is unknown which.",
             hint="Give the holder's copy that publish wrote (--links).",
         )
     rows = known.fetch()
@@ -118,7 +118,7 @@ def _chosen(attacks: Sequence[str | Attack] | None, known: Mapping[str, Attack])
     if attacks is None:
         return list(known.values())
     if isinstance(attacks, str):
-        raise BadInput(f"Attacks are a list of names, not the text {attacks!r}.", hint=f"Write [{attacks!r}].")
+        raise BadInput(f"Attacks must be a list of names, not the text {attacks!r}.", hint=f"Write [{attacks!r}].")
     for one in attacks:
         if isinstance(one, str) and one not in known:
             raise NotFound(f"There is no attack {one!r}{meant(one, known)}.", hint=f"Known are {', '.join(known)}.")
@@ -141,10 +141,10 @@ def links_of(folder: Path, links: Path | None = None) -> Array | None:
     if copy.links is None:
         if links is None:
             return None
-        raise DataError(f"{place} does not say which row is whose.", hint="Give the holder's copy of a masked release.")
+        raise DataError(f"{place} does not link rows to people.", hint="Give the holder's copy of a masked release.")
     if not belongs(copy, folder):
         raise DataError(
-            f"{place} is of another release than {folder}, so that nobody could tell which row is whose.",
+            f"{place} belongs to another release than {folder}, so rows cannot be linked to people.",
             hint="Give the holder's copy of this release (--links), or move this one away.",
         )
     return copy.links

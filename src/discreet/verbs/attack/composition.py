@@ -56,7 +56,7 @@ class Composition:
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """What all releases tell together, beside what the most telling of them tells alone."""
         held = "another release" if len(self.others) == 1 else f"{len(self.others)} other releases"
-        knows = f"The attacker has {held} about the same people, and knows the quasi-identifiers of everybody."
+        knows = f"The attacker holds {held} about the same people, and knows everyone's quasi-identifiers."
         try:
             alone = [find_candidates(release, known, links, self.columns)]
             alone += [find_candidates(other, known, None, self.columns) for other in self.others]
@@ -72,16 +72,17 @@ class Composition:
         sure = together.certain & together.right
         fresh = sure & ~np.any([single > 1 - 1e-9 for single in singles], axis=0)
         meaning = (
-            "The share of people whose row is found when all releases are laid side by side; guessing is what the "
-            "most telling of them gives alone. 0 is best; more than guessing means that the releases must not meet."
+            "Share of people whose row is found from all releases together; the baseline is the most "
+            "revealing single release. 0 is best; more than the baseline means that the releases must not "
+            "reach the same recipient."
         )
         details = {
             "people": len(together.people),
             "releases": 1 + len(self.others),
             "alone": [float(single.mean()) for single in singles],
-            "highest chance to be right": float(success.max()),
+            "highest probability of success": float(success.max()),
             "singled out by all together": int(sure.sum()),
-            "of these by none alone": int(fresh.sum()),
+            "of these by no single release": int(fresh.sum()),
         }
         if known.card.having(Role.SENSITIVE):
             details |= _certain_values(together, alone[0], known, release)
@@ -92,12 +93,15 @@ class Composition:
 
 
 def _certain_values(together: Candidates, alone: Candidates, known: Table, release: Release[Any]) -> dict[str, float]:
-    """The share of people whose sensitive value is sure, with all releases and with the first."""
+    """Share of people whose sensitive value is sure, with all releases and with the first."""
     try:
         shares = [Homogeneity().evaluate(one, known, release).figure for one in (together, alone)]
     except DataError:
         return {}
-    return {"sensitive value sure by all together": shares[0], "sensitive value sure by the first alone": shares[1]}
+    return {
+        "sensitive value certain from all together": shares[0],
+        "sensitive value certain from the first alone": shares[1],
+    }
 
 
 def _combined(candidates: list[Candidates], releases: tuple[Release[Any], ...]) -> Candidates:
@@ -167,6 +171,6 @@ def _split_pairs(found: Candidates, parent: Array, keys: Array) -> tuple[Array, 
     parts = csr_array((np.ones(len(parent)), (parent, np.arange(len(parent)))), shape=shape)
     part_counts = np.diff(parts.indptr)[found.pair_class]
     if np.bincount(found.pair_key, part_counts, minlength=len(found.key_counts))[keys].sum() > _MAX_PAIRS:
-        raise DataError("There are too many rows that may be each person's for releases to be laid side by side.")
+        raise DataError("There are too many candidate rows per person to combine the releases.")
     joined = (found.pair_matrix(found.pair_weight) @ parts)[keys].tocoo()
     return joined.row.astype(np.int64), joined.col.astype(np.int64), joined.data

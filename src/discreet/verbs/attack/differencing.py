@@ -30,8 +30,8 @@ Ask = Callable[[str], float]
 """Interface under attack: the number of people who fulfil an SQL condition, exact or not; or ``Refused``."""
 
 _MEANING = (
-    "The share of attacked people of whom the attacker tells rightly whether they have the secret; guessing what most "
-    "have is best, 1 means that the door can be asked about anybody."
+    "Share of attacked people whose secret the attacker determines; the baseline is guessing the most "
+    "frequent value, 1 means that answers reveal anyone's secret."
 )
 
 
@@ -47,24 +47,24 @@ def differencing(ask: Ask, known: Table, secret: tuple[str, Any], *, people: int
 def averaging(ask: Ask, known: Table, secret: tuple[str, Any], *, people: int = 50, times: int = 100) -> Finding:
     """Differencing with each question asked ``times`` times, and the answers averaged."""
     if times < 2:
-        raise BadInput("Averaging takes at least 2 answers to a question.")
+        raise BadInput("Averaging needs at least 2 answers to a question.")
     return _attack_counts("averaging", ask, known, secret, people=people, times=times)
 
 
 def _attack_counts(attack: str, ask: Ask, known: Table, secret: tuple[str, Any], *, people: int, times: int) -> Finding:
     name, value = secret
     columns = [column.name for column in known.card.having(Role.QUASI) if column.name != name]
-    knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everybody"
+    knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everyone"
     knows += f", and asks each question {times:,} times." if times > 1 else ", and asks pairs of questions."
     try:
         rows = known.fetch()
         columns = [column for column in columns if not rows[column].null_count]
         who = _unique_rows(rows, columns)[:people]
         if not len(who):
-            return failed_finding(attack, knows, "Nobody is alone with what the attacker knows.")
+            return failed_finding(attack, knows, "No one is unique on what the attacker knows.")
         has = np.array([one == value for one in rows[name].to_pylist()])[who]
     except (BadInput, KeyError) as problem:
-        return failed_finding(attack, knows, f"The attack lacks something: {problem}.")
+        return failed_finding(attack, knows, f"The attack cannot run: {problem}.")
     interface = _RepeatedAnswers(ask, times)
     having = sql.column(name).eq(sql.literal(value))
     told = [
@@ -140,7 +140,9 @@ class LastFromMean:
     is a number and whose recipe names the ``column`` and the ``count`` of values.
     """
 
-    within: float = parameter("Share of the column's range within which a value counts as known.", default=0.01)
+    within: float = parameter(
+        "Tolerance within which a value counts as known, as a share of the column's range.", default=0.01
+    )
 
     name: ClassVar[str]
 
@@ -153,14 +155,14 @@ class LastFromMean:
         return "The release is not a mean of a column."
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """The share of people whose value is computed."""
-        knows = "The attacker knows how many people there are and the values of all but one, whoever that is."
+        """Share of people whose value is computed."""
+        knows = "The attacker knows the number of people and the values of all but any one of them."
         try:
             if why := self.applies(release):
                 raise DataError(why)
             values, width = _values(known, release.recipe.parameters["column"])
             if len(values) != release.recipe.parameters["count"]:
-                raise DataError(f"The mean is not of the {len(values):,} values that are known.")
+                raise DataError(f"The mean is not of the {len(values):,} known values.")
         except BadInput as problem:
             return failed_finding(self.name, knows, str(problem))
         mean = float(release.payload)
@@ -169,11 +171,11 @@ class LastFromMean:
         guessed = float(np.mean(np.abs(mean - values) <= self.within * width))
         special = np.argsort(-np.abs(values - np.median(values)), kind="stable")[:SHOWN_VICTIMS]
         meaning = (
-            f"The share of people whose {release.recipe.parameters['column']} is computed to within "
-            f"{self.within:.0%} of its range by somebody who knows all others'; whoever stands out is given away even "
-            "to those who know less. 0 is best."
+            f"Share of people whose {release.recipe.parameters['column']} is computed to within "
+            f"{self.within:.0%} of its range by an attacker who knows all others' values; outliers are "
+            "exposed even to attackers who know less. 0 is best."
         )
-        details = {"people": len(values), "computed for who stands out most": float(computed[special[0]])}
+        details = {"people": len(values), "computed for the largest outlier": float(computed[special[0]])}
         found = share_finding(self.name, knows, near.astype(float), guessed, meaning, details=details)
         return replace(found, victims=tuple(int(place) for place in special if near[place]))
 

@@ -34,7 +34,7 @@ class DistanceLinkage(Linkage):
     """Link each person to the nearest released row, exactly; text that differs counts as much as numbers of two
     strangers do on average."""
 
-    metric: Metric = parameter("How far a person is from a row.", default=Metric.EUCLIDEAN)
+    metric: Metric = parameter("Distance between a person and a row.", default=Metric.EUCLIDEAN)
 
     @property
     def skill(self) -> str:

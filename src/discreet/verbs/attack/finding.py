@@ -65,7 +65,7 @@ class Finding:
     def __post_init__(self) -> None:
         low, high = self.interval
         if self.outcome is not Outcome.FAILED and not low <= self.figure <= high:
-            raise BadInput(f"The figure {self.figure} of a finding is not in its interval, {low} to {high}.")
+            raise BadInput(f"The figure {self.figure} of a finding is outside its interval, {low} to {high}.")
 
     def without_victims(self) -> Finding:
         """The finding without row numbers, safe to pass on."""
@@ -130,7 +130,7 @@ def share_finding(
 
     The probabilities of independent people sum to less spread than coins of the same mean, so that the interval
     of Clopper and Pearson for as many coins covers at least as often as it says. ``people`` are the row numbers of
-    those who were attacked (default: everybody, in order).
+    those who were attacked (default: everyone, in order).
     """
     right, count = float(success.sum()), len(success)
     interval = clopper_pearson(right, count)
@@ -176,7 +176,9 @@ def failed_finding(attack: str, knows: str, why: str) -> Finding:
 def clopper_pearson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float]:
     """Exact confidence interval of a share (Clopper and Pearson 1934); ``successes`` may be a sum of probabilities."""
     if trials < 1 or not 0 <= successes <= trials:
-        raise BadInput(f"A share is of at least one, and at most all: got {successes} of {trials}.")
+        raise BadInput(
+            f"Successes must be between 0 and the number of trials, which is at least 1: got {successes} of {trials}."
+        )
     with extra("attack"):
         from scipy.special import betaincinv
     tail, failures = (1 - confidence) / 2, trials - successes
@@ -196,7 +198,7 @@ def _number(value: float) -> float | None:
 def reason_not_rows(release: Release[Any]) -> str | None:
     """Why an attack on microdata with one row a person does not apply; ``None`` if it does."""
     if release.recipe.parameters.get("people") in SEVERAL_ROWS:
-        return "People have several rows in it; the attack on that is by known rows."
+        return "People have several rows in it; attack it by known rows."
     printed = "tables" in release.recipe.parameters
     return None if isinstance(release.payload, pa.Table) and not printed else "The release is not a table of rows."
 
@@ -204,28 +206,28 @@ def reason_not_rows(release: Release[Any]) -> str | None:
 def reason_not_values(release: Release[Any]) -> str | None:
     """Why an attack that compares values does not apply (to ranges or groups of values); ``None`` if it does."""
     if reason_not_rows(release) is None and release.recipe.method in _GENERALISED:
-        return "Values were made coarser and not changed; matching by quasi-identifiers is the attack on that."
+        return "Values were generalised, not changed; attack it by matching quasi-identifiers."
     return reason_not_rows(release)
 
 
 def reason_not_linkable(release: Release[Any]) -> str | None:
     """Why record linkage by values does not apply; ``None`` if it does."""
     if reason_not_rows(release) is None and _is_synthetic(release):
-        return "Rows are synthetic: as a whole none is anybody's, so that there is none to find."
+        return "Rows are synthetic: none belongs to a person, so there is none to find."
     return reason_not_values(release)
 
 
 def reason_not_matchable(release: Release[Any]) -> str | None:
     """Why matching by quasi-identifiers does not apply; ``None`` if it does."""
     if reason_not_rows(release) is None and _is_synthetic(release) and not release.recipe.parameters.get("kept"):
-        return "Rows are synthetic: nothing in them is true of anybody, so that it rules none out."
+        return "Rows are synthetic: they rule out no candidate."
     return reason_not_rows(release)
 
 
 def reason_not_composable(release: Release[Any]) -> str | None:
     """Why rows are not laid beside those of other releases of the same people; ``None`` if they are."""
     if release.recipe.parameters.get("people") == "one-row":
-        return "One row of each person was drawn for it, which need not be the one that another release shows."
+        return "One row of each person was drawn for it, perhaps a different one from other releases."
     return reason_not_matchable(release)
 
 

@@ -102,7 +102,7 @@ def evaluate_guesses(
     outcomes = [judge_outcome(rate, interval, results.naive_rate)]
     if results.control_success is None:
         outcomes.append(judge_outcome(rate, interval, results.uninformed_ceiling))
-        meaning += " There is no control to say how much of that is general."
+        meaning += " Without a control group, how much of that is general knowledge is unknown."
     else:
         others, trials, scale = (
             float(results.control_success.sum()),
@@ -161,11 +161,11 @@ def targets_and_control(
         if missing := set(names) - set(others.column_names):
             raise DataError(f"The control has no column {', '.join(sorted(missing))}.")
         if not others.num_rows:
-            raise DataError("There is nobody in the control.")
+            raise DataError("The control group is empty.")
         try:
             people = pa.concat_tables([people, others.select(names).cast(people.schema)])
         except pa.ArrowException as problem:
-            raise DataError(f"The control holds other kinds of values than the original: {problem}.") from problem
+            raise DataError(f"The control group has other types of values than the original: {problem}.") from problem
     no_links = np.full(payload.num_rows, -1)
     return TargetsAndControl(align_columns(payload, people, no_links, tuple(names)), members)
 

@@ -53,8 +53,8 @@ def guess_hidden(
     """The share of secrets that an attacker names who may name as many itemsets as there are secrets.
 
     Then precision and recall are the same. Guessing is to name as many itemsets at random, of frequent items, and of
-    two up to as many items as the longest secret has: what could be a secret to whoever looks at nothing else. Secrets
-    that are not among the suspects, such as those of which a part is not frequent either, cannot be named.
+    two up to as many items as the longest secret has: what could be a secret to anyone who looks at nothing else.
+    Secrets that are not among the suspects, such as those of which a part is not frequent either, cannot be named.
     """
     knows = (
         f"The attacker has the changed transactions, the threshold ({least:,}), and the number of secrets and the "
@@ -62,7 +62,7 @@ def guess_hidden(
     )
     wanted = {frozenset(secret) for secret in secrets}
     if not wanted:
-        return failed_finding(_NAME, knows, "There are no secrets to be guessed.")
+        return failed_finding(_NAME, knows, "There are no secrets to guess.")
     longest = max(map(len, wanted))
     ranked = suspects(items, bits, rows, least, longest=longest)
     if not ranked:
@@ -76,8 +76,8 @@ def guess_hidden(
         knows,
         np.array([float(secret in named) for secret in wanted]),
         min(1.0, len(wanted) / candidates),
-        "The share of hidden itemsets that are named rightly, by naming as many as there are; 0 is best, 1 means that "
-        "hiding only marked them.",
+        "Share of hidden itemsets that the attacker names when naming as many as there are; 0 is best, 1 "
+        "means that hiding only marked them.",
         details={"suspects": len(ranked), "secrets": len(wanted), "secrets out of reach": len(wanted) - there},
     )
 

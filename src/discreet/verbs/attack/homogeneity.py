@@ -31,16 +31,16 @@ from discreet.verbs.attack.matching import Candidates, Matching, certainty_findi
 class Disclosure(Matching):
     """An attack on the sensitive values of a person's candidate rows; of several sensitive columns the worst counts."""
 
-    on: str = parameter("Column to learn; by default each sensitive one.", default="", clause="on", column="any")
+    on: str = parameter("Column to infer; default: each sensitive one.", default="", clause="on", column="any")
 
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         rows = release.payload
         names = [self.on] if self.on else [column.name for column in known.card.having(Role.SENSITIVE)]
         if not names:
-            raise DataError("The card calls no column sensitive, so there is nothing to learn.")
+            raise DataError("The card declares no sensitive column, so there is nothing to infer.")
         there = [name for name in names if name in rows.column_names and is_unchanged(release.recipe, name)]
         if not there:
-            raise DataError(f"The release does not show what there is to learn as it was: {', '.join(names)}.")
+            raise DataError(f"The release does not show these columns unchanged: {', '.join(names)}.")
         mine = known.fetch()
         each, problems = [], []
         for name in there:
@@ -75,7 +75,7 @@ class SensitiveColumn:
     def of(cls, column: Column, mine: Any, theirs: Any, found: Candidates) -> SensitiveColumn:
         a, b = mine.combine_chunks(), theirs.combine_chunks()
         if a.type != b.type:
-            raise DataError(f"The release shows {column.name!r} as another kind of value.")
+            raise DataError(f"The release shows {column.name!r} with another type of values.")
         codes, values = encode(pa.concat_arrays([a, b]))
         shown, kinds = codes[len(a) :], len(values)
         counts = found.code_weights(shown)
@@ -99,16 +99,15 @@ class SensitiveColumn:
 class Homogeneity(Disclosure):
     """All candidate rows of a person have the same sensitive value: then it is theirs."""
 
-    skill: ClassVar[str] = " and looks whether all rows that may be a person's say the same"
+    skill: ClassVar[str] = " and checks whether all candidate rows of a person agree"
 
     def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         best, possible = what.top()
         sure = (possible == 1)[found.key_of]
         guess = best[found.key_of]
         meaning = (
-            f"The share of people whose {what.column.name} the attacker knows for sure, without knowing which row is "
-            "theirs; 0 is best. Guessing is to say the same of these people unseen: what nearly everybody has is known "
-            "anyway."
+            f"Share of people whose {what.column.name} the attacker knows with certainty, without knowing "
+            "which row is theirs (homogeneity); 0 is best. The baseline is the overall frequency of these values."
         )
         luck = what.overall[guess]
         details = {"column": what.column.name, **_frequency(luck[sure])}
@@ -134,8 +133,8 @@ class BackgroundKnowledge(Disclosure):
         sure = ((possible >= 1) & (possible <= 1 + self.excludes))[found.key_of]
         everything = np.count_nonzero(what.overall) <= 1 + self.excludes
         meaning = (
-            f"The share of people whose {what.column.name} is known for sure by an attacker who can rule out "
-            f"{self.excludes} other; 0 is best. It shows how many are one piece of gossip away from disclosure."
+            f"Share of people whose {what.column.name} is known with certainty to an attacker who can rule "
+            f"out {self.excludes} other; 0 is best. It counts people who are close to disclosure."
         )
         luck = np.ones(len(sure)) if everything else what.overall[what.true]
         details = {"column": what.column.name, "excludes": self.excludes, **_frequency(luck[sure])}
@@ -146,7 +145,7 @@ class BackgroundKnowledge(Disclosure):
 class Skewness(Disclosure):
     """A person's candidate rows have other frequencies than all rows: beliefs about the person shift."""
 
-    skill: ClassVar[str] = " and believes what is frequent among the rows that may be a person's"
+    skill: ClassVar[str] = " and uses the frequencies among a person's candidate rows"
 
     def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         prior = what.overall[what.true]
@@ -157,14 +156,14 @@ class Skewness(Disclosure):
         worst = int(np.argmax(factor)) if len(factor) else -1
         details: dict[str, Any] = {"column": what.column.name}
         if worst >= 0:
-            details["belief that grew most"] = {
+            details["largest growth of belief"] = {
                 "value": str(what.values[int(rare.col[worst])].as_py()),
                 "from": float(what.overall[rare.col[worst]]),
                 "to": float(rare.data[worst]),
             }
         meaning = (
-            f"How strongly, on average, the attacker believes in the {what.column.name} a person really has; guessing "
-            "is to believe in what is frequent among all. 1 means certainty about everybody."
+            f"Mean probability that the attacker assigns to a person's true {what.column.name}; the baseline "
+            "uses the frequencies in the whole table. 1 means certainty about everyone."
         )
         return chance_finding(self.name, belief, float(prior.mean()), meaning=meaning, found=found, details=details)
 
@@ -176,13 +175,13 @@ class Similarity(Disclosure):
 
     width: float = 0.1
 
-    skill: ClassVar[str] = " and looks whether what all rows that may be a person's say is much the same"
+    skill: ClassVar[str] = " and checks whether all candidate rows of a person are similar"
 
     def learn(self, found: Candidates, what: SensitiveColumn) -> Finding:
         sure, right, luck = self._numbers(found, what) or _categories(found, what)
         meaning = (
-            f"The share of people of whom the attacker knows almost what their {what.column.name} is: within "
-            f"{self.width:.0%} of its range, or the kind of it; 0 is best."
+            f"Share of people whose {what.column.name} the attacker knows approximately: within "
+            f"{self.width:.0%} of its range, or its group; 0 is best."
         )
         details = {"column": what.column.name, "width": self.width, **_frequency(luck[sure])}
         return certainty_finding(self.name, sure, right, luck, meaning=meaning, found=found, details=details)
@@ -210,7 +209,7 @@ def _posterior(what: SensitiveColumn, found: Candidates) -> Array:
 
 
 def _frequency(luck: Array) -> dict[str, float]:
-    return {"how frequent what is known is among all": float(luck.mean()) if len(luck) else 0.0}
+    return {"overall frequency of the known values": float(luck.mean()) if len(luck) else 0.0}
 
 
 def _categories(found: Candidates, what: SensitiveColumn) -> tuple[Array, Array, Array]:
@@ -219,7 +218,7 @@ def _categories(found: Candidates, what: SensitiveColumn) -> tuple[Array, Array,
     hierarchy = what.column.hierarchy
     if hierarchy is None:
         raise DataError(
-            f"Which values of {what.column.name} are alike is not declared: it is no number and has no hierarchy.",
+            f"Similarity of {what.column.name} is not declared: it is not a number and has no hierarchy.",
             hint="Give it a hierarchy in the card.",
         )
     sure, right, luck = (
@@ -231,7 +230,7 @@ def _categories(found: Candidates, what: SensitiveColumn) -> tuple[Array, Array,
     for level in range(1, hierarchy.height):
         group, _ = encode(at_level(what.column, what.values, level))
         if len(np.unique(group[what.shown])) == 1:
-            continue  # everybody's, so that nothing is learned
+            continue  # everyone's, so that nothing is learned
         low, high = group_ranges(possible.row, group[possible.col], len(found.key_counts))
         one = (low == high)[found.key_of]
         often = np.bincount(group[what.shown], minlength=len(group)) / len(what.shown)

@@ -1,4 +1,4 @@
-"""Attribute inference: a person's secret is read off the released rows that are most like them.
+"""Attribute inference: a person's secret is taken from the released rows that are most like them.
 
 Giomi, Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantifying privacy risk in synthetic data".
 """
@@ -34,27 +34,27 @@ class Inference(ControlledAttack):
     and of equally common ones any by lot.
 
     Numbers are guessed rightly within ``tolerance`` of the true value, and the commonest is the one that is right for
-    most. Mere guessing is to name, for everybody, the value that fits most released rows.
+    most. Mere guessing is to name, for everyone, the value that fits most released rows.
     """
 
     secret: str = ""
     """Column the attacker wants to know (default: each sensitive one, of which the worst counts, or the last)."""
     columns: tuple[str, ...] = ()
     """Columns the attacker knows (default: the quasi-identifiers, or all other columns)."""
-    tolerance: float = parameter("Share of the truth within which a guess is right.", default=0.05)
+    tolerance: float = parameter("Tolerance of a correct guess, as a share of the true value.", default=0.05)
     control: Table | None = None
     guesses: int = DEFAULT_GUESSES
 
     knows: ClassVar[str] = ""
 
     def evaluate(self, release: Release[Any], known: Table) -> Finding:
-        """The share of people whose secret is guessed, of the worst secret."""
+        """Share of people whose secret is guessed, of the worst secret."""
         each = [self._infer(release, known, *roles) for roles in self._roles(known)]
         ran = [one for one in each if one.outcome is not Outcome.FAILED]
         return worst_finding(ran) if ran else each[0]
 
     def _infer(self, release: Release[Any], known: Table, secret: str, columns: tuple[str, ...]) -> Finding:
-        knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everybody, and wants to know {secret}."
+        knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everyone, and wants to know {secret}."
         try:
             both = targets_and_control(release, known, self.control, (*columns, secret))
             names = both.data.columns
@@ -86,8 +86,8 @@ class Inference(ControlledAttack):
         chance = float(_same(_commonest(shown[:, at], tolerance)[:1], both.people[:, at], tolerance).mean())
         details = {"secret": secret, "columns": [name for name in names if name != secret], "tolerance": tolerance}
         meaning = (
-            f"The share of people whose {secret} the attacker reads off the release; what most people have is guessed "
-            "anyway, 1 means that everybody's is told."
+            f"Share of people whose {secret} the attacker infers from the release; the baseline is guessing "
+            "the most frequent value, 1 means that everyone's is revealed."
         )
         return evaluate_guesses(self.name, knows, GuessResults(right, who, control, chance), meaning, details)
 

@@ -38,7 +38,7 @@ class KnownRows(Checked):
     """Find a person by one, two or all of her rows, of whichever the fewest people have.
 
     Where a pseudonym links rows, one of the people is taken who have the rows that are known (all: and no others).
-    Where none does, one of the rows is taken that look like the row that is known; it is somebody's with as many
+    Where none does, one of the rows is taken that look like the row that is known; it is someone's with as many
     chances as she has of those rows. Who that is can then be told by the holder alone.
     """
 
@@ -48,11 +48,11 @@ class KnownRows(Checked):
         """For releases with all rows of people with several."""
         if release.recipe.parameters.get("people") in SEVERAL_ROWS:
             return None
-        return "Everybody has one row in it, or is taken to have one."
+        return "Everyone has one row in it, or is assumed to."
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people who are found by all of their rows."""
-        knows = "The attacker knows one, two or all rows of a person by their quasi-identifiers."
+        knows = "The attacker knows the quasi-identifiers of one, two or all rows of a person."
         if why := self.applies(release):
             return failed_finding(self.name, knows, why)
         try:
@@ -75,11 +75,11 @@ class KnownRows(Checked):
         figure, baseline = float(success.mean()), 1 / len(people)
         interval = clopper_pearson(float(success.sum()), len(success))
         meaning = (
-            "The share of people whom the attacker finds who knows all their rows; 0 is best, 1 means that everybody "
-            "is re-identified. With k people for each it is one in k."
+            "Share of people re-identified by an attacker who knows all their rows; 0 is best, 1 means that "
+            "everyone is re-identified. With k candidates each it is 1 / k."
             if linked
-            else "The share of people of whom the attacker takes a row, who knows which row is best to look for; 0 is "
-            "best. Where no person has more than one in k of the rows that look alike, it is at most that."
+            else "Share of people for whom an attacker who knows their most revealing row picks the right one; "
+            "0 is best. Where no person has more than 1 / k of the equal rows, it is at most that."
         )
         victims = [first[person] for person in people if by_all[person] == 1 and person in first]
         return Finding(
@@ -106,20 +106,20 @@ def _owners(
     if links is None:
         if shown is None:
             raise DataError(
-                "Whose a row is can be told only by whoever holds the links between original and released rows.",
+                "Scoring this attack needs the links between original and released rows.",
                 hint="Give the holder's copy that publish wrote (--links).",
             )
         return shown, {}
     mine, unit = known.fetch(), known.card.unit
     if unit is None:
-        raise DataError("The original does not say whose row is whose.", hint="Its card needs the unit.")
+        raise DataError(
+            "The original names no column that identifies the person of each row.", hint="Declare the unit on its card."
+        )
     require_links(links, mine.num_rows, rows.num_rows)
     owners = mine.column(unit).take(links).to_pylist()
     pairs = set(zip(owners, shown or owners, strict=True))
     if len({a for a, _ in pairs}) != len(pairs) or len({b for _, b in pairs}) != len(pairs):
-        raise DataError(
-            "Pseudonyms and links do not say the same: rows of two people share a pseudonym, or one has two."
-        )
+        raise DataError("Pseudonyms and links disagree: two people share a pseudonym, or one has two.")
     return shown or owners, dict(zip(shown or owners, map(int, links), strict=True))
 
 
@@ -136,7 +136,7 @@ def _people(release: Release[Any], rows: pa.Table, owners: Iterable[Hashable]) -
     found: dict[Hashable, list[_Rows]] = {person: [] for person in about}
     for person, label in zip(owners, _tuples(labels), strict=True):
         if about and person not in about:
-            raise DataError("A row is linked to nobody in the other table.")
+            raise DataError("A row is linked to no one in the other table.")
         found.setdefault(person, []).append((*about.get(person, ()), *label))
     return {person: sorted(own, key=repr) or [(*about[person], None)] for person, own in found.items()}
 

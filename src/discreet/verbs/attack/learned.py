@@ -22,7 +22,7 @@ from discreet.verbs.attack.finding import Array
 from discreet.verbs.attack.linkage import MAX_PAIRS, Linkage, LinkageData, LinkResult, evenly_spaced, tie_success
 
 FEW = 24
-"""Most people learnt from for whom the weights are optimal."""
+"""Most people trained on for whom the weights are optimal."""
 TAUGHT = 500
 """Most people the attacker learns from."""
 _NEAREST, _STRANGERS, _ROUNDS, _RIDGE = 20, 60, 3, 1e-9
@@ -43,13 +43,13 @@ class Shape(Enum):
 @declare(ATTACKS, "learned linkage", rank=10)
 class LearnedLinkage(Linkage):
     """Learn from every other person's true link, then link the rest. The figure is of the rest; the details also give
-    that of the people learnt from, which is the bound the literature reports."""
+    that of the people trained on, which is the bound the literature reports."""
 
-    shape: Shape = parameter("What is learnt of the distance.", default=Shape.WEIGHTS)
+    shape: Shape = parameter("Form of the learned distance.", default=Shape.WEIGHTS)
 
     @property
     def skill(self) -> str:
-        return f"and the true rows of every other person, from which a distance was learnt ({self.shape.value})"
+        return f"and the true rows of every other person, from which a distance was learned ({self.shape.value})"
 
     def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
         from discreet.verbs.attack.linkage_kernels import closest_by_rule
@@ -70,7 +70,7 @@ class LearnedLinkage(Linkage):
             for who in (asked, taught)
         ]
         names = {name: round(float(weight), 6) for name, weight in zip(data.columns, rule[0], strict=True)}
-        details = {"shape": self.shape.value, "people learnt from": float(links[1].mean()), "weights": names}
+        details = {"shape": self.shape.value, "people trained on": float(links[1].mean()), "weights": names}
         return LinkResult(links[0], details, sample.with_people(asked).guess_rate, chosen[asked])
 
 
@@ -123,7 +123,7 @@ def optimal_weights(gaps: Array, margin: float = 1e-6) -> Array:
 
 
 def _fitted(signed: Array, offsets: Array, shape: Shape) -> tuple[Array, Array]:
-    """The rule that fits the alternatives of everybody (differences; the first is true) best."""
+    """The rule that fits the alternatives of everyone (differences; the first is true) best."""
     columns = signed.shape[2]
     features, kinds = _features(signed, shape)
     found = _logit(features, offsets, np.array([kind == 0 for kind, _, _ in kinds]))

@@ -37,8 +37,8 @@ _NEARLY_ALL = 0.95
 """Share of a copy's rows that must be linked, or the split is reported to be a weak one."""
 
 _MEANING = (
-    "The share of people whose two halves the attacker joins, because both lie next to the same released row; "
-    "guessing is best, 1 means that files can be joined through the release."
+    "Share of people whose two halves the attacker links because both are nearest to the same released row; "
+    "the guessing rate is best, 1 means that files can be joined through the release."
 )
 
 
@@ -51,17 +51,17 @@ class Linkability(ControlledAttack):
     """Columns of one file (default: split so that both files tell released rows apart as well as can be)."""
     second: tuple[str, ...] = ()
     """Columns of the other file (default: the rest)."""
-    neighbours: int = parameter("Number of nearest rows looked up for each half.", default=1)
+    neighbours: int = parameter("Number of nearest rows considered for each half.", default=1)
     control: Table | None = None
     guesses: int = DEFAULT_GUESSES
     seed: int = 1
 
-    knows: ClassVar[str] = "The attacker knows some columns of everybody from one file and the others from another."
+    knows: ClassVar[str] = "The attacker knows some columns of everyone from one file, and the others from another."
 
     def evaluate(self, release: Release[Any], known: Table) -> Finding:
-        """The share of people whose halves are joined."""
+        """Share of people whose halves are joined."""
         if bool(self.first) != bool(self.second) or set(self.first) & set(self.second):
-            raise DataError("The two files need columns of their own, each some and none in both.")
+            raise DataError("The two files need different columns, at least one each.")
         both = targets_and_control(release, known, self.control, (*self.first, *self.second))
         names, released, numeric = both.data.columns, both.data.released, both.data.numeric
         first, second = self._halves(names, released)
@@ -86,9 +86,10 @@ class Linkability(ControlledAttack):
         meaning = _MEANING
         if most < _NEARLY_ALL:
             meaning += (
-                f" With these two files even a copy would give no more than about {most:.0%}: people are alike in one."
+                f" With these two files even upper limit from an exact copy no more than about {most:.0%}, "
+                "because people are equal in one of them."
             )
-            details["a copy would give"] = most
+            details["upper limit from an exact copy"] = most
         return evaluate_guesses(self.name, self.knows, GuessResults(right, who, control, chance), meaning, details)
 
     def _halves(self, names: tuple[str, ...], released: Array) -> tuple[list[int], list[int]]:

@@ -40,7 +40,7 @@ class LinkResult:
     details: Mapping[str, Any]
     baseline: float
     people: Array | None = None
-    """Row numbers of those who were attacked; None: everybody, in order."""
+    """Row numbers of those who were attacked; None: everyone, in order."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Linkage(ABC):
     @property
     @abstractmethod
     def skill(self) -> str:
-        """What the attacker does, as the end of a sentence that begins with "knows the columns … of everybody,"."""
+        """What the attacker does, as the end of a sentence that begins with "knows the columns … of everyone,"."""
 
     @abstractmethod
     def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
@@ -75,8 +75,8 @@ class Linkage(ABC):
         return reason_not_linkable(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
-        """The share of people whose released row the attacker finds."""
-        knows = f"The attacker knows the columns {', '.join(self.columns or known.columns)} of everybody, {self.skill}."
+        """Share of people whose released row the attacker finds."""
+        knows = f"The attacker knows the columns {', '.join(self.columns or known.columns)} of everyone, {self.skill}."
         if self.methods and (why := self.applies(release)):
             return failed_finding(self.name, knows, why)
         try:
@@ -86,10 +86,10 @@ class Linkage(ABC):
             return failed_finding(self.name, knows, str(problem))
         *names, last = data.columns
         listed = f"{', '.join(names)} and {last}" if names else last
-        knows = f"The attacker knows {listed} of everybody, {self.skill}."
+        knows = f"The attacker knows {listed} of everyone, {self.skill}."
         meaning = (
-            "The share of people whose own row in the release the attacker points at; 0 is best, "
-            "1 means that everybody is re-identified."
+            "Share of people whose own row in the release the attacker finds; 0 is best, 1 means that "
+            "everyone is re-identified."
         )
         details = {"columns": list(data.columns), "people": len(linked.success), **linked.details}
         return share_finding(
@@ -140,8 +140,8 @@ def linkage_data(
     payload = released_rows(release)
     if links is None:
         raise DataError(
-            "Whether a link is right can be told only by whoever holds the links between original and released rows.",
-            hint="Give the links that publish kept for the holder.",
+            "Scoring this attack needs the links between original and released rows.",
+            hint="Give the links from the holder's copy of publish.",
         )
     return align_columns(payload, known.fetch(), links, columns or known_columns(known.card))
 
@@ -158,7 +158,7 @@ def align_columns(payload: pa.Table, people: pa.Table, links: Array, columns: tu
         name: one for name, one in both.items() if one is not None and not any(np.isnan(side).all() for side in one[1:])
     }
     if not found:
-        raise DataError("The release has no column with values of the kind the attacker knows.")
+        raise DataError("The release has no column that the attacker knows.")
     truth = true_rows(np.asarray(links), people.num_rows, payload.num_rows)
     numeric, left, right = zip(*found.values(), strict=True)
     return LinkageData(tuple(found), np.array(numeric), np.column_stack(left), np.column_stack(right), truth)

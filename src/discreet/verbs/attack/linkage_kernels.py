@@ -231,7 +231,7 @@ def likeliest_rows(people: Array, rows: Array, same: Array, others: Array, truth
     """Number of rows that are most probably each person's, by Bayes' rule, and whether the true one is among them.
 
     Noise has unit variance in every column; ``same`` and ``others`` hold what noise does not change. The
-    evidence for a row is the logarithm of its likelihood given the person, less that given anybody.
+    evidence for a row is the logarithm of its likelihood given the person, less that given anyone.
     """
     anybody = np.full(len(rows), -np.inf)
     for other in range(len(rows)):

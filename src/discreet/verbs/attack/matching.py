@@ -48,7 +48,7 @@ _BLOCK_PAIRS = 4_000_000
 
 @dataclass(frozen=True)
 class Matching(ABC):
-    """An attacker who knows some columns of everybody and finds the candidate rows of each person."""
+    """An attacker who knows some columns of everyone and finds the candidate rows of each person."""
 
     columns: tuple[str, ...] = ()
     """What the attacker knows about people (default: the quasi-identifiers)."""
@@ -58,14 +58,14 @@ class Matching(ABC):
     @property
     @abstractmethod
     def skill(self) -> str:
-        """What the attacker does, as the end of a sentence that begins with "knows … of everybody"."""
+        """What the attacker does, as the end of a sentence that begins with "knows … of everyone"."""
 
     @abstractmethod
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         """The finding; a ``DataError`` if there can be none. ``Finding.knows`` is filled in later."""
 
     def applies(self, release: Release[Any]) -> str | None:
-        """For rows in which something is true of somebody."""
+        """For rows in which something is true of someone."""
         return reason_not_matchable(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
@@ -79,8 +79,8 @@ class Matching(ABC):
             found = match()
             finding = self.evaluate(found, known, release)
         except BadInput as problem:
-            return failed_finding(self.name, f"The attacker knows {names} of everybody{self.skill}.", str(problem))
-        knows = f"The attacker knows {', '.join(found.columns)} of everybody{self.skill}."
+            return failed_finding(self.name, f"The attacker knows {names} of everyone{self.skill}.", str(problem))
+        knows = f"The attacker knows {', '.join(found.columns)} of everyone{self.skill}."
         details = {"columns": list(found.columns), "people": len(found.people), **finding.details}
         return replace(finding, knows=knows, details=details)
 
@@ -110,9 +110,9 @@ def certainty_finding(
     """A finding about certainty: for whom the attacker is ``sure``, and ``right``.
 
     Guessing is to say the same of the same people without looking: ``luck`` is the chance (for each person, or for all)
-    that this is right of anybody. Of what nearly everybody has, nearly nothing is learned by being sure. Where the
+    that this is right of anyone. Of what nearly everyone has, nearly nothing is learned by being sure. Where the
     attacker is never sure and wrong there is no chance in it, so that one person, of whom something was learned that
-    is not everybody's, is a breach; else (rows are not what they seem) the interval has to be above guessing.
+    is not everyone's, is a breach; else (rows are not what they seem) the interval has to be above guessing.
     """
     hits = sure & right
     figure, interval = float(hits.mean()), clopper_pearson(float(hits.sum()), len(hits))
@@ -159,7 +159,7 @@ class Candidates:
     pair_weight: Array
     """Likelihood of the rows for the person: 1, unless something was changed at random."""
     truth: Array | None
-    """Place of each person's released row, or -1; ``None`` if nobody knows."""
+    """Place of each person's released row, or -1; ``None`` if no one knows."""
 
     @cached_property
     def candidate_counts(self) -> Array:
@@ -170,7 +170,7 @@ class Candidates:
     def success(self) -> Array:
         """The probability that the attacker who takes the likeliest row, by lot if several are, takes the right one.
 
-        If nobody knows whose rows are whose, it is the smaller of two: that of the row among all rows that may be the
+        If no one knows whose rows are whose, it is the smaller of two: that of the row among all rows that may be the
         person's, and that of the person among all people whose the row may be. (Rows may be missing, and people.)
         """
         sizes = self.class_sizes[self.pair_class]
@@ -186,7 +186,7 @@ class Candidates:
 
     @property
     def certain(self) -> Array:
-        """Whose row the attacker is sure of: there is only one, and it can be nobody else's."""
+        """Whose row the attacker is sure of: there is only one, and it can be no one else's."""
         return np.asarray((self.candidate_counts == 1) & (self.truth is not None or self.right))
 
     @cached_property
@@ -211,7 +211,7 @@ class Candidates:
     def weight_of_truth(self) -> Array:
         """Likelihood of each person's own row; 0 if it is not released, or ruled out."""
         if self.truth is None:
-            raise DataError("Nobody knows which row is whose.")
+            raise DataError("Rows cannot be linked to people.")
         own = np.asarray(self.pair_matrix(self.pair_weight)[self.key_of, self.class_of[self.truth]]).ravel()
         return np.where(self.truth >= 0, own, 0.0)
 
@@ -263,7 +263,7 @@ def find_candidates(
             raise NotFound(f"The attacker's table has no column {name!r}.")
     kept = tuple(name for name in names if name in rows.column_names and labels.is_informative(release.recipe, name))
     if not kept:
-        raise DataError(f"The release tells nothing, row by row, of what the attacker knows: {', '.join(names)}.")
+        raise DataError(f"The release has no usable values of what the attacker knows: {', '.join(names)}.")
     pairs = [_ColumnPair.of(known.card[name], mine[name], rows[name], release.recipe) for name in kept]
     truth = None if links is None else true_rows(np.asarray(links), mine.num_rows, rows.num_rows)
     people = np.arange(mine.num_rows)
@@ -321,7 +321,7 @@ class _ColumnPair:
 
     def likelihoods(self, people: Array) -> tuple[Array, Array] | int:
         """The code of each person among the values that ``people`` have, and how likely each label is for each value;
-        instead, if there are too many, how many people can be looked at."""
+        instead, if there are too many, how many people kinds."""
         met, codes = np.unique(self.known[people], return_inverse=True)
         if len(met) * len(self.labels) > _MAX_CELLS:
             return max(_MAX_CELLS // len(self.labels), 1)
@@ -331,7 +331,7 @@ class _ColumnPair:
 def _join(
     columns: list[_ColumnPair], people: Array, class_of: Array
 ) -> tuple[Array, Array, tuple[Array, Array, Array]] | int:
-    """The keys of ``people``, how many have each, and the matching pairs; or how many people can be looked at."""
+    """The keys of ``people``, how many have each, and the matching pairs; or how many people kinds."""
     key_of = number_rows([column.known[people] for column in columns])
     _, first = np.unique(key_of, return_index=True)
     _, rows = np.unique(class_of, return_index=True)

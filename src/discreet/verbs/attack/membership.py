@@ -67,19 +67,21 @@ class ClosestRecord(ControlledAttack):
     def applies(self, release: Release[Any]) -> str | None:
         """``None`` for microdata with a control group, else the reason why not."""
         if self.control is None:
-            return "Membership can be told only beside people who are not in the data, and there is no control."
+            return (
+                "Membership inference needs a control group of people who are not in the data. Add one with --control."
+            )
         return super().applies(release)
 
     def evaluate(self, release: Release[Any], known: Table) -> Finding:
         """Share of people whose membership is inferred correctly."""
         both = targets_and_control(release, known, self.control)
         if both.control is None:
-            raise DataError("Membership can be told only beside people who are not in the data.")
+            raise DataError("Membership inference needs a control group of people who are not in the data.")
         groups, data = (both.people, both.control), both.data
         who = [sample_targets(people, data.released, self.guesses) for people in groups]
         count = min(map(len, who))
         if count < 2:
-            raise DataError("Membership takes two people of either kind or more: one to learn from, one to judge.")
+            raise DataError("Membership inference needs at least two members and two non-members.")
         who = [some[np.arange(count) * len(some) // count] for some in who]  # evenly spaced: rows may be sorted
         near = [
             -closest_distances(people[some], data.released, data.numeric)
@@ -90,8 +92,8 @@ class ClosestRecord(ControlledAttack):
         members = who[0][1::2]
         details = {"columns": list(data.columns), "AUC": round(auc(*near), 4), "distance": -limit}
         meaning = (
-            "The share of people of whom the attacker tells rightly whether they are in the data, half of them being "
-            "so; one half is best, 1 means that membership is no secret."
+            "Share of people whose membership the attacker infers correctly, half of them being members; 0.5 "
+            "is best, 1 means that membership is not secret."
         )
         found = share_finding(self.name, self.knows, right.astype(float), 0.5, meaning, details=details)
         victims = tuple(int(members[at]) for at in found.victims if at < len(members))
@@ -125,7 +127,7 @@ def membership(
     In each judged run a single target, drawn by lot, counts for the figure and for the lower bound of epsilon, so that
     what is counted is independent. It bounds the loss of adding or removing a row.
     """
-    knows = "The attacker knows all other rows and the row in question, and can train again as often as they like."
+    knows = "The attacker knows all other rows and the row in question, and can retrain as often as they like."
     try:
         scores, inside = _shadow_runs(train, known, np.asarray(targets), runs, seed)
         half = runs // 2
@@ -149,8 +151,8 @@ def membership(
         "FPR": bound.fpr,
     }
     meaning = (
-        "The share of coins that the attacker tells rightly from what was trained, where a coin decided whether a "
-        "person was in; one half is best, 1 means that membership is no secret."
+        "Share of random inclusions that the attacker infers from the trained model; 0.5 is best, 1 means "
+        "that membership is not secret."
     )
     found = share_finding("membership", knows, right, 0.5, meaning, details=details)
     if found.outcome is not Outcome.BROKE:
@@ -164,11 +166,11 @@ def _shadow_runs(train: Train, known: Table, targets: Array, runs: int, seed: in
     """Train without the targets whose coin says out: scores of all targets in all runs, and who was in."""
     rows = known.fetch()
     if not len(targets) or len(set(targets.tolist())) != len(targets) or targets.dtype.kind not in "iu":
-        raise BadInput("Targets are different row numbers, at least one.")
+        raise BadInput("Targets must be different row numbers, at least one.")
     if targets.min() < 0 or targets.max() >= rows.num_rows:
-        raise BadInput(f"Targets are rows of the {rows.num_rows:,} that are known.")
+        raise BadInput(f"Targets must be among the {rows.num_rows:,} known rows.")
     if runs < _MIN_RUNS:
-        raise BadInput(f"Membership takes at least {_MIN_RUNS} runs: half of them teach, half are judged.")
+        raise BadInput(f"Membership inference needs at least {_MIN_RUNS} runs: half for training, half for testing.")
     inside = Draws.of(seed).at(0).integers(0, 2, (runs, len(targets))).astype(bool)
     asked = rows.take(targets)
     wanted, scores = read(asked, card=known.card), np.empty(inside.shape)
@@ -241,7 +243,7 @@ def effective_epsilon(
     """
     groups = [np.asarray(scores, dtype=np.float64) for scores in (members, others)]
     if any(scores.ndim != 1 or np.isnan(scores).any() for scores in groups):
-        raise BadInput("Scores are a list of numbers.")
+        raise BadInput("Scores must be a list of numbers.")
     if any(len(scores) < 4 for scores in groups):
         raise BadInput("An effective epsilon needs at least 4 scores of members, and of others.")
     first, second = ((groups[0][half::2], groups[1][half::2]) for half in (0, 1))

@@ -52,7 +52,7 @@ def estimate(patterns: Array, counts: Array, levels: tuple[int, ...]) -> Fellegi
     """The model that makes the patterns (a row each, seen ``counts`` times) most likely, by expectation–maximisation:
     no pair's truth is needed. Level 0 is full agreement, at first taken to be likelier for true pairs."""
     if patterns.shape != (len(counts), len(levels)) or not len(counts):
-        raise BadInput("Patterns of agreement are a row each, with a count, and a level for each column.")
+        raise BadInput("Each agreement pattern needs a count, and a level for each column.")
     model = FellegiSunter(0.05, tuple(map(_initial_shares, levels)), _frequencies(patterns, counts, levels))
     for _ in range(_MAX_ROUNDS):
         true = model.posterior(patterns) * counts
@@ -75,7 +75,7 @@ class ProbabilisticLinkage(Linkage):
     rows compete for a person. (Without that, estimation takes people who are alike in all columns for the same.)
     """
 
-    skill: ClassVar[str] = "and takes the row whose agreement is the least likely by chance (Fellegi and Sunter)"
+    skill: ClassVar[str] = "and picks the row with the highest match weight (Fellegi and Sunter)"
 
     def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
         from discreet.verbs.attack.linkage_kernels import highest_weights

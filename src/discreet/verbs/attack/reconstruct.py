@@ -2,7 +2,7 @@
 
 Dinur and Nissim (2003), "Revealing information while preserving privacy"; Dwork, McSherry and Talwar (2007), "The price
 of privacy and the limits of LP decoding". Noise well below the square root of the number of people does not help
-against somebody who may ask a few random questions a person; noise well above it does.
+against someone who may ask a few random questions a person; noise well above it does.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from discreet.errors import DataError
 from discreet.verbs.attack.finding import Array, Finding, failed_finding, share_finding
 
 _MEANING = (
-    "The share of people whose secret bit the attacker computes from the answers; guessing is best, "
-    "1 means that the whole column was read."
+    "Share of people whose secret bit the attacker reconstructs from the answers; the guessing rate is best, "
+    "1 means that the whole column is revealed."
 )
 
 
@@ -45,7 +45,7 @@ class Reconstruction:
 def reconstruct(
     queries: Array, answers: Array, truth: Array | None = None, *, by: Decoding = Decoding.LINEAR
 ) -> Reconstruction:
-    """Compute everybody's secret bit from noisy counts: a row of ``queries`` says (0 or 1) whom its answer counts.
+    """Compute everyone's secret bit from noisy counts: a row of ``queries`` says (0 or 1) whom its answer counts.
 
     ``truth`` is the holder's: only with it can be told whether the bits are right.
     """
@@ -53,7 +53,7 @@ def reconstruct(
     if asked.ndim != 2 or not asked.size or told.shape != asked.shape[:1]:
         raise DataError(f"An answer is needed for each query: got {told.shape} for {asked.shape}.")
     if not (np.isfinite(asked).all() and np.isfinite(told).all()):
-        raise DataError("Queries and answers are finite numbers.")
+        raise DataError("Queries and answers must be finite numbers.")
     estimate = (
         _linear(asked, told)
         if by is Decoding.LINEAR
@@ -95,10 +95,10 @@ def _evaluate(bits: Array, truth: Array | None, answers: int, by: Decoding) -> F
     attack = f"reconstruction by {by.value}"
     knows = f"The attacker knows who is counted in each of {answers:,} counts, and their answers."
     if truth is None:
-        return failed_finding(attack, knows, "Whether the bits are right can be told only by whoever holds them.")
+        return failed_finding(attack, knows, "Scoring this attack needs the true bits.")
     secret = np.asarray(truth)
     if secret.shape != bits.shape or not np.isin(secret, (0, 1)).all():
-        raise DataError(f"The truth is a 0 or 1 for each of {len(bits):,} people.")
+        raise DataError(f"The truth must be 0 or 1 for each of {len(bits):,} people.")
     often = float(np.mean(secret))
     details = {"people": len(bits), "answers": answers}
     return share_finding(

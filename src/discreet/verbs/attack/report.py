@@ -14,75 +14,74 @@ from discreet.core.text import number
 from discreet.verbs.attack.finding import Finding, Outcome, severity
 
 _BADGES = {Outcome.BROKE: "bad", Outcome.UNSURE: "none", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
-UNSURE = "This is more than guessing gives, but of so few that chance may explain it; or it may be worse."
+UNSURE = "This is more than guessing, but there are too few people to rule out chance; it may also be worse."
 """Sentence about attacks on too few people for a conclusion."""
 _WARNING = (
-    "For the data steward only: it names rows of the original. Pass on report.without_victims() instead, or the "
-    "report made with --no-victims."
+    "Confidential: it names rows of the original. To share a report, use report.without_victims() or --no-victims."
 )
 _WORDS = {
-    "AUC": "chance that a member looks more like one than somebody else",
-    "FPR": "others who were taken for members",
-    "TPR": "members who were taken for members",
-    "agreement of true pairs": "how far true pairs agree, from equal to unlike",
-    "alone": "found by each release alone",
-    "answers": "answers that were given",
-    "certain": "people of whom only one row can be theirs",
+    "AUC": "probability that a member scores above a non-member",
+    "FPR": "false positive rate",
+    "TPR": "true positive rate",
+    "agreement of true pairs": "agreement of true pairs, from equal to different",
+    "alone": "found by each release separately",
+    "answers": "answers received",
+    "certain": "people with one candidate row",
     "column": "sensitive column",
-    "columns": "columns that were used",
+    "columns": "columns used",
     "confidence": "confidence in the bound",
-    "control": "right about people who are not in the data",
-    "distance": "closer than this is taken for a member",
+    "control": "success rate on the control group",
+    "distance": "distance threshold for members",
     "epsilon at least": "ε is at least",
-    "estimates": "alone in the population, by estimator",
-    "excludes": "values that the attacker can rule out",
+    "estimates": "population uniques, by estimator",
+    "excludes": "values the attacker can rule out",
     "guesses": "guesses made",
-    "guessing": "right without the release",
-    "matched": "of these in the release",
+    "guessing": "success rate without the release",
+    "matched": "of these, in the release",
     "measured": "how it was measured",
     "metric": "distance",
     "named": "people for whom a record was named",
-    "named wrongly": "of these wrongly",
+    "named wrongly": "of these, wrong",
     "people": "people attacked",
-    "people learnt from": "people the attacker learnt from",
+    "people trained on": "people in the training set",
     "questions": "questions asked",
     "records": "records in the release",
     "refused": "questions refused",
-    "releases": "releases laid side by side",
-    "right": "of these rightly",
-    "runs": "times it was made again",
-    "secret": "what is inferred",
-    "shape": "what is learnt",
-    "sure": "people of whom the attacker is sure",
-    "targets": "people in question",
-    "test": "members are told by",
-    "tolerance": "counts as right within",
-    "unique": "people with values that nobody else has",
+    "releases": "releases combined",
+    "right": "of these, right",
+    "runs": "retrainings",
+    "secret": "inferred column",
+    "shape": "form of the distance",
+    "sure": "people the attacker is certain of",
+    "targets": "target people",
+    "test": "membership test",
+    "tolerance": "tolerance",
+    "unique": "people with unique values",
     "weights": "weights of the columns",
-    "width": "how near counts",
+    "width": "tolerance",
 }
 """Labels of the details whose keys are unclear; other keys are shown unchanged."""
 _SHARES = frozenset(
     {
         "FPR",
         "TPR",
-        "a copy would give",
+        "upper limit from an exact copy",
         "agreement of true pairs",
         "alone",
-        "belief that grew most",
+        "largest growth of belief",
         "certain",
         "confidence",
         "control",
         "estimates",
         "guessing",
-        "highest chance to be right",
-        "how frequent what is known is among all",
-        "people learnt from",
-        "rows alone in the release that are somebody unique",
-        "sensitive value sure by all together",
-        "sensitive value sure by the first alone",
+        "highest probability of success",
+        "overall frequency of the known values",
+        "people trained on",
+        "unique released rows that match a unique person",
+        "sensitive value certain from all together",
+        "sensitive value certain from the first alone",
         "tolerance",
-        "without knowing anybody, at most",
+        "ceiling without any knowledge",
     }
 )
 _RISK = ("risk", "risk from", "risk to")
@@ -116,7 +115,7 @@ class Report:
         counts = {outcome: sum(one.outcome is outcome for one in self.findings) for outcome in Outcome}
         ran = len(self.findings) - counts[Outcome.FAILED]
         if not ran:
-            return f"No attack on {self.release} could run, which says nothing about how safe it is."
+            return f"No attack on {self.release} could run, so its risk is unknown."
         broke = counts[Outcome.BROKE]
         said = f"{number(ran, 'attack')} on {self.release}: {broke or 'none'} of them learned something."
         if counts[Outcome.UNSURE]:
@@ -126,7 +125,7 @@ class Report:
         if self.worst is not None:
             said += f" The worst: {self.worst.attack}, {headline(self.worst)}."
         else:
-            said += " Attacks that find nothing prove nothing: others may find more."
+            said += " This is no proof of safety: other attacks may find more."
         return said
 
     def without_victims(self) -> Report:
@@ -149,14 +148,14 @@ class Report:
         found = []
         if ran:
             both = {
-                "what the attack gets": [100 * one.figure for one in ran],
-                "what guessing gives": [100 * one.baseline for one in ran],
+                "attack": [100 * one.figure for one in ran],
+                "guessing": [100 * one.baseline for one in ran],
             }
-            caption = "Per cent. The further an attack is above guessing, the worse."
-            found.append(beside("What each attack gets", [one.attack for one in ran], both, caption=caption))
+            caption = "Success rate in per cent. The further above guessing, the worse."
+            found.append(beside("Success rate of each attack", [one.attack for one in ran], both, caption=caption))
         counts = next((one.details[_DRAWN] for one in ran if _DRAWN in one.details), None)
         if isinstance(counts, Mapping):
-            caption = "Number of released rows that may be a person's. Whoever has only one is singled out."
+            caption = "Number of candidate rows of a person in the release. People with one are singled out."
             title = "People by number of candidate rows"
             found.append(bars(title, list(counts), list(counts.values()), caption=caption))
         return tuple(found)
@@ -183,7 +182,7 @@ class Report:
         sections += [section(picture.title, picture.figure) for picture in self.pictures()]
         sections += [_finding_section(one) for one in self.findings]
         if self.not_applicable:
-            sections.append(section("Attacks that are not for such a release", pairs(self.not_applicable)))
+            sections.append(section("Attacks not applicable to this release", pairs(self.not_applicable)))
         return styled(sections)
 
 
@@ -217,7 +216,7 @@ def _finding_section(finding: Finding) -> Markup:
     lines = (tag("p", line) for line in (pill(finding.outcome.value, _BADGES[finding.outcome]), *_sentences(finding)))
     facts = describe_details(finding.details)
     if finding.victims:
-        facts.append(("rows of victims", ", ".join(f"{row:,}" for row in finding.victims)))
+        facts.append(("victim rows", ", ".join(f"{row:,}" for row in finding.victims)))
     return section(finding.attack, lines, pairs(facts) if facts else None)
 
 
@@ -227,9 +226,9 @@ def describe_details(details: Mapping[str, Any]) -> list[tuple[str, str]]:
     for name, value in details.items():
         if name == _RISK[0]:
             figure, low, high = (share_text(details[one]) for one in _RISK)
-            said.append(("added by the release, of what it could add", f"{figure} (95 %: {low} to {high})"))
+            said.append(("risk added by the release, as a share of the maximum", f"{figure} (95 %: {low} to {high})"))
         elif name == "columns" and isinstance(value, Mapping):
-            said.append(("given away, by column", _text(value, share=True)))
+            said.append(("revealed, by column", _text(value, share=True)))
         elif name not in (*_RISK, _DRAWN):
             said.append((_WORDS.get(name, name), _text(value, share=name in _SHARES)))
     return said

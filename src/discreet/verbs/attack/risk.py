@@ -78,10 +78,10 @@ class Width(Enum):
 @dataclass(frozen=True)
 class IntervalDisclosure:
     """How often the true value lies in a narrow interval around the released one, averaged over widths, columns and
-    people: nobody is named, but values are given away.
+    people: no one is named, but values are revealed.
 
     Only numbers and dates have intervals; a NULL on either side discloses nothing, and counts as a miss. Guessing is to
-    look around the released value of somebody else.
+    look around the released value of someone else.
     """
 
     width: Width = Width.RANK
@@ -102,7 +102,8 @@ class IntervalDisclosure:
         """The share of values that lie in their intervals."""
         narrow, wide = min(self.widths), max(self.widths)
         knows = (
-            f"The attacker knows which released row is whose, and looks around each number: {narrow:g} to {wide:g} % "
+            "The attacker knows which released row is whose, and takes an interval around each number: "
+            f"{narrow:g} to {wide:g} % "
             f"by {self.width.value}."
         )
         try:
@@ -121,8 +122,8 @@ class IntervalDisclosure:
             inside += hits
             chance.append(guessed)
         meaning = (
-            f"The share of numbers that lie within {narrow:g} to {wide:g} % (by {self.width.value}) of the released "
-            "one; 0 is best, 1 means that every number is given away almost exactly."
+            f"Share of numbers that lie within {narrow:g} to {wide:g} % (by {self.width.value}) of the released "
+            "one; 0 is best, 1 means that every number is almost exactly revealed."
         )
         baseline = float(np.mean(chance))
         details = {"width": self.width.value, "columns": by_column, "people": len(inside)}

@@ -20,8 +20,8 @@ from discreet.verbs.attack.guesses import ControlledAttack, GuessResults, evalua
 from discreet.verbs.attack.matching import number_rows
 
 _MEANING = (
-    "The share of people with values that nobody else has, of whom all that is known is released exactly; guessing is "
-    "best. 1 means that whoever is alone is in the release, made up or not."
+    "Share of unique people whose known values are released exactly; the guessing rate is best. 1 means that "
+    "every unique person is in the release, synthetic or not."
 )
 
 
@@ -29,9 +29,9 @@ _MEANING = (
 class MatchedUniques(ControlledAttack):
     """Sample uniques of the original, looked for in the release value by value.
 
-    Guessing is to draw as many rows as the release has, each value by how frequent it is there: of somebody with
+    Guessing is to draw as many rows as the release has, each value by how frequent it is there: of someone with
     values of frequencies p, q, … one of m rows is equal with probability 1 − (1 − pq…)ᵐ. Data in which columns hang
-    together as in the original match more people than that although nobody is in them; people who are alone in a
+    together as in the original match more people than that although no one is in them; people who are alone in a
     control say how many.
     """
 
@@ -39,7 +39,7 @@ class MatchedUniques(ControlledAttack):
     """Columns that count (default: all but identifiers)."""
     control: Table | None = None
 
-    knows: ClassVar[str] = "The attacker knows the release, and looks whether somebody is in it."
+    knows: ClassVar[str] = "The attacker has the release, and checks whether a person is in it."
 
     def evaluate(self, release: Release[Any], known: Table) -> Finding:
         """The share of unique people who are matched."""
@@ -49,13 +49,13 @@ class MatchedUniques(ControlledAttack):
         mine, others, made = np.split(number_rows(codes), [both.members, len(both.data.known)])
         alone = _single_places(mine)
         if not len(alone):
-            raise DataError("Nobody is alone in the original: there is no unique row to be matched.")
+            raise DataError("No one is unique in the original, so there is no row to match.")
         there = np.isin(mine[alone], made)
         control = None
         if both.control is not None:
             outsiders = _single_places(others)
             if not len(outsiders):
-                raise DataError("Nobody is alone in the control.")
+                raise DataError("No one is unique in the control group.")
             control = np.isin(others[outsiders], made).astype(float)
         shares = np.ones(len(alone))
         for code in codes:  # how frequent each value is among those that were released
@@ -69,7 +69,7 @@ class MatchedUniques(ControlledAttack):
             "columns": list(both.data.columns),
             "unique": len(alone),
             "matched": int(there.sum()),
-            "rows alone in the release that are somebody unique": float(np.isin(single, mine[alone]).mean())
+            "unique released rows that match a unique person": float(np.isin(single, mine[alone]).mean())
             if len(single)
             else 0.0,
         }

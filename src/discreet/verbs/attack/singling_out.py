@@ -32,8 +32,8 @@ Term = tuple[int, int, float | None]
 Predicate = tuple[Term, ...]
 
 _MEANING = (
-    "The share of descriptions, made from the release, that fit exactly one person of the original; guessing is best, "
-    "1 means that whoever is alone in the release is alone in the original."
+    "Share of descriptions made from the release that fit exactly one person of the original; the guessing "
+    "rate is best, 1 means that all unique rows of the release are unique people."
 )
 _TRIES_PER_GUESS = 10
 """Random rows and columns tried for each predicate."""
@@ -53,7 +53,7 @@ class SinglingOut(ControlledAttack):
     """Predicates that fit one released row, tried on the original.
 
     Guessing is to put predicates together of values from different rows, by the same columns. An attacker who knows
-    the distribution of values, but nobody, may do better: whatever has probability 1/n fits exactly one of n people in
+    the distribution of values, but no one, may do better: whatever has probability 1/n fits exactly one of n people in
     37 % of all files, and nothing does more often (Cohen and Nissim). So without a control only more than that is
     learned, as it cannot be general. A control of more people counts as one of n drawn from it (exactly, not by
     drawing); of fewer, its share is raised to the most that n could give.
@@ -81,7 +81,7 @@ class SinglingOut(ControlledAttack):
         else:
             made = _unique_rows(released, numeric, rng, self.guesses, min(self.columns, released.shape[1]))
         if not made:
-            raise DataError("No released row can be told from the others: there is no description to try.")
+            raise DataError("No released row is unique, so there is no description to try.")
         people = len(both.people)
         fits = [np.flatnonzero(_fits(both.people, one)) for one in made]
         right = np.array([len(who) == 1 for who in fits], dtype=float)
@@ -95,8 +95,8 @@ class SinglingOut(ControlledAttack):
             control = np.array([_one_of(int(_fits(others, one).sum()), len(others), people) for one in made])
             scale = max(people / len(others), 1.0)
         else:
-            meaning += f" Up to {ceiling:.0%} may do so although nothing is known of anybody: only more is learned."
-            details["without knowing anybody, at most"] = ceiling
+            meaning += f" Up to {ceiling:.0%} is possible without any knowledge; only more counts as learned."
+            details["ceiling without any knowledge"] = ceiling
         results = GuessResults(right, victims, control, float(naive), ceiling, scale)
         return evaluate_guesses(self.name, self.knows, results, meaning, details)
 
@@ -138,7 +138,7 @@ def _unique_rows(shown: Array, numeric: Array, rng: Generator, most: int, width:
 
 
 def _naive(shown: Array, numeric: Array, rng: Generator, like: list[Predicate]) -> list[Predicate]:
-    """Predicates by the same columns, each value from another row, whether or not they fit anybody."""
+    """Predicates by the same columns, each value from another row, whether or not they fit anyone."""
     middle = _medians(shown)
     made = []
     for one in like:

@@ -52,7 +52,8 @@ class Scoreboard:
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """Share of people whose record is identified correctly."""
         knows = (
-            f"The attacker knows a few entries of each person, roughly ({', '.join((self.item, *self.values))}), and "
+            "The attacker knows a few entries of each person, approximately "
+            f"({', '.join((self.item, *self.values))}), and "
             "names a record only if it stands out."
         )
         try:
@@ -65,15 +66,15 @@ class Scoreboard:
         right = (named >= 0) & (named == board.targets)
         baseline = float(np.mean(board.targets >= 0)) / board.records
         meaning = (
-            "The share of people whose whole record the attacker finds from the few entries they know; 0 is best, "
-            "1 means that everybody is re-identified."
+            "Share of people whose whole record the attacker finds from a few known entries; 0 is best, 1 "
+            "means that everyone is re-identified."
         )
         details = {
             "people": len(right),
             "records": board.records,
             "named": int(np.sum(named >= 0)),
             "named wrongly": int(np.sum((named >= 0) & ~right)),
-            "entries known of each, on average": float(len(board.items) / len(right)),
+            "known entries per person, on average": float(len(board.items) / len(right)),
         }
         return share_finding(
             self.name, knows, right.astype(float), baseline, meaning, details=details, people=board.first
@@ -151,7 +152,7 @@ class _Board:
 
 def _shared_codes(a: Any, b: Any) -> tuple[Array, Array]:
     if a.type != b.type:
-        raise DataError("Release and attacker's table show people or items as different kinds of values.")
+        raise DataError("Release and attacker's table have different types of people or items.")
     codes, _ = encode(pa.chunked_array([*a.chunks, *b.chunks]))
     return codes[: len(a)], codes[len(a) :]
 

@@ -1,6 +1,6 @@
 """Special uniques (SUDA; Elliot, Manning and Ford 2002): people whom very few of their values single out.
 
-A *minimal sample unique* of a row is a set of columns in which nobody has the same values, and of which no part is
+A *minimal sample unique* of a row is a set of columns in which no one has the same values, and of which no part is
 already unique. The smaller it is and the more of them a row has, the more special the person.
 """
 
@@ -29,11 +29,11 @@ Uniques = Mapping[tuple[int, ...], Array]
 class SpecialUniques(Matching):
     """People whom at most ``size`` of the values an attacker may know single out, whichever these are."""
 
-    size: int = parameter("Number of values that an attacker knows at most.", default=3)
+    size: int = parameter("Maximum number of values an attacker knows.", default=3)
 
     @property
     def skill(self) -> str:
-        return f", but of each person only some {self.size} values, whichever are most telling"
+        return f", but only the {self.size} most identifying values of each person"
 
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         rows = release.payload
@@ -45,10 +45,7 @@ class SpecialUniques(Matching):
         told = fewest <= self.size
         by_size = {f"{size}": int(np.sum(fewest[found.right] == size)) for size in range(1, self.size + 1)}
         points = scores(uniques, rows.num_rows, len(found.columns), self.size)
-        meaning = (
-            f"The share of people whom at most {self.size} of their values single out, so that an attacker need not "
-            "know more; 0 is best."
-        )
+        meaning = f"Share of people who are singled out by at most {self.size} of their values; 0 is best."
         details = {"by number of values": by_size, "highest score": float(points.max(initial=0))}
         return certainty_finding(
             self.name,

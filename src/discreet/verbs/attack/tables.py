@@ -53,7 +53,7 @@ class Rebuilt:
     determined: tuple[Person, ...]
     """People who are in all such microdata: the attacker is certain of them."""
     solutions: int
-    """Number of files that agree with the tables; a lower bound, unless ``complete``."""
+    """Number of consistent files with the tables; a lower bound, unless ``complete``."""
     complete: bool
     finding: Finding
 
@@ -66,7 +66,7 @@ class Rebuilt:
 def rebuild(
     columns: Mapping[str, Sequence[Any]], published: Sequence[Published], *, known: Table | None = None, most: int = 100
 ) -> Rebuilt:
-    """Find the files that agree with ``published``, where each column has one of the values in ``columns``.
+    """Find the consistent files with ``published``, where each column has one of the values in ``columns``.
 
     A line without conditions must give the number of people. At most ``most`` files are counted; who is determined is
     exact all the same. ``known`` is the original, from which victims are named for the steward.
@@ -78,7 +78,8 @@ def rebuild(
     first = program.solve()
     if first is None:
         raise DataError(
-            "No file agrees with all of the tables.", hint="Look for a line that was rounded or changed, or mistyped."
+            "No microdata is consistent with all of the tables.",
+            hint="Check for lines that were rounded, changed or mistyped.",
         )
     sure = program.common(first)
     solutions, complete = program.count(first, most) if sure.sum() < people else (1, True)
@@ -93,7 +94,7 @@ def rebuild(
 def _kinds(columns: Mapping[str, Sequence[Any]]) -> list[Person]:
     size = int(np.prod([len(values) for values in columns.values()], dtype=float)) if columns else 0
     if not 1 <= size <= MAX_KINDS:
-        raise BadInput(f"The columns allow {size:,} kinds of people; 1 to {MAX_KINDS:,} can be looked at.")
+        raise BadInput(f"The columns allow {size:,} kinds of people; supported are 1 to {MAX_KINDS:,} kinds.")
     return list(itertools.product(*columns.values()))
 
 
@@ -101,13 +102,13 @@ def _people(published: Sequence[Published]) -> int:
     for line in published:
         if not line.where and isinstance(line.count, int):
             return line.count
-    raise BadInput("No line says how many people there are.", hint="Give one without conditions and with a count.")
+    raise BadInput("No line has the total number of people.", hint="Add a line without conditions and with a count.")
 
 
 def _constrain(program: ReconstructionProgram, line: Published, names: tuple[str, ...], kinds: list[Person]) -> None:
     """Constrain the number of people of each kind by a published line."""
     if unknown := (set(line.where) | set(line.means) | set(line.medians)) - set(names):
-        raise BadInput(f"A table speaks of {', '.join(sorted(unknown))}, which is no column.")
+        raise BadInput(f"A table names {', '.join(sorted(unknown))}, which is not a column.")
     allowed = {names.index(name): set(values) for name, values in line.where.items()}
     inside = np.array([all(kind[at] in values for at, values in allowed.items()) for kind in kinds])
     if line.count is not None:
@@ -118,7 +119,7 @@ def _constrain(program: ReconstructionProgram, line: Published, names: tuple[str
             raise BadInput(f"The mean or median {printed} of {name} needs the count of people, at least 1.")
         values = np.array([kind[names.index(name)] for kind in kinds])
         if values.dtype.kind not in "iu":
-            raise BadInput(f"Means and medians are of columns of whole numbers; {name} is not one.")
+            raise BadInput(f"Means and medians need columns of whole numbers; {name} is not one.")
         if name in line.means:
             low, high = _rounded(line.means[name], line.count)
             program.require(np.where(inside, values, 0).astype(float), low, high)
@@ -156,7 +157,7 @@ def _decimals(printed: str) -> int:
     try:
         exponent = Decimal(printed).as_tuple().exponent
     except (InvalidOperation, TypeError):
-        raise BadInput(f"{printed!r} is not a number as it is printed.") from None
+        raise BadInput(f"{printed!r} is not a printed number.") from None
     if not isinstance(exponent, int):
         raise BadInput(f"{printed!r} is not a finite number.")
     return max(-exponent, 0)
@@ -189,10 +190,10 @@ def _finding(certain: int, people: int, lines: int, solutions: int | None, victi
         share,
         (share, share),
         0.0,
-        "The share of people whose every value follows from the tables (by computation, not by sampling); 0 is best, "
-        "1 means that the tables say as much as the file.",
+        "Share of people whose every value follows from the tables (computed exactly); 0 is best, 1 means "
+        "that the tables reveal the whole file.",
         victims,
-        {"people": people, "files that agree": "more than were counted" if solutions is None else solutions},
+        {"people": people, "consistent files": "more than were counted" if solutions is None else solutions},
     )
 
 
@@ -249,7 +250,7 @@ class ReconstructionProgram:
         whole = np.rint(solved.x).astype(np.int64)
         for weights, low, high in rows:
             if not low <= sum(int(weight) * int(whole[at]) for at, weight in weights.items()) <= high:
-                raise DataError("The integer program was solved too inexactly to be believed.")
+                raise DataError("The integer program was solved too inexactly to use.")
         return np.asarray(whole[: self.kinds])
 
     def common(self, found: Array) -> Array:

@@ -29,7 +29,7 @@ class RankSwapIntersection(Linkage):
     """
 
     methods: ClassVar[tuple[str, ...]] = ("rank-swap",)
-    skill: ClassVar[str] = "and from the recipe how far values were swapped"
+    skill: ClassVar[str] = "and the recipe's swap distance"
 
     def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
         per_cent = _number(recipe, "p")
@@ -75,7 +75,7 @@ class MicroaggregationIntersection(Linkage):
 @declare(ATTACKS, "linkage by the likeliest noise", rank=13)
 class NoiseLinkage(Linkage):
     """The row that is most probably the person's, given the distribution of the noise: by Bayes' rule the likelihood of
-    the noise it would take, divided by how likely such a row is for anybody. So a row that is like many people's
+    the noise it would take, divided by how likely such a row is for anyone. So a row that is like many people's
     convinces less.
 
     For normal noise, independent or correlated, and for log-normal factors (in logarithms) this is the best any
@@ -91,7 +91,7 @@ class NoiseLinkage(Linkage):
 
         noisy = _masked_columns(data, recipe) & data.numeric
         if not noisy.any():
-            raise DataError("The recipe names no column the attacker knows.")
+            raise DataError("The recipe names no column that the attacker knows.")
         chosen = evenly_spaced(len(data.known), MAX_PAIRS // len(data.released))
         sample = data.with_people(chosen)
         names = [name for name, masked in zip(data.columns, noisy, strict=True) if masked]

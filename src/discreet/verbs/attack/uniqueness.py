@@ -28,7 +28,7 @@ class QuasiMatching(Matching):
     Where values were changed at random by published probabilities (PRAM), the likeliest row is taken.
     """
 
-    skill: ClassVar[str] = " and takes one of the rows that may be a person's"
+    skill: ClassVar[str] = " and picks one of a person's candidate rows"
 
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         many = found.candidate_counts
@@ -38,22 +38,22 @@ class QuasiMatching(Matching):
             "measured": "by links" if found.truth is not None else "from the numbers of candidate rows",
         }
         meaning = (
-            "The share of people whose own row the attacker takes, by lot among those that may be theirs; 0 is best, "
-            "1 means that everybody is re-identified. With k rows for each it is one in k."
+            "Share of people whose own row the attacker picks, at random among the candidates; 0 is best, 1 "
+            "means that everyone is re-identified. With k candidates each it is 1 / k."
         )
         return chance_finding(self.name, found.success, found.guess_rate, meaning=meaning, found=found, details=details)
 
 
 @declare(ATTACKS, "uniqueness", rank=2)
 class Uniqueness(Matching):
-    """Sample uniques: only one row may be theirs, and it may be nobody else's."""
+    """Sample uniques: only one row may be theirs, and it may be no one else's."""
 
-    skill: ClassVar[str] = " and looks for people of whom there is only one"
+    skill: ClassVar[str] = " and looks for people with one candidate row"
 
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         meaning = (
-            "The share of people of whom exactly one row can be theirs, so that whatever else is in it is theirs too; "
-            "0 is best, and one person is too many."
+            "Share of people with exactly one candidate row, so that all its values are theirs; 0 is best, "
+            "and one person is too many."
         )
         return certainty_finding(
             self.name, found.certain, found.right, found.guess_rate, meaning=meaning, found=found, details={}
@@ -78,18 +78,22 @@ class PopulationUniques(Matching):
 
     def applies(self, release: Release[Any]) -> str | None:
         """For tables of rows that are a sample of a population of known size."""
-        return super().applies(release) or (None if self.people else "The size of the population was not given.")
+        return super().applies(release) or (
+            None if self.people else "The size of the population is unknown: give it with --population."
+        )
 
     def evaluate(self, found: Candidates, known: Table, release: Release[Any]) -> Finding:
         if self.people < len(found.class_of):
-            raise DataError(f"A population of {self.people:,} people has no sample of {len(found.class_of):,} rows.")
+            raise DataError(
+                f"A population of {self.people:,} people is smaller than the sample of {len(found.class_of):,} rows."
+            )
         size, many = np.unique(found.class_sizes, return_counts=True)
         sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
         said = estimates(sizes, self.people)
         low, high = said.range
         meaning = (
-            f"The share of the {self.people:,} people who are the only one with their values, as estimated from the "
-            "rows; a row that is alone here and in the population is that person's without doubt. 0 is best."
+            f"The share of the {self.people:,} people who are population uniques, estimated from the rows; a "
+            "row that is unique here and in the population is certainly that person's. 0 is best."
         )
         return Finding(
             self.name,
@@ -102,7 +106,7 @@ class PopulationUniques(Matching):
             (),
             {
                 "estimates": dict(said.shares),
-                "alone among the rows": sizes.get(1, 0),
+                "sample uniques": sizes.get(1, 0),
                 **({"warnings": list(said.warnings)} if said.warnings else {}),
             },
             interval_is="by all estimators, not 95 %",

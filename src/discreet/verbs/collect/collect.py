@@ -49,28 +49,30 @@ def collect(
     privacy, whose epsilon is audited on the exact report distribution.
     """
     if (answers is None) == (reports is None):
-        raise BadInput("Give answers or reports, one of them.", hint="Answers are randomised here, reports are not.")
+        raise BadInput("Give either answers or reports.", hint="Answers are randomised here; reports already are.")
     if isinstance(answers, Iterable) and not hasattr(answers, "__len__"):
         answers = list(answers)
     made, reason = _protocol(protocol, values, epsilon, None if answers is None else len(answers))
     checked = audit(made)
     if not checked.holds:
-        raise NoPromise(f"{made.name} does not keep its claim. {checked}")
+        raise NoPromise(f"{made.name} fails its loss audit. {checked}")
     received = made.randomize(answers) if reports is None else reports
     estimate = made.estimate(received, confidence=confidence)
     if isinstance(estimate, MarginalEstimate):
-        raise BadInput("Marginals are several tables.", hint="Call the protocol's estimate, and table on its result.")
+        raise BadInput("Marginals have several tables.", hint="Call the protocol's estimate, and table on its result.")
     notes = [reason, f"Audit: {checked}"]
     if isinstance(made, FrequencyOracle):
         if not isinstance(made, DBitFlip):
-            notes.append(f"Made-up reports: {poisoning_tolerance(estimate)}")
+            notes.append(f"Forged reports: {poisoning_tolerance(estimate)}")
         if reports is not None:
             notes += [f"Alarm: {alarm}" for alarm in detect_poisoning(made, reports)]
     if postprocess is not None:
         if not isinstance(estimate, FrequencyEstimate):
-            raise BadInput(f"{postprocess} is a step for shares of values, and {made.name} does not estimate those.")
+            raise BadInput(f"{postprocess} is for shares of values, which {made.name} does not estimate.")
         estimate = estimate.postprocess(postprocess)
-        notes.append(f"Shares were post-processed by {postprocess}, and may be biased; error bars are from before.")
+        notes.append(
+            f"Shares were post-processed by {postprocess}, and may be biased; error bars are from before that."
+        )
     parameters: dict[str, Any] = {
         "protocol": made.name,
         "epsilon": str(made.epsilon),
@@ -88,18 +90,18 @@ def _protocol(
     """The protocol to use, and the reason for it."""
     if not isinstance(protocol, str):
         if values is not None or epsilon is not None:
-            raise BadInput("A protocol object has its values and its epsilon.", hint="Leave values and epsilon out.")
+            raise BadInput("A protocol object already has values and epsilon.", hint="Leave values and epsilon out.")
         if not isinstance(protocol, LocalProtocol):
-            raise BadInput("A protocol is the name of one, or an object of discreet.verbs.collect that estimates.")
+            raise BadInput("protocol must be a name, or a protocol object of discreet.verbs.collect.")
         return protocol, f"{protocol.name}: chosen by the caller."
     if values is None or epsilon is None:
         raise BadInput("No values or no epsilon given.", hint='Such as values=["no", "yes"], epsilon=1.')
     if protocol == "auto":
         if people is None:
-            raise BadInput("Reports were made by one protocol.", hint="Say by which: protocol=…")
+            raise BadInput("Reports need the protocol that made them.", hint="Name it: protocol=…")
         if isinstance(values, NumberGrid):
             mean_protocol = choose_mean_protocol(values, epsilon)
-            return mean_protocol, f"{mean_protocol.name}: the smallest error for the number it is worst for."
+            return mean_protocol, f"{mean_protocol.name}: the smallest worst-case error."
         choice = choose(values, epsilon, people)
         return choice.oracle, choice.reason
     reason = f"{protocol}: chosen by the caller."
@@ -110,19 +112,19 @@ def _protocol(
             raise BadInput(message, hint=f"Known are {', '.join(known)}.")
         return known[protocol](values, epsilon), reason
     if protocol == "coins":
-        raise BadInput("Two coins have an epsilon of their own.", hint="Give protocol=collect.Coins() and no epsilon.")
+        raise BadInput("Two coins have a fixed epsilon.", hint="Give protocol=collect.Coins() and no epsilon.")
     return frequency_oracle(protocol)(values, epsilon), reason
 
 
 def _statement(protocol: LocalProtocol[Any], *, randomized_here: bool) -> Statement:
     if randomized_here:
-        seen = "Answers were randomised here and not on the respondents' devices: whoever ran this saw them."
+        seen = "Answers were randomised here and not on the respondents' devices: the person who ran this saw them."
         return respondent_statement(protocol.loss, ["Each person is in the answers once."], [seen])
     return respondent_statement(
         protocol.loss,
         [
-            "Each device ran this protocol, on random bits that nobody else knows.",
-            "Each person answered once: twice loses twice as much.",
+            "Each device ran this protocol, with random bits that no one else knows.",
+            "Each person answered once: answering twice doubles the loss.",
         ],
     )
 

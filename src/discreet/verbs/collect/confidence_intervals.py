@@ -2,7 +2,7 @@
 
 **Score intervals (Wilson 1927).** A true figure that is x away from the estimate is refuted where x² > z²
 variance(estimate + x). To take the variance at the estimate instead is wrong where it is small: with a large ε, or few
-people, nobody may have reported a rare value, and its variance then seems to be 0 though people have it. Where few
+people, no one may have reported a rare value, and its variance then seems to be 0 though people have it. Where few
 reports decide, the normal approximation itself is not near enough, and exact tails are taken.
 
 **Exact binomial tails.** A number of supporting reports is a sum of independent coins. Where its variance is small (a

@@ -1,4 +1,4 @@
-"""The domain of a question: its possible answers, declared before anybody answers."""
+"""The domain of a question: its possible answers, declared before anyone answers."""
 
 from __future__ import annotations
 
@@ -102,4 +102,4 @@ def _array(values: Any) -> pa.Array[Any]:
     return made
 
 
-_UNKNOWN_ANSWER = "An answer is none of the values that the question has."
+_UNKNOWN_ANSWER = "An answer is not one of the question's values."

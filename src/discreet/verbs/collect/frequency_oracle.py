@@ -207,7 +207,7 @@ class ReportTally:
         document = fields(data, "a tally", reports=int, counts=list)
         whole = all(type(count) is int and 0 <= count <= document["reports"] < 2**63 for count in document["counts"])
         if not whole or len(document["counts"]) != oracle.counter_length:
-            raise DataError("This is no count of reports of that protocol.", hint="Merge tallies of one survey only.")
+            raise DataError("This is not a tally of that protocol.", hint="Merge tallies of one survey only.")
         return cls(oracle, document["reports"], np.array(document["counts"], dtype=np.int64))
 
 
@@ -256,7 +256,7 @@ class FrequencyEstimate:
     def postprocess(self, step: str) -> FrequencyEstimate:
         """Post-process the counts by a named step: norm-sub, norm-cut, base-cut, cls, power or ibu."""
         if step not in STEPS:
-            raise BadInput(f"There is no step {step!r}.", hint=f"Known are {', '.join(STEPS)}.")
+            raise BadInput(f"There is no post-processing step {step!r}.", hint=f"Known are {', '.join(STEPS)}.")
         return replace(self, counts=STEPS[step](self), steps=(*self.steps, step))
 
     def table(self) -> pa.Table:
@@ -305,7 +305,9 @@ class FrequencyEstimate:
         """Indices of the largest counts, and a sentence about the others."""
         if len(self.counts) <= shown:
             return np.arange(len(self.counts)), ""
-        return np.argsort(-self.counts, kind="stable")[:shown], f" {len(self.counts) - shown:,} smaller are left out."
+        return np.argsort(-self.counts, kind="stable")[
+            :shown
+        ], f" {len(self.counts) - shown:,} smaller ones are not shown."
 
 
 def norm_sub(estimate: FrequencyEstimate) -> Floats:

@@ -5,33 +5,34 @@ there are levels. Those of the first report how their string begins, those of th
 those of the last all of it. The collector goes through the levels: of the prefixes that it kept it tries every way to
 go on, estimates how many people have each, and keeps some.
 
-Why this is private. Everybody makes one report, of one level, that is drawn without regard to the string: so the loss
+Why this is private. Everyone makes one report, of one level, that is drawn without regard to the string: so the loss
 is that of one report (by local hashing, below), ε, whatever the collector does with it.
 
-What error bars mean. Whoever is in the last group had no part in which prefixes were kept: so the figures of the last
-level are unbiased, and their bars hold, for whichever strings are left to try. ``error_bars_together`` holds for all
-that were tried there at once, and so for those that were chosen because they are large. Bounds for all of them at once
-need tails that are far out: bars are by the exact binomial distribution of m coins, which those who reported on a level
-flip, being drawn of all n (``confidence_intervals``). The variance is that of the reports and of drawing m of n people,
+What error bars mean. Anyone who is in the last group had no part in which prefixes were kept: so the figures of the
+last level are unbiased, and their bars hold, for whichever strings are left to try. ``error_bars_together`` holds for
+all that were tried there at once, and so for those that were chosen because they are large. Bounds for all of them at
+once need tails that are far out: bars are by the exact binomial distribution of m coins, which those who reported on
+a level flip, being drawn of all n (``confidence_intervals``). The variance is that of the reports and of drawing m of
+n people,
 
     n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
 
-A string that is not found may be rare, or may have lost on the way; it is not promised that nobody has it.
+A string that is not found may be rare, or may have lost on the way; it is not promised that no one has it.
 
 *PEM*, the prefix extending method (Wang, Li, Jha 2018), finds the k most frequent strings. On every level the prefixes
 with the largest figures are kept, twice as many as are wanted in the end.
 
 *A pruned tree* (after Bassily, Nissim, Stemmer and Thakurta 2017) finds all strings that are surely there. On every
-level those prefixes are kept that would be so large by chance, if nobody had them, with less than the stated risk: it
-is shared out evenly over all levels and, on each, over all prefixes that are tried. If nobody has one, each report
+level those prefixes are kept that would be so large by chance, if no one had them, with less than the stated risk: it
+is shared out evenly over all levels and, on each, over all prefixes that are tried. If no one has one, each report
 supports it by a coin of known probability, and Chernoff's bound holds for however few of them; the normal approximation
-would not, so far out. So with the stated confidence nothing is found that nobody has.
+would not, so far out. So with the stated confidence nothing is found that no one has.
 
 **Local hashing by parities.** A device draws a row t of random bits. The j-th parity of its string v is that of the
 bits of v at which t, moved by j places, has a 1; the m parities name one of 2**m buckets, and that or another is
 reported by randomised response.
 
-Why this is private. The row depends on nobody's string, and the bucket is reported by randomised response with a loss
+Why this is private. The row depends on no one's string, and the bucket is reported by randomised response with a loss
 of ε, its probability rounded down: so the report loses ε.
 
 Why it is unbiased. Take two strings that differ, and the last bit at which they do. Whether their j-th parities differ
@@ -157,7 +158,7 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         """Randomise strings into reports, one a person."""
         strings = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
         if any(b"\0" in string for string in strings):
-            raise DataError("A string has a zero byte, which stands for its end.")
+            raise DataError("A string has a zero byte, which marks the end of a string.")
         records = np.empty(len(strings), dtype=self._row)
         for start in range(0, len(strings), _STRINGS_PER_BATCH):
             bits = self._bits(strings[start : start + _STRINGS_PER_BATCH])
@@ -172,7 +173,9 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         records = self._reported(reports)
         groups = np.bincount(records["level"], minlength=self.levels)
         if not groups.all():
-            raise BadInput(f"Of {self.levels} groups, some have no reports.", hint="Shorter strings need fewer groups.")
+            raise BadInput(
+                f"Some of the {self.levels} groups have no reports.", hint="Shorter strings need fewer groups."
+            )
         prefixes = np.zeros((1, self._words), dtype=np.uint64)
         for level in range(self.levels):
             if not len(prefixes):
@@ -217,7 +220,7 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         whole = reports.combine_chunks() if isinstance(reports, pa.ChunkedArray) else reports
         records = reports_to_rows(whole).view(self._row)[:, 0]
         if records.size and (records["level"].max() >= self.levels or records["bucket"].max() >= self.reports.buckets):
-            raise DataError("A report names a level or a bucket that there is not.")
+            raise DataError("A report names an unknown level or bucket.")
         return records
 
     @property

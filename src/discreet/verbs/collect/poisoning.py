@@ -1,6 +1,6 @@
 """Poisoning: how many made-up reports an estimate tolerates, and tests that detect crude attacks.
 
-Nobody can tell from one report whether a device drew it. What it can do is limited: a report either supports a value or
+No one can tell from one report whether a device drew it. What it can do is limited: a report either supports a value or
 does not, and is worth (1 - q) / (p - q) people if it does and -q / (p - q) if it does not. Every protocol here has
 reports of either kind for every value, so the most that m made-up reports can add to a figure is exactly m (1 - q) / (p
 - q), and the most they can take from it m q / (p - q) (the maximal gain attack: Cao, Jia, Gong 2021).
@@ -65,15 +65,15 @@ class PoisoningTolerance:
 
     def __str__(self) -> str:
         return (
-            f"Of {self.n:,} reports, {int(self.reports.min()):,} ({self.worst:.3%}) may be made up before some figure "
-            "moves by more than its error bar."
+            f"Of {self.n:,} reports, {int(self.reports.min()):,} ({self.worst:.3%}) may be forged before a "
+            "figure moves by more than its error bar."
         )
 
 
 def poisoning_tolerance(estimate: FrequencyEstimate) -> PoisoningTolerance:
     """Compute how many made-up reports each count tolerates, however well they are made up."""
     if isinstance(estimate.oracle, DBitFlip):
-        raise BadInput("What a report is worth in dBitFlip depends on how many others spoke of the value.")
+        raise BadInput("In dBitFlip a report's influence depends on the number of reports on the value.")
     p, q = estimate.oracle.probabilities
     gain = np.maximum(1 - q, q) / (p - q)
     return PoisoningTolerance(np.minimum(estimate.error_bars / gain, estimate.n).astype(np.int64), estimate.n)
@@ -89,7 +89,7 @@ class PoisoningAlarm:
     """Upper bound of the p-value under honest reporting, Bonferroni-corrected over the positions tested."""
 
     def __str__(self) -> str:
-        return f"{self.message} Honest reports do that with probability {self.p_value:.1e} at most."
+        return f"{self.message} p-value under honest reporting: at most {self.p_value:.1e}."
 
 
 def detect_poisoning(
@@ -118,9 +118,9 @@ class PoisoningDetector:
     def alarms(self, tally: ReportTally, *, false_alarm: float = FALSE_ALARM) -> tuple[PoisoningAlarm, ...]:
         """Run the tests on all reports, given their tally."""
         if not 0 < false_alarm < 1:
-            raise BadInput(f"A rate of false alarms lies between 0 and 1, got {false_alarm}.")
+            raise BadInput(f"The false-alarm rate must be between 0 and 1, got {false_alarm}.")
         if not tally.reports:
-            raise BadInput("There are no reports to look at.")
+            raise BadInput("There are no reports to test.")
         raised = [_test_supports(self._oracle, tally, false_alarm / 2)]
         if self._invariant is not None:
             raised.insert(0, _test_invariant(self._invariant, self._seen, tally.reports, false_alarm / 2))
@@ -143,7 +143,7 @@ def detect_poisoning_of_numbers(
     log_p_value = logs[worst] + log(2 * seen.size)
     if log_p_value > log(false_alarm):
         return ()
-    between = f"between {n * least[worst]:,.1f} and {n * most[worst]:,.1f} are expected, whatever the numbers are"
+    between = f"between {n * least[worst]:,.1f} and {n * most[worst]:,.1f} are expected under honest reporting"
     return (
         PoisoningAlarm("numbers", f"Report {worst} was made {counts[worst]:,} times; {between}.", exp(log_p_value)),
     )
@@ -238,8 +238,8 @@ def _test_supports(oracle: FrequencyOracle, tally: ReportTally, rate: float) -> 
         index = int(np.argmax(np.maximum(low - 1, -high)))
         value = oracle.domain.values[index]
         few = high[index] < 0
-        extreme = "fewer reports than if nobody" if few else "more reports than if everybody"
-        return PoisoningAlarm("supports", f"The value {value} is supported by {extreme} had it.", rate)
+        extreme = "fewer reports than if no one" if few else "more reports than if everyone"
+        return PoisoningAlarm("supports", f"The value {value} has {extreme} had it.", rate)
     if np.maximum(low, 0).sum() > 1:
         return PoisoningAlarm("supports", "All values together are supported by more people than there are.", rate)
     if np.minimum(high, 1).sum() < 1:

@@ -130,7 +130,7 @@ class LossAudit:
         if self.holds:
             return f"Holds: the loss is {self.epsilon:.6g}, and {claim} is claimed."
         if self.ratio is None:
-            return f"Does not hold: some reports are made of answer {self.pair[0]} and never of answer {self.pair[1]}."
+            return f"Does not hold: some reports are possible for answer {self.pair[0]}, never for {self.pair[1]}."
         return (
             f"Does not hold: {claim} is claimed, and a report is e^{self.epsilon:.6g} times as likely for answer "
             f"{self.pair[0]} as for answer {self.pair[1]}."

@@ -1,6 +1,6 @@
 """Choice of a protocol by accuracy, bytes or speed, for a question, an epsilon and a number of people.
 
-Oracles are compared by figures that are known before anybody answers: the standard deviation of a count if answers are
+Oracles are compared by figures that are known before anyone answers: the standard deviation of a count if answers are
 spread evenly (from the probabilities that are really drawn by), the bytes of a report, and about how many steps it
 takes on the device and where it is counted.
 
@@ -79,9 +79,9 @@ def choose(
     *bytes* or *speed* it is the shortest or quickest of those whose error is at most twice the smallest.
     """
     if priority not in get_args(Priority):
-        raise BadInput(f"Priority is {', '.join(get_args(Priority))}, not {priority!r}.")
+        raise BadInput(f"Priority must be {', '.join(get_args(Priority))}, not {priority!r}.")
     if n < 1:
-        raise BadInput(f"A choice is for one person or more, got {n}.")
+        raise BadInput(f"The number of people must be at least 1, got {n}.")
     values, claim, candidates = Domain.of(domain), require_epsilon(epsilon), list[_Candidate]()
     for name in among:
         oracle_class = frequency_oracle(name)
@@ -124,17 +124,18 @@ _ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]]
 def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, priority: Priority) -> str:
     oracle = best.oracle
     summary = (
-        f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} people a count "
-        f"is off by about {best.deviation:,.0f} ({best.deviation / n:.2%}), in {_bytes(best)} a report"
+        f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} "
+        f"people a count has an error of about {best.deviation:,.0f} ({best.deviation / n:.2%}), with "
+        f"{_bytes(best)} per report"
     )
     if not others:
         return f"{summary}; there was no other to choose from."
     reasons: dict[Priority, str] = {
-        "accuracy": "none is off by less than 99 % of that, and of those that come as near it has the shortest reports",
-        "bytes": f"of those that are off by at most twice the least of all, {least:,.0f}, it has the shortest reports",
-        "speed": f"of those that are off by at most twice the least of all, {least:,.0f}, it takes the fewest steps",
+        "accuracy": "no other has an error below 99 % of that, and it has the shortest reports of those as accurate",
+        "bytes": f"of those with at most twice the least error, {least:,.0f}, it has the shortest reports",
+        "speed": f"of those with at most twice the least error, {least:,.0f}, it is the fastest",
     }
-    second = f"{others[0].oracle.name}, would be off by {others[0].deviation:,.0f}, in {_bytes(others[0])}"
+    second = f"{others[0].oracle.name}, would have an error of {others[0].deviation:,.0f}, with {_bytes(others[0])}"
     return f"{summary}; {reasons[priority]}. The most accurate of the others, {second}."
 
 

@@ -40,7 +40,7 @@ def respondent_statement(
     loss: Loss, assumes: Sequence[str], caveats: Sequence[str] = (), evidence: Evidence = Evidence.PROVED
 ) -> Statement:
     """Statement of local differential privacy: what each respondent is promised."""
-    hidden = "That somebody took part is not hidden."
+    hidden = "Participation itself is not hidden."
     return Statement(
         "respondent", loss, evidence=evidence, assumes=tuple(assumes), caveats=(hidden, *caveats), replaces=True
     )

@@ -51,8 +51,8 @@ def chunks_of(reports: Reports, report_type: pa.DataType, name: str = "this prot
     """The contiguous parts of an array of reports; reports of another type, or missing ones, are an error."""
     if reports.type != report_type:
         raise DataError(
-            f"A report of {name} is {report_type}, not {reports.type}.",
-            hint="Read them with the survey that they were made by.",
+            f"A report of {name} must be {report_type}, not {reports.type}.",
+            hint="Read them with the survey that made them.",
         )
     if reports.null_count:
         raise DataError("A report is missing.", hint="Leave out people who did not answer.")
@@ -63,21 +63,21 @@ def count_integer_reports(reports: Reports, outcomes: int) -> Counts:
     """Count how often each number was reported; a report that no device can have made is an error."""
     counts = np.zeros(outcomes, dtype=np.int64)
     for chunk in chunks_of(reports, integer_type(outcomes)):
-        counts += count_outcomes(chunk.to_numpy(), outcomes, "A report tells a number that no device tells.")
+        counts += count_outcomes(chunk.to_numpy(), outcomes, "A report has an impossible number.")
     return counts
 
 
 def require_confidence(confidence: float) -> None:
     """Refuse a confidence that does not lie between 0 and 1."""
     if not 0 < confidence < 1:
-        raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        raise BadInput(f"Confidence must be between 0 and 1, got {confidence}.")
 
 
 def require_reports(n: int, confidence: float) -> None:
     """Refuse to estimate from fewer than two reports, or with a confidence outside 0 to 1."""
     require_confidence(confidence)
     if n < 2:
-        raise BadInput("There are no reports to estimate from.", hint="It takes two at least.")
+        raise BadInput("There are no reports to estimate from.", hint="At least two are needed.")
 
 
 def bit_report_type(d: int) -> pa.DataType:

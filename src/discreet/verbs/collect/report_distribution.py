@@ -233,7 +233,7 @@ def require_epsilon(number: Number) -> Fraction:
     if not _MIN_EPSILON <= epsilon <= _MAX_EPSILON:
         raise BadInput(
             f"epsilon must lie between 0 and 20 for local randomisation, got {number}.",
-            hint="1 is usual; ln 3, about 1.0986, is what two fair coins give. A millionth is the least.",
+            hint="For example 1; two fair coins have ln 3, about 1.0986. The minimum is 0.000001.",
         )
     return epsilon
 

@@ -1,4 +1,4 @@
-"""Privacy amplification by shuffling: reports lose much less when nobody knows whose is whose.
+"""Privacy amplification by shuffling: reports lose much less when no one knows whose is whose.
 
 Why this is right (Feldman, McMillan, Talwar 2021, "Hiding among the clones"). Take two answers of one person. A report
 that is ε-private can be written for them as a mixture of two distributions Q and R: for the one answer Q with a weight
@@ -20,8 +20,8 @@ through, and for a million people another program, which adds up library tails a
 finds 0.99998 * 10**-6 at it (the tests have both). The bound of 2023, with more clones, is smaller still, and is not
 here: its proof does not follow from the argument above.
 
-``people`` is the number of those whose reports are really random and really shuffled: whoever works with the collector
-or makes reports up hides nobody and must not be counted.
+``people`` is the number of those whose reports are really random and really shuffled: anyone who works with the
+collector or makes reports up hides no one and must not be counted.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def amplify_by_shuffling(epsilon: Number, people: int, delta: Number) -> Approxi
     """Loss of one person in the shuffled reports of many, each of which alone loses ``epsilon``."""
     local, small = require_epsilon(epsilon), exact(delta, "delta")
     if not 0 < small < 1:
-        raise BadInput(f"delta lies between 0 and 1, got {delta}.", hint="Well below one over the number of people.")
+        raise BadInput(f"delta must be between 0 and 1, got {delta}.", hint="Well below one over the number of people.")
     if people < 1:
-        raise BadInput(f"Reports are of one person or more, not {people}.")
+        raise BadInput(f"The number of people must be at least 1, not {people}.")
     aim = float(small) * (1 - 1e-12)
     low, high = 0, int(local / _EPSILON_STEP)  # ε itself needs no shuffling
     distribution = clone_distribution(float(local), min(people, _MAX_PEOPLE), aim / 1e6)

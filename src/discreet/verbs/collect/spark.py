@@ -55,7 +55,7 @@ def tally(oracle: FrequencyOracle, reports: DataFrame, column: str) -> ReportTal
         engine.close()
     problems = result.column("problem").drop_null()
     if len(problems):
-        raise DataError(problems[0].as_py(), hint="Read them with the survey that they were made by.")
+        raise DataError(problems[0].as_py(), hint="Read them with the survey that made them.")
     sums = np.zeros(oracle.counter_length + 1, dtype=np.int64)
     sums[result.column("place").to_numpy()] = result.column("number").to_numpy()  # -1 is the last place
     counted = oracle.tally()

@@ -1,6 +1,6 @@
 """In-memory message bus: all parties of a session in one process, for simulation, tests and symbolic runs.
 
-The schedule is deterministic: parties move in the order of the manifest, each as far as it can. When nobody can move,
+The schedule is deterministic: parties move in the order of the manifest, each as far as it can. When no one can move,
 a party that waits for one that has dropped out is told that it is late, as a deadline does between hosts.
 """
 
@@ -90,7 +90,7 @@ class _Scheduler(Generic[T]):
         places = ((party, other, waited.kind) for other in _senders(waited))
         messages = {place[1]: self.box.pop(place) for place in places if place in self.box}
         if waited.broadcast and (alone := [other for other, message in messages.items() if message.sealed]):
-            reason = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
+            reason = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be sent to all."
             self._end(party, Aborted(reason, culprits=alone))
             return
         bodies = {other: message.body for other, message in messages.items()}

@@ -7,7 +7,7 @@
     simulation.show("south")             # what south saw, as a picture
     simulation.leakage("south", "west")  # what these two together would learn
 
-Nothing here is secret: whoever holds all values in one process may look at all of them.
+Nothing here is secret: anyone who holds all values in one process may look at all of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SIMULATED = (
     "This was a simulation: one process held every party's data and saw every message, so nothing was kept secret "
     "between parties."
 )
-NOISE_NOT_CHARGED = "The result has noise in it, and no privacy loss is promised: no ledger was charged for it."
+NOISE_NOT_CHARGED = "The result has noise, but no privacy loss is promised: no ledger was charged."
 DEFAULT_BOUNDS: tuple[Number, Number] = (0, 1_000_000)
 """Bounds of values where none are given: made up, for teaching."""
 
@@ -97,7 +97,8 @@ def combine(
         options = {"protocol": protocol, **terms}
         if wrong := [option for option, value in options.items() if value != defaults[option].default]:
             raise BadInput(
-                f"{', '.join(wrong)}: the manifest says what is computed.", hint="Leave it out, or make a new manifest."
+                f"{', '.join(wrong)}: the manifest already determines what is computed.",
+                hint="Leave it out, or make a new manifest.",
             )
         from discreet.verbs.combine.participation import take_part
 
@@ -186,7 +187,7 @@ class Simulation:
         if self.made_up:
             low, high = DEFAULT_BOUNDS
             notes.append(
-                f"No bounds were given, so {low:,} to {high:,} were made up; between hosts all must declare them."
+                f"No bounds were given, so {low:,} to {high:,} were assumed; between hosts all must declare them."
             )
         return notes
 
@@ -212,7 +213,7 @@ def simulate(
     A ``seed`` makes everything random repeatable, for pictures in a lecture.
     """
     if not isinstance(values, Mapping):
-        raise BadInput("Say whose each value is.", hint='Write {"north": 100, "south": 200}')
+        raise BadInput("Name the party of each value.", hint='Write {"north": 100, "south": 200}')
     declared = options.get("bounds") is not None
     if not declared:
         options["bounds"] = DEFAULT_BOUNDS

@@ -4,11 +4,11 @@
 what a coalition learns is computed from the very code that runs.
 
 Why each is safe: see ``noise/stream.py`` for draws and masks; a seed that two parties agree on is X25519 of their keys,
-through HKDF together with the session's digest, so that nobody else can compute it and no other session repeats it;
+through HKDF together with the session's digest, so that no one else can compute it and no other session repeats it;
 shares are Shamir's over a prime above 2**256.
 
-A digest is for comparing what several parties saw, not for hiding it: whoever can guess what it is of can tell whether
-the guess is right. Protocols only tell digests of what its hearers may know.
+A digest is for comparing what several parties saw, not for hiding it: anyone who can guess what it is of can tell
+whether the guess is right. Protocols only tell digests of what its hearers may know.
 
 **Shamir secret sharing (1979) of 32 bytes: any ``threshold`` shares give the secret, fewer give nothing.** Why fewer
 give nothing: the secret is a polynomial's value at 0, its other coefficients are uniform modulo a prime; for any
@@ -64,7 +64,7 @@ class Crypto(Protocol):
         """The seed that the owners of two keys share, the same for both."""
 
     def mask(self, seed: Secret, label: str, group: ModularGroup, length: int) -> Vector:
-        """A uniform vector that whoever knows the seed knows; the same for all of them."""
+        """A uniform vector that anyone who knows the seed knows; the same for all of them."""
 
     def split(self, secret: Secret, label: str, holders: Sequence[str], threshold: int) -> dict[str, Share]:
         """A share of the secret for each holder: any ``threshold`` of them give it, fewer give nothing."""

@@ -56,7 +56,7 @@ class Data(ABC):
             return MemoryData({str(name): _as_list(value[name]) for name in names})
         if value is None or not isinstance(value, Iterable):
             raise BadInput(
-                f"A party cannot bring {'nothing' if value is None else f'a {type(value).__name__}'}.",
+                f"A party's input cannot be {'nothing' if value is None else f'a {type(value).__name__}'}.",
                 hint="Give a number, a list of numbers, columns by name, a data frame, or a table of dc.read.",
             )
         return MemoryData({VALUE: value if isinstance(value, np.ndarray) else list(value)})
@@ -99,7 +99,7 @@ class MemoryData(Data):
         self._columns = {name: _array(values) for name, values in columns.items()}
         lengths = {column.size for column in self._columns.values()}
         if len(lengths) != 1:
-            raise BadInput("All columns have the same number of values, and there is one column at least.")
+            raise BadInput("All columns need the same number of values, and there must be at least one.")
         [self.rows] = lengths
         _require_row_limit(self.rows)
 
@@ -157,8 +157,8 @@ class EngineData(Data):
         _, times = self.distinct([self._unit])
         if times.size and int(times.max()) > 1:
             raise Refused(
-                "Some people have several rows, and the noise hides one row.",
-                hint="Make one row of each person's rows first.",
+                "Some people have several rows, but the noise protects one row.",
+                hint="Reduce the data to one row per person first.",
             )
 
     def _fetch(self, *what: Any, by: Sequence[Any] = ()) -> list[NDArray[Any]]:
@@ -194,7 +194,7 @@ def is_text(path: str | Path) -> bool:
 def as_text(value: Any) -> str:
     """A value written as a category: true and false in small letters, whole numbers without a point."""
     if value is None or value != value:  # noqa: PLR0124  # NaN
-        raise DataError("A category is missing in some rows.", hint="Leave such rows out of the input.")
+        raise DataError("A category is missing in some rows.", hint="Remove such rows from the input.")
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -212,7 +212,8 @@ def _read_numbers(path: Path) -> list[Decimal]:
                 numbers.append(Decimal(text))
     except (ArithmeticError, UnicodeDecodeError):
         raise DataError(
-            f"{path.name}, line {max(line_number, 1)}, is not a number.", hint="Write one number a line, with a point."
+            f"{path.name}, line {max(line_number, 1)}, is not a number.",
+            hint="Write one number per line, with a decimal point.",
         ) from None
     return numbers
 
@@ -243,7 +244,7 @@ def _known(name: str, names: Iterable[str]) -> str:
 
 def _require_row_limit(rows: int) -> None:
     if rows > MAX_PARTY_ROWS:
-        raise BadInput(f"A party brings at most {MAX_PARTY_ROWS:,} rows, not {rows:,}.")
+        raise BadInput(f"A party may have at most {MAX_PARTY_ROWS:,} rows, not {rows:,}.")
 
 
 def _digest(columns: Mapping[str, NDArray[Any]]) -> bytes:

@@ -112,13 +112,13 @@ class SkellamShare(NoiseShare):
 def honest_count(terms: Terms) -> int:
     """Number of parties whose shares make the promised noise: those declared honest, or all that must stay but one.
 
-    That one is whoever looks at the result: a party knows its own share and can subtract it.
+    That one is anyone who looks at the result: a party knows its own share and can subtract it.
     """
     least = terms.threshold or len(terms.parties)
     honest = terms.honest or max(least - 1, 1)
     if not 1 <= honest <= least:
         raise BadInput(
-            f"{honest} parties cannot be counted on when {least} may be all that stay.",
+            f"{honest} honest parties are not possible if as few as {least} may remain.",
             hint=f"Declare at most {least} honest ones, or a higher threshold.",
         )
     return honest
@@ -136,9 +136,11 @@ def noise_shares(terms: Terms, figures: Sequence[FigureSensitivity]) -> tuple[No
     if terms.epsilon is None:
         return ()
     if terms.epsilon <= 0:
-        raise BadInput(f"epsilon is above 0, got {terms.epsilon}.", hint="Leave it out for a result without noise.")
+        raise BadInput(
+            f"epsilon must be above 0, got {terms.epsilon}.", hint="Leave it out for a result without noise."
+        )
     if not 0 <= terms.delta < 1:
-        raise BadInput(f"delta is at least 0 and below 1, got {terms.delta}.")
+        raise BadInput(f"delta must be at least 0 and below 1, got {terms.delta}.")
     among, shares = honest_count(terms), len(figures)
     epsilon, delta = terms.epsilon / shares, terms.delta / shares
     if not delta:

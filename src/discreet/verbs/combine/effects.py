@@ -20,7 +20,7 @@ Body: TypeAlias = Mapping[str, MessagePart]
 
 @dataclass(frozen=True)
 class Send:
-    """Send a message to one party; nobody else can read it."""
+    """Send a message to one party; no one else can read it."""
 
     to: str
     kind: str
@@ -29,7 +29,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Broadcast:
-    """Send one signed message to all other parties: whoever tells them different things can be convicted of it."""
+    """Send one signed message to all other parties: anyone who tells them different things can be convicted of it."""
 
     to: tuple[str, ...]
     kind: str

@@ -46,7 +46,7 @@ class FixedPoint:
         if not 0 <= self.decimals <= _MAX_DECIMALS:
             raise BadInput(f"There are 0 to {_MAX_DECIMALS} decimals, not {self.decimals}.")
         if self.low > self.high:
-            raise BadInput(f"The bounds {self.low} and {self.high} are the wrong way round.")
+            raise BadInput(f"The lower bound {self.low} is above the upper bound {self.high}.")
         if max(abs(self.low), abs(self.high)) >= _MAX_UNITS:
             raise BadInput("The bounds have too many digits.", hint="Declare fewer decimals or narrower bounds.")
 
@@ -67,7 +67,7 @@ class FixedPoint:
         if terms.low is None or terms.high is None:
             raise NotDeclared(
                 f"{terms.function.split()[0]} needs the bounds of the numbers, declared by all beforehand.",
-                hint="Say --bounds 0:100000. They are never read off the data.",
+                hint="Write --bounds 0:100000. They are never taken from the data.",
             )
         return cls.between(terms.low, terms.high, terms.decimals)
 
@@ -140,13 +140,13 @@ class FixedPoint:
             exact = Fraction(Decimal(str(value).strip()) if isinstance(value, str | float | np.floating) else value)
         except (ValueError, TypeError, ArithmeticError, OverflowError):
             raise DataError(
-                f"{what} has a value that is missing or no number: {_written(value)}.",
-                hint="Leave such rows out of the input.",
+                f"{what} has a missing or non-numeric value: {_written(value)}.",
+                hint="Remove such rows from the input.",
             ) from None
         units = exact * self._times
         if units.denominator != 1:
             raise DataError(
-                f"{what} has {_written(value)}: more decimals than the {self.decimals} that were declared.",
+                f"{what} has {_written(value)}: more than the {self.decimals} declared decimals.",
                 hint=_decimals_hint(exact),
             )
         return int(units)

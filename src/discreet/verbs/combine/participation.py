@@ -49,8 +49,8 @@ MANIFEST, RELEASE, CHARGED = "manifest.toml", "release", "charged"
 EACH_ROW = "-"
 """In place of a unit column: each row is another person's."""
 _STEP_MESSAGES = {
-    "settled": "All compare what they heard.",
-    "end": "Staying until the others have what they still need of this party.",
+    "settled": "All parties compare what they received.",
+    "end": "Staying connected until the others have all they need from this party.",
 }
 
 
@@ -107,8 +107,8 @@ def find_participant(file: str | Path, name: str | None = None, keys: str | Path
         if len(here) != 1:
             present = f"are the keys of {', '.join(here)}" if here else "is no party's key"
             raise BadInput(
-                f"Which party is this? In {key_folder.resolve()} there {present}.",
-                hint="Say --as NAME, and --keys FOLDER if NAME.key is elsewhere.",
+                f"It is unclear which party this is: in {key_folder.resolve()} there {present}.",
+                hint="Write --as NAME, and --keys FOLDER if NAME.key is elsewhere.",
             )
         [name] = here
     party = manifest.party(name)
@@ -116,7 +116,7 @@ def find_participant(file: str | Path, name: str | None = None, keys: str | Path
     if identity.public != party.key:
         raise BadInput(
             f"{key_folder / f'{name}.key'} is not the key that the manifest has for {name}.",
-            hint="Use the key that was made when NAME.pub was given away, or have a new manifest made.",
+            hint="Use the key that belongs to the NAME.pub you sent, or have a new manifest made.",
         )
     return Participant(manifest, identity, party_folder(file.with_suffix(""), name), key_folder / f"{name}.begun")
 
@@ -142,8 +142,8 @@ def take_part(
     loss = sessions.statement(terms).loss
     if loss is not None and charge is None:
         raise BadInput(
-            f"The result has noise in it ({loss}), charged before anything is sent: on which ledger?",
-            hint='Say --ledger WORKSPACE --account TABLE, or --budget "epsilon=3" to keep a ledger beside the key.',
+            f"The result has noise ({loss}), which is charged before anything is sent, and no ledger is given.",
+            hint='Write --ledger WORKSPACE --account TABLE, or --budget "epsilon=3" to keep a ledger next to the key.',
         )
     own_data = _load_data(terms, participant.name, data, unit_column)
     _require_playable(participant, own_data)
@@ -201,14 +201,14 @@ def _load_data(terms: Terms, name: str, data: Any, unit_column: str | None) -> D
     if data is None:
         if sessions.brings_nothing(terms, name):
             return Data.from_value([])
-        raise BadInput(f"{name} brings data to this session.", hint="Say --input FILE")
+        raise BadInput(f"{name} must provide data for this session.", hint="Write --input FILE")
     if not isinstance(data, str | Path):
         return Data.from_value(data)
     counts = not inputs.is_text(data)
     if counts and unit_column is None and sessions.hides_rows(terms):
         raise NotDeclared(
-            f"The noise hides one row, and nobody said whose the rows of {Path(data).name} are.",
-            hint=f"Say --unit-column NAME, or --unit-column {EACH_ROW} if each row is another {terms.unit}'s.",
+            f"The noise protects one row, and the unit of the rows of {Path(data).name} is unknown.",
+            hint=f"Write --unit-column NAME, or --unit-column {EACH_ROW} if each row is another {terms.unit}'s.",
         )
     return inputs.load(data, None if unit_column == EACH_ROW or not counts else unit_column)
 
@@ -218,7 +218,7 @@ def _describe_charge(file: Path, receipts: list[Receipt], charge: Charge | None)
     receipt = receipts[0] if receipts else None
     if receipt is None and isinstance(charge, LedgerCharge) and file.is_file():
         receipt = charge.ledger.find(file.read_text())
-    return f"What was charged stays charged: {receipt}." if receipt is not None else "Nothing was charged."
+    return f"The charge stands: {receipt}." if receipt is not None else "Nothing was charged."
 
 
 def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
@@ -230,14 +230,15 @@ def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
         if len(here) != 1:
             names = ", ".join(sorted(folder.name.removeprefix(f"{session.name}.") for folder in here))
             raise BadInput(
-                f"As whom? {f'{names} ran {session.name} here' if names else f'Nobody ran {session.name} here'}.",
-                hint="Say --as NAME.",
+                "Party unknown: "
+                f"{f'{names} ran {session.name} here' if names else f'no party ran {session.name} here'}.",
+                hint="Write --as NAME.",
             )
         [folder] = here
         name = folder.name.removeprefix(f"{session.name}.")
     folder = party_folder(session, name)
     if not (folder / SEEN).is_file():
-        raise NotFound(f"{folder} has nothing that {name} saw.", hint="Run it first: discreet combine run")
+        raise NotFound(f"{folder} has no record of what {name} saw.", hint="Run it first: discreet combine run")
     return _draw_folder(folder, name)
 
 

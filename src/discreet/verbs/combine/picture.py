@@ -34,18 +34,18 @@ _MAX_LETTERS = 12
 _MAX_WORDED_ARROWS = 8
 """Number of arrows in a drawing up to which contents are written beside them."""
 _PLAIN = {
-    "so far": "what came so far, handed on",
-    "total": "the total, told to all",
+    "so far": "the running sum, passed on",
+    "total": "the total, sent to all",
     "piece": "a random piece for each",
-    "part": "what the pieces add up to",
+    "part": "the sum of the pieces",
     "key": "public keys",
     "keys": "public keys",
     "shares": "shares of the secrets, for each",
     "masked": "masked values",
     "arrived": "whose masked values arrived",
-    "survivors": "who is still there",
-    "unmask": "what takes the masks off",
-    "heard": "what was heard, compared",
+    "survivors": "who has not dropped out",
+    "unmask": "what removes the masks",
+    "heard": "comparison of what was received",
     "value": "the value itself",
 }
 """Kinds of messages, in plain words."""
@@ -157,7 +157,7 @@ class _Circle:
         few = [one for one, arrows in zip(some, sizes, strict=True) if arrows <= _MAX_ARROWS]
         arrows = [self._message(one, wordy=wordy) for one in few]
         if few and not any(map(self.arrows, few)):
-            kind = f"{kind} (a dashed ring: told to everybody)"
+            kind = f"{kind} (a dashed ring: sent to all)"
         head = tag("text", f"{place}. {kind}", class_="h", x=10, y=18)
         return markup(head, arrows, map(self._party, self.parties))
 

@@ -98,7 +98,7 @@ class SecureSums:
         )
         total = yield from self._protocol.play(me, vector)
         if self.name not in total.parties:
-            raise Aborted(f"{self.name} was too late: the others went on without it.", culprits=[self.name])
+            raise Aborted(f"{self.name} was too late: the others continued without it.", culprits=[self.name])
         self.parties = total.parties
         return total.vector, total.parties
 
@@ -132,8 +132,8 @@ def _require_possible(total: Vector, group: ModularGroup, reach: int, most: int)
     """
     if int(group.reduce(total + group.vector([reach])).max(initial=0)) > most + 2 * reach:
         raise Aborted(
-            "The total is impossible for figures within the bounds: some party brought others.",
-            hint="Nobody can tell who.",
+            "The total is impossible for values within the bounds: some party broke them.",
+            hint="Which one is unknown.",
         )
 
 

@@ -97,7 +97,7 @@ def joins(terms: Terms) -> bool:
 
 
 def hides_rows(terms: Terms) -> bool:
-    """Whether there is noise that hides one row, so that nobody may have several."""
+    """Whether there is noise that hides one row, so that no one may have several."""
     return terms.epsilon is not None and not joins(terms) and not COMBINE_FUNCTIONS.parse(terms.function).replaces
 
 
@@ -148,31 +148,33 @@ def _sums_statement(terms: Terms) -> Statement:
     function.check(terms)
     if (protocol.name == Dining.name) != (function.name == Parity.name):
         raise BadInput(
-            "The dining cryptographers compute a parity, and nothing else does.", hint="Say dining and parity."
+            "The dining cryptographers compute a parity, and nothing else does.", hint="Use dining with parity."
         )
     if terms.threshold and terms.threshold < len(terms.parties) and not protocol.drops:
         raise BadInput(
-            f"With {protocol.name} nobody may leave, so the threshold is all {len(terms.parties)} parties.",
+            f"{protocol.name} does not tolerate dropouts, so the threshold must be all {len(terms.parties)} parties.",
             hint="Use masks, or leave the threshold out.",
         )
     coalitions = tuple(islice(protocol.withstands(terms.parties, terms.threshold), _MAX_LISTED_COALITIONS + 1))
     caveats = list(reveals(terms))
     if len(coalitions) > _MAX_LISTED_COALITIONS:
         coalitions = coalitions[:_MAX_LISTED_COALITIONS]
-        caveats.append(f"There are more coalitions that are withstood; the first {_MAX_LISTED_COALITIONS} are listed.")
-    caveats.append("Nobody is kept from lying about the own value.")
+        caveats.append(f"The protocol withstands more coalitions; the first {_MAX_LISTED_COALITIONS} are listed.")
+    caveats.append("A party can lie about its own value.")
     assumes = [protocol.adversary()]
     if function.sums(terms) > 1:
         assumes.append(
-            f"Every party brings the same data to each of the up to {function.sums(terms)} sums: what is secret is so "
-            "in each sum by itself, and a party that does not follow the protocol can choose, by what it brings to one "
+            f"Every party brings the same data to each of the up to {function.sums(terms)} sums: what is "
+            "secret is so "
+            "in each sum by itself, and a party that does not follow the protocol can choose, by what it "
+            "brings to one "
             "sum, what is asked in the next, and so learn single values of others."
         )
     loss = distributed_noise.loss(terms)
     if loss is not None:
         honest = distributed_noise.honest_count(terms)
         assumes += [
-            f"At least {honest} of the parties that stay to the end add their noise and tell it nobody.",
+            f"At least {honest} of the parties that stay to the end add their noise and keep it secret.",
             "Only coalitions that are named above put together what they saw: in a single value there is little noise.",
         ]
         if not function.replaces:
@@ -194,8 +196,8 @@ def _noise_caveats(terms: Terms) -> list[str]:
     spare = least - distributed_noise.honest_count(terms)
     if not spare:
         return [
-            "The loss is what somebody learns who is no party: a party knows its own noise and can take it away, so "
-            f"that it learns more. Without honest = {least} the loss would hold against every single party too."
+            "The loss holds against outsiders: a party knows its own noise and can subtract it, so it learns "
+            f"more. Without honest = {least} the loss would hold against every single party too."
         ]
     who = (
         "any one party, who knows its own noise"
@@ -231,6 +233,6 @@ def _require_intended(terms: Terms) -> None:
     if name == Paths.name and isinstance(paths := SUM_PROTOCOLS.parse(terms.protocol), Paths) and paths.count > rings:
         raise BadInput(
             f"Among {len(terms.parties)} parties there {'is' if rings == 1 else 'are'} only {rings} different "
-            f"ring{'s' * (rings > 1)}, not {paths.count}: further ones would protect nobody.",
+            f"ring{'s' * (rings > 1)}, not {paths.count}: further ones would add no protection.",
             hint=f"Write paths count={rings}, or use masks." if rings > 1 else "Use masks or shares.",
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NAMED_COALITIONS = 3
 _DROPOUT_KIND = "masked"
-"""Message before which a dropout leaves; whoever leaves later is in the result."""
+"""Message before which a dropout leaves; anyone who leaves later is in the result."""
 _LAPLACE_SCALES, _NORMAL_DEVIATIONS = math.log(20), 1.96
 """Scales, or standard deviations, within which 95 of 100 draws lie."""
 _TOTAL_FUNCTIONS = ("sum", "count", "histogram", "table")
@@ -41,7 +41,7 @@ def brief(terms: Terms, included: Sequence[str] = ()) -> tuple[str, str]:
         )
     learns = " ".join((*sentences, *session.reveals(terms)))
     if statement.loss is None:
-        return learns, "Noise: none. The result is exact, and may itself tell something about somebody."
+        return learns, "Noise: none. The result is exact, and may itself reveal something about a person."
     off = expected_error(terms, len(included))
     return learns, f"Noise: {statement.loss} for each {statement.unit}.{f' {off}' if off else ''}"
 
@@ -72,7 +72,7 @@ def describe_leakage(terms: Terms, leakage: Leakage) -> str:
 
 
 def describe_dropout_leakage(terms: Terms, coalition: Sequence[str], gone: Sequence[str] = ()) -> str:
-    """Describe what a coalition learns if ``gone`` dropped out, or as many others as may; empty if nobody may."""
+    """Describe what a coalition learns if ``gone`` dropped out, or as many others as may; empty if no one may."""
     from discreet.verbs.combine.symbolic.leakage import leakage, listed
 
     others = [party for party in terms.parties if party not in coalition]

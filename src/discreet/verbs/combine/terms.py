@@ -43,7 +43,7 @@ class Terms:
     """Delta of the privacy loss; 0 means Laplace noise."""
     honest: int = 0
     """Number of parties assumed to add their noise and keep it secret; 0 means all that must stay but
-    one, who may be whoever looks at the result."""
+    one, who may be anyone who looks at the result."""
     unit: str = "person"
     """Unit that the noise protects."""
 

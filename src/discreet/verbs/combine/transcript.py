@@ -93,7 +93,7 @@ def _part(part: Any) -> str:
         some = ", ".join(f"{int(one):,}" for one in elements[:_SHOWN_ELEMENTS])
         return some if len(elements) <= _SHOWN_ELEMENTS else f"{len(elements):,} numbers: {some}, …"
     if isinstance(part, tuple | list):
-        return ", ".join(_part(one) for one in part) or "nobody"
+        return ", ".join(_part(one) for one in part) or "no one"
     return str(part)
 
 

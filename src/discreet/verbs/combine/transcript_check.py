@@ -1,4 +1,4 @@
-"""Cross-check of several parties' transcripts, which anybody can do without any secret.
+"""Cross-check of several parties' transcripts, which anyone can do without any secret.
 
 Of each party only ``manifest.toml``, ``transcript.jsonl`` and, if there is any, ``evidence.json`` are read. A line has
 the sender's signature over the session's digest, the message's number, kind, receivers and the digest of its body. So
@@ -129,13 +129,13 @@ def verify(folders: Iterable[str | Path]) -> TranscriptCheck:
 
 
 def _check_kept_evidence(place: Path, keeper: str, manifest: Manifest) -> list[TranscriptProblem]:
-    """Check the evidence that a party kept; the party itself is at fault if it convicts nobody."""
+    """Check the evidence that a party kept; the party itself is at fault if it convicts no one."""
     if not (place / EVIDENCE).is_file():
         return []
     try:
         culprit = check_evidence(manifest, load_evidence(place / EVIDENCE))
     except (BadInput, ValueError) as error:
-        return [TranscriptProblem(keeper, f"kept evidence that convicts nobody: {error}")]
+        return [TranscriptProblem(keeper, f"kept evidence that proves nothing: {error}")]
     return [TranscriptProblem(culprit, f"signed two messages that contradict each other; {keeper} kept the evidence.")]
 
 

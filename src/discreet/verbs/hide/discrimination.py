@@ -8,7 +8,7 @@ context B that is not, is compared with its context:
 - selection lift (slift): conf(A,B => C) / conf(¬A,B => C);
 - odds lift (olift): the same with odds, conf / (1 − conf);
 - contrasted lift (clift): conf(A,B => C) over the confidence for that other value of the same attribute, among those
-  somebody in the context has, on which the decision falls least.
+  someone in the context has, on which the decision falls least.
 
 A rule is α-discriminatory if its measure is at least α, and α-protective if it is less.
 
@@ -99,7 +99,7 @@ class Redlining:
 
     def __str__(self) -> str:
         told = f"{written(self.given | self.context)} => {self.decision}"
-        return f"{told}: tells {written(self.protected)}, whose elift is at least {float(self.bound):.2f}"
+        return f"{told}: implies {written(self.protected)}, whose elift is at least {float(self.bound):.2f}"
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def contrasted(transactions: Transactions, rule: Disparity) -> Ratio:
     (item, *more) = rule.protected
     attribute, equals, _ = item.partition("=")
     if more or not equals:
-        raise BadInput("A contrasted lift is of one protected item, written attribute=value.")
+        raise BadInput("A contrasted lift needs one protected item, written attribute=value.")
     least: Fraction | None = None
     for other in transactions.items:
         if other != item and other.startswith(f"{attribute}="):
@@ -164,7 +164,7 @@ def contrasted(transactions: Transactions, rule: Disparity) -> Ratio:
 def disparity(
     transactions: Transactions, protected: Collection[str], context: Collection[str], decision: str
 ) -> Disparity | None:
-    """One rule in numbers, however few bear it out; None if nobody in the context is protected."""
+    """One rule in numbers, however few bear it out; None if no one in the context is protected."""
     trait, about = frozenset(protected), frozenset(context)
     having, everybody = transactions.support(trait | about), transactions.support(about)
     if not having:
@@ -177,7 +177,10 @@ def require_ratio(alpha: Number) -> Fraction:
     """α as a fraction above 1: less would call equal treatment discrimination."""
     share = exact(alpha, "Alpha")
     if share <= 1:
-        raise BadInput(f"Alpha is a ratio above 1, not {alpha}.", hint="1.25 allows a quarter more than the context.")
+        raise BadInput(
+            f"Alpha must be a ratio above 1, not {alpha}.",
+            hint="For example 1.25 allows a quarter more than in the context.",
+        )
     return share
 
 

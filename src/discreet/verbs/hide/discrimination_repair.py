@@ -69,7 +69,7 @@ def neutralise(
         raise BadInput(f"Treatment is levelled up or down, not {way!r}.")
     if otherwise is not None and (otherwise == decision or otherwise in protected):
         what = "the decision" if otherwise == decision else "protected"
-        raise BadInput(f"{otherwise!r} is {what}, and cannot stand where the decision does not.")
+        raise BadInput(f"{otherwise!r} is {what}, and cannot replace the decision.")
     limit = require_ratio(alpha)
 
     def look(at: Transactions) -> Discrimination:
@@ -124,13 +124,13 @@ def needed(rule: Disparity, alpha: Fraction, way: Levelling) -> int:
 
     With ``a`` of ``n`` hit, of ``s`` among ``m`` in the context, the elift after k changes is (a − k) m / (n (s − k))
     when levelled up and a m / (n (s + k)) when levelled down. Neither rises with k, since a is at most s. There are
-    always enough to change: if all who may be are, then either nobody with A is hit, or everybody without A is.
+    always enough to change: if all who may be are, then either no one with A is hit, or everyone without A is.
     """
     a, n = rule.hit, rule.having
     s, m = rule.hit + rule.others_hit, rule.having + rule.others
     if way == "down":
         return max(0, floor(Fraction(a * m) / (n * alpha)) + 1 - s)
-    low, high = 0, a  # with all of them changed nobody is hit
+    low, high = 0, a  # with all of them changed no one is hit
     while low < high:
         middle = (low + high) // 2
         if (a - middle) * m < alpha * n * (s - middle):

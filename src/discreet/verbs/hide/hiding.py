@@ -41,9 +41,9 @@ Tell = Literal["nothing", "thresholds", "secrets"]
 Itemsets = Iterable[str | Iterable[str]]
 
 _CAVEATS = (
-    "Nobody is anonymous by this, and it is not differential privacy: the transactions are as they were otherwise.",
-    "Whoever mines with lower thresholds can find what is hidden, and whoever looks for what is just not frequent may "
-    "guess it.",
+    "This is neither anonymisation nor differential privacy: all other transactions are unchanged.",
+    "A miner with lower thresholds can find the secrets, and one who looks for almost frequent itemsets may "
+    "guess them.",
 )
 
 
@@ -65,7 +65,7 @@ def hide(
     holder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Release[pa.Table]:
-    """Transactions in which whoever mines with ``support`` and ``confidence`` finds none of the secrets.
+    """Transactions in which anyone who mines with ``support`` and ``confidence`` finds none of the secrets.
 
     Secrets are ``itemsets`` such as "bread, wine" and ``rules`` such as "beer => nappies"; one may have thresholds of
     its own: "bread, wine; support=1%". The ``support``, which must be given, is a share ("2%", 0.02) or a number of
@@ -79,12 +79,12 @@ def hide(
     """
     if support is None:
         raise BadInput(
-            "Hiding needs the secrets, and the support from which on a miner would find them.",
+            "Hiding needs the secrets and the miner's minimum support.",
             hint='For example dc.hide(source, itemsets=["bread, wine"], support="2%").',
         )
     chosen = HIDING.parse(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
-        raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
+        raise BadInput(f"tell must be nothing, thresholds or secrets, not {tell!r}.")
     require_places(to, holder=holder)
     _require_baskets(baskets, to, holder)
     progress(0.0, "reading")
@@ -94,7 +94,7 @@ def hide(
         chosen = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
     if baskets is not None:
         if opened_source.table is not None:
-            raise BadInput("The rows of a table are not written as baskets.", hint="Leave the file out.")
+            raise BadInput("Rows of a table cannot be written as baskets.", hint="Leave the file out.")
         require_writable(opened_source.transactions, Path(baskets))
     table = source if isinstance(source, Table) else None
     final = None if baskets is None else Path(baskets).absolute()
@@ -116,11 +116,11 @@ def _require_baskets(baskets: str | Path | None, to: str | Path | None, holder: 
         return
     file = Path(baskets)
     if file.exists():
-        raise BadInput(f"There is a file {file} already.", hint="Move it away, or write to another place.")
+        raise BadInput(f"There is a file {file} already.", hint="Move it away, or choose another path.")
     if to is not None and file.resolve().is_relative_to(Path(to).resolve()):
-        raise BadInput(f"{file} lies in the release's own folder.", hint="Write it somewhere else.")
+        raise BadInput(f"{file} is inside the release folder.", hint="Choose another path.")
     if holder is not None and file.resolve() == Path(holder).resolve():
-        raise BadInput(f"{holder} cannot be both files.", hint="Write the transactions somewhere else.")
+        raise BadInput(f"{holder} cannot be both files.", hint="Choose another path for the transactions.")
     if not file.resolve().parent.is_dir():
         raise BadInput(f"There is no folder {file.resolve().parent} to put {file.name} in.", hint="Make it first.")
 
@@ -199,9 +199,7 @@ def _problem(  # noqa: PLR0917
     transactions = opened_source.transactions
     thresholds = Thresholds.of(transactions.rows, support, confidence, margin)
     if isinstance(itemsets, str) or isinstance(rules, str) or isinstance(keep, str):
-        raise BadInput(
-            "Secrets are given as a list.", hint='Such as itemsets=["bread, wine"], rules=["beer => nappies"].'
-        )
+        raise BadInput("Secrets must be a list.", hint='Such as itemsets=["bread, wine"], rules=["beer => nappies"].')
     secrets = parse_secrets(transactions, itemsets, rules, thresholds)
     kept = parse_kept(transactions, keep, secrets, thresholds.least)
     return opened_source, HidingProblem(transactions, secrets, thresholds.least, thresholds.confidence, kept)
@@ -233,7 +231,7 @@ class _Hiding(Method[pa.Table]):
             support, confidence = _largest(self.problem.secrets)
             sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
             rows = self.source.transactions.rows
-            miner = f"a miner who asks for a support of {support:,} of {rows:,} transactions{sure}, or more,"
+            miner = f"a miner with a minimum support of {support:,} of {rows:,} transactions{sure}, or more,"
         claim = Claim("hidden", f"one in which {miner} does not find it")
         return Statement(
             "secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=_CAVEATS, of_holder=True
@@ -246,7 +244,7 @@ class _Hiding(Method[pa.Table]):
         _ = problem.frequent
         result = self.method.apply(problem, lambda done, what: bench.progress(0.2 + 0.8 * done, what))
         if self.baskets is not None and result.possible is not None:
-            raise BadInput("Unknown items are not written as baskets.", hint="Leave the file out.")
+            raise BadInput("Unknown items cannot be written as baskets.", hint="Leave the file out.")
         disclosed: dict[str, Any] = {}
         if self.tell != "nothing":
             support, confidence = _largest(problem.secrets)
@@ -263,82 +261,79 @@ class _Hiding(Method[pa.Table]):
         )
 
     def recheck(self, made: Made[pa.Table], written: Any, promised: Statement) -> Made[pa.Table]:
-        """Mine what leaves, as whoever has it will."""
+        """Mine what leaves, as anyone who has it will."""
         problem, by = self.problem, self.method.name
         result: HidingResult = made.context
         read = self.source.read_back(written)
         if seen := found_in(read, problem.secrets):
             raise NoPromise(
-                f"A miner still finds {'; '.join(map(str, seen))} in what {by} made, so it does not leave.",
+                f"A miner still finds {'; '.join(map(str, seen))} in the result of {by}. Nothing was released.",
                 hint="Use another method, such as exact.",
             )
         if lost := problem.lost(result.after):
             raise NoPromise(
-                f"{by} loses {'; '.join(map(as_text, lost))}, which must stay frequent, so nothing leaves.",
-                hint="exact keeps it if anything can.",
+                f"{by} loses {'; '.join(map(as_text, lost))}, which must stay frequent. Nothing was released.",
+                hint="Use exact, which keeps it if possible.",
             )
         if self.baskets is not None:
             self._write_baskets(read if self.ordered else result.after, self.baskets)
         effects = problem.effects(result.after)
         caveats = []
         if effects.put_in:
-            caveats.append("Some transactions have items that were never in them.")
+            caveats.append("Some transactions have false items.")
         if result.possible is None and effects.taken_out:
-            caveats.append("Some items were taken out, so that supports are lower than they were.")
+            caveats.append("Some items were removed, so supports are too low.")
         if result.possible is not None:
-            caveats.append("Whoever takes every unknown item for present may find what is hidden.")
-            caveats.append("What is often unknown may be part of what is hidden.")
+            caveats.append("A miner who takes every unknown item as present may find the secrets.")
+            caveats.append("Items that are often unknown may belong to secrets.")
         notes = []
         if back := found_in(read, _without_empty(read, problem.secrets)):
             caveats.append(
-                "Some transactions are empty: whoever leaves them out and asks for a share of the others may find what "
-                "is hidden."
+                "Some transactions are empty: a miner who drops them and uses a relative support may find the secrets."
             )
-            notes.append(("found if empty transactions are left out", "; ".join(map(str, back))))
+            notes.append(("found if empty transactions are dropped", "; ".join(map(str, back))))
         details = HidingHolder(problem, result, effects, by, tuple(notes))
         copy = HolderCopy(
             "changes",
             details.rows(),
             dict(details.in_figures()),
-            draw=lambda: details.fragment(f"{made.title} (for its holder alone)"),
+            draw=lambda: details.fragment(f"{made.title} (confidential)"),
             details=details,
         )
         return replace(made, caveats=(*made.caveats, *caveats), holder=copy)
 
     def facts(self, made: Made[pa.Table], table: Table) -> Facts:
-        """How many people have each combination of values: exactly, or at least and at most where items were taken out.
+        """How many people have each combination of values: exactly, or at least and at most where items were removed.
 
-        An item that is not there may have been taken out. If only items of one column were, all that the rows tell is
+        An item that is not there may have been removed. If only items of one column were, all that the rows tell is
         an interval for each combination (``gap_figures``); if of several, what they tell is no sum over groups.
         """
         card, tabled = table.card, self.source.table
         data = tabled.data if tabled is not None else table.fetch()
         if data.num_rows != self.problem.transactions.rows:
-            return Opaque("an itemset is of all rows of a person, and no sum over rows tells how many have it")
+            return Opaque("itemsets concern all rows of a person, so their facts are not sums over rows")
         if (hidden := Choice.hidden(table)) is not None:
             return hidden
         if made.context.possible is not None and tabled is None:
-            return Opaque("it says which items are unknown")
+            return Opaque("it shows which items are unknown")
         names = tabled.columns if tabled is not None else self.source.columns
         plain = tabled is None and len(names) == 1  # baskets of the values of one column
         before = self.problem.transactions if plain else tabular(data, columns=names).transactions
         payload = self.source.payload(made.context)
         if not self._payload(made.context).equals(made.payload):
-            raise NoPromise("The transactions that were written are not those that were made. Nothing was released.")
+            raise NoPromise("The written transactions differ from the computed ones. Nothing was released.")
         changes = [
             (set(was), set(now))
             for was, now in zip(before.to_rows(), self.source.read_back(payload).to_rows(), strict=True)
         ]
         if any(now - was for was, now in changes):
-            return Opaque("some items were never in their transactions")
+            return Opaque("some items are false")
         cells = tabular(data, columns=names).cells
         of = {item: names[0] if plain else cells[item][0] for item in before.items}
         changed = sorted({of[item] for was, now in changes for item in was - now})
         told = [name for name in names if card[name].role is not Role.QUASI]
         if len(changed) > 1 or not told:
-            return Opaque(
-                f"items of {' and '.join(changed)} were taken out" if told else "it tells no value of anybody"
-            )
+            return Opaque(f"items of {' and '.join(changed)} were removed" if told else "it reveals no person's value")
         column = (changed or told)[0]
         gaps = np.array([column not in {of[item] for item in now} for _, now in changes]) & bool(changed)
         if tabled is not None and pa.types.is_boolean(data.schema.field(column).type):  # false is no item, and seen
@@ -365,7 +360,7 @@ class _Hiding(Method[pa.Table]):
         write_transactions(after, file)
         if seen := found_in(read_transactions(file, layout="baskets"), self.problem.secrets):
             raise NoPromise(
-                f"A miner finds {'; '.join(map(str, seen))} in {file.name} as it is read, so nothing leaves.",
+                f"A miner finds {'; '.join(map(str, seen))} in {file.name} as read back. Nothing was released.",
                 hint="Write a .parquet file.",
             )
 
@@ -373,14 +368,14 @@ class _Hiding(Method[pa.Table]):
 def _largest(secrets: Sequence[Secret]) -> tuple[int, Fraction | None]:
     """The support and the confidence with which no secret is found: each secret has its own, and none has more.
 
-    Whoever asks for more than a secret's thresholds does not find it either.
+    Anyone who asks for more than a secret's thresholds does not find it either.
     """
     sure = [one.confidence for one in secrets if one.confidence is not None]
     return max(one.support for one in secrets), max(sure, default=None)
 
 
 def _without_empty(transactions: Transactions, secrets: Sequence[Secret]) -> list[Secret]:
-    """The secrets as they are visible to whoever leaves empty transactions out and asks for the same share.
+    """The secrets as they are visible to anyone who leaves empty transactions out and asks for the same share.
 
     A threshold of c of n transactions is a share above (c - 1) / n, so that of m it is more than (c - 1) · m / n.
     """
@@ -390,6 +385,6 @@ def _without_empty(transactions: Transactions, secrets: Sequence[Secret]) -> lis
 
 
 _STEPS = {
-    False: "Items of some transactions were changed until no secret was frequent, or confident, enough to be found.",
-    True: "Items of some transactions were made unknown until no secret was certain enough to be found.",
+    False: "Items of some transactions were changed until every secret was below the thresholds.",
+    True: "Items of some transactions were made unknown until no secret was certain to reach the thresholds.",
 }

@@ -39,7 +39,7 @@ class HidingHolder:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.fragment("Secrets, for their holder alone")
+        return self.fragment("Secrets (confidential)")
 
     def rows(self) -> pa.Table:
         """A row a change: which transaction, which item, what was done and for which secret."""
@@ -57,16 +57,16 @@ class HidingHolder:
             ("method", self.method),
             ("secrets", f"{len(secrets)}, visible before: {len(before)}, visible now: {len(now)}"),
             (
-                "taken out" if self.result.possible is None else "made unknown",
+                "removed" if self.result.possible is None else "made unknown",
                 f"{number(effects.taken_out, 'item')} in {effects.touched:,} of {number(rows, 'transaction')}",
             ),
         ]
         if never := [str(one) for one in secrets if one not in before]:
-            facts.insert(2, ("not visible before, whatever was done", "; ".join(never)))
+            facts.insert(2, ("not visible before", "; ".join(never)))
         if effects.put_in:
             facts.append(("put in", number(effects.put_in, "item")))
         if effects.rules is None and self.problem.confidence is not None:
-            facts.append(("rules", f"more than {MOST_COMPARED:,}, so that they were not compared"))
+            facts.append(("rules", f"more than {MOST_COMPARED:,}, so they were not compared"))
         for what, patterns in (("itemsets", effects.itemsets), ("rules", effects.rules)):
             if patterns is not None:
                 facts += [
@@ -106,7 +106,8 @@ class HidingHolder:
                     "after": [after.support(one.whole) for one in shown],
                     "visible from": [one.support for one in shown],
                 },
-                caption="How many transactions have all items of a secret. A rule is hidden by its confidence too.",
+                caption="Number of transactions with all items of a secret. A rule may also be hidden by its "
+                "confidence.",
             )
         ]
         lost = [one for one in self.effects.itemsets.lost[:_DRAWN] if isinstance(one, Shift)]
@@ -114,14 +115,14 @@ class HidingHolder:
             names = [shortened(written(one.itemset), 80) for one in lost]
             drawn.append(
                 beside(
-                    "Innocent itemsets that were lost",
+                    "Non-sensitive itemsets lost",
                     names,
                     {
                         "before": [one.before for one in lost],
                         "after": [one.after for one in lost],
                         "frequent from": [self.problem.least] * len(lost),
                     },
-                    caption="They contain no secret, and are not frequent any more.",
+                    caption="They contain no secret, and are no longer frequent.",
                 )
             )
         return tuple(drawn)
@@ -140,7 +141,7 @@ class HidingHolder:
         """All of it as HTML."""
         rows = [[str(value) for value in one.values()] for one in self.secrets()]
         sections = [
-            heading(title, "For its holder alone"),
+            heading(title, "Confidential"),
             section("Secrets", listing(["secret", "before", "after", "hidden below"], ["prose", *["text"] * 3], rows)),
             section("In figures", pairs(self.in_figures())),
             *(section(picture.title, picture.figure) for picture in self.pictures()),
@@ -149,7 +150,7 @@ class HidingHolder:
             if patterns is not None:
                 for name, shifts in (("lost", patterns.lost), ("that appeared", patterns.artificial)):
                     if shifts:
-                        sections.append(section(f"Innocent {what} {name}", listed(map(str, shifts), _LISTED)))
+                        sections.append(section(f"Non-sensitive {what} {name}", listed(map(str, shifts), _LISTED)))
         if self.result.steps:
             sections.append(section("Step by step", self._steps(), more(len(self.result.steps), _LISTED)))
         return styled(sections)

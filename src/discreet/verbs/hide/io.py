@@ -43,7 +43,7 @@ class OpenedSource:
 
     def payload(self, result: HidingResult) -> pa.Table:
         """What leaves: baskets as a column of lists, with one for what is unknown if there is any; or the table with
-        what was taken out, or is unknown, missing."""
+        what was removed, or is unknown, missing."""
         if self.table is not None:
             return self.table.back(result.after, unknown=result.possible is not None)
         made = as_arrow(result.after)
@@ -54,7 +54,7 @@ class OpenedSource:
         return made.append_column(UNKNOWN, as_arrow(unknown).column(0))
 
     def read_back(self, payload: pa.Table) -> Transactions:
-        """The transactions that somebody reads from what leaves."""
+        """The transactions that someone reads from what leaves."""
         if self.table is None:
             return Transactions.of(row or () for row in payload.column(0).to_pylist())
         return tabular(payload).transactions
@@ -68,7 +68,7 @@ def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] 
         return OpenedSource(source)
     if isinstance(source, Table):
         if named := [one.name for one in source.card.columns if one.role is Role.IDENTIFIER and one.name in columns]:
-            raise BadInput(f"{named[0]!r} says who somebody is: its values are no items.", hint="Leave it out.")
+            raise BadInput(f"{named[0]!r} is an identifier: its values cannot be items.", hint="Leave it out.")
         if source.card.unit is not None:
             return OpenedSource(read_transactions(source, columns=columns), columns=columns_with_items(source, columns))
         made = tabular(source, columns=columns)

@@ -68,7 +68,7 @@ class HidingProblem:
 
     @cached_property
     def border(self) -> tuple[Itemset, ...]:
-        """The largest innocent itemsets. Whatever is innocent is part of one, and is frequent as long as it is."""
+        """The largest non-sensitive itemsets. Whatever is innocent is part of one, and is frequent as long as it is."""
         return revised(self.frequent, self.sensitive).positive
 
     def visible(self, after: Transactions) -> list[Secret]:

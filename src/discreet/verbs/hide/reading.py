@@ -61,10 +61,10 @@ class Tabular:
     """The column and the value behind each item."""
 
     columns: tuple[str, ...]
-    """Those that items are made of. No other comes back: it may say who somebody is."""
+    """Those that items are made of. No other comes back: it may say who someone is."""
 
     def back(self, after: Transactions, *, unknown: bool = False) -> pa.Table:
-        """These columns as ``after`` says: what was put in is there, and what was taken out is missing; a truth value
+        """These columns as ``after`` says: what was put in is there, and what was removed is missing; a truth value
         is false then, but for one that is ``unknown``, which is missing too."""
         out, put = self.transactions.differs(after)
         values: dict[str, list[Any]] = {}
@@ -115,7 +115,7 @@ def read_transactions(
     data = _fetched(path)
     if len(columns or data.column_names) != 2:
         raise BadInput(
-            "Pairs have two columns: one says which transaction, one is the item.",
+            "Pairs need two columns: the transaction and the item.",
             hint=f"Name both; {path.name} has {', '.join(data.column_names)}.",
         )
     transaction, item = columns or data.column_names
@@ -123,7 +123,7 @@ def read_transactions(
 
 
 def columns_with_items(table: Table, columns: Sequence[str] = ()) -> tuple[str, ...]:
-    """The columns of a table that items are made of: those that are named, or all that do not say who somebody is."""
+    """The columns of a table that items are made of: those that are named, or all that do not say who someone is."""
     card = table.card
     shown = (one.name for one in card.columns if one.name != card.unit and one.role is not Role.IDENTIFIER)
     return tuple(columns) or tuple(shown)
@@ -145,7 +145,7 @@ def tabular(source: Table | pa.Table | str | Path, *, columns: Sequence[str] = (
         column = _column(data, name).combine_chunks()
         if pa.types.is_nested(column.type):
             raise DataError(
-                f"Column {name!r} holds lists: its cells are no items.",
+                f"Column {name!r} holds lists, which cannot be items.",
                 hint="Leave it out; or, for baskets, name it alone (columns).",
             )
         truth = pa.types.is_boolean(column.type)
@@ -155,16 +155,14 @@ def tabular(source: Table | pa.Table | str | Path, *, columns: Sequence[str] = (
         if len(values) > _MOST_VALUES:
             raise BadInput(
                 f"Column {name!r} has {len(values):,} values: too many to be items.",
-                hint="Name the columns that items are made of, or put its values into groups first.",
+                hint="Name the columns of items, or group its values first.",
             )
         for place, value in enumerate(values):
             if (truth and not value) or _is_missing(value):
                 continue
             item = name if truth else f"{name}={value}"
             if item in cells:
-                raise BadInput(
-                    f"{cells[item][0]!r} and {name!r} both give an item {item!r}.", hint="Give a column another name."
-                )
+                raise BadInput(f"{cells[item][0]!r} and {name!r} both give an item {item!r}.", hint="Rename a column.")
             here = np.flatnonzero(number == place)
             rows.append(here)
             codes.append(np.full(len(here), len(cells)))
@@ -201,7 +199,7 @@ def require_writable(transactions: Transactions, path: Path) -> None:
             hint="Use .csv.",
         )
     if odd := [name for name in transactions.items if not name or name != name.strip()]:
-        raise BadInput(f"The item {odd[0]!r} would not be read again from {path.name} as it is.", hint="Use .parquet.")
+        raise BadInput(f"The item {odd[0]!r} would not be read back from {path.name} unchanged.", hint="Use .parquet.")
 
 
 def as_arrow(transactions: Transactions) -> pa.Table:
@@ -219,7 +217,7 @@ def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Bl
     baskets = layout_of(path, columns) == "baskets"
     if not _is_parquet(path):
         if not baskets:
-            raise BadInput(f"{path.name} is not read in blocks.", hint="Baskets are, and Parquet.")
+            raise BadInput(f"{path.name} cannot be read in blocks.", hint="Use baskets or Parquet.")
         between = separator_of(path)
         return lambda: map(Transactions.of, _chunks(baskets_in(path, between), rows))
     wanted = list(columns) or None
@@ -234,9 +232,9 @@ def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Bl
 
 
 def layout_of(path: Path, columns: Sequence[str]) -> Layout:
-    """How a file is read if nobody says."""
+    """How a file is read if no one says."""
     if not path.exists():
-        raise NotFound(f"There is no file {path}.", hint="Is its name spelled right, and the folder the right one?")
+        raise NotFound(f"There is no file {path}.", hint="Check its name and folder.")
     if _is_parquet(path):
         types = [one.type for one in _schema(path) if not columns or one.name in columns]
         return "baskets" if len(types) == 1 and _lists(types[0]) else "table"
@@ -272,7 +270,7 @@ def _column(data: pa.Table, name: str) -> pa.ChunkedArray[Any]:
     if name not in data.column_names:
         raise NotFound(f"There is no column {name!r}{meant(name, data.column_names)}.")
     if data.column_names.count(name) > 1:
-        raise DataError(f"Two columns are called {name!r}.", hint="Give one of them another name.")
+        raise DataError(f"Two columns are called {name!r}.", hint="Rename one of them.")
     return data[name]
 
 
@@ -285,7 +283,9 @@ def _lists_in(data: pa.Table, columns: Sequence[str]) -> Transactions:
     names = columns or data.column_names
     lists: Any = _column(data, names[0]).combine_chunks()
     if len(names) > 1 or not _lists(lists.type):
-        raise DataError("Baskets in Parquet are one column of lists.", hint="Is it a table, or pairs?")
+        raise DataError(
+            "Baskets in Parquet must be one column of lists.", hint="Choose another layout: table or pairs."
+        )
     lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0), dtype=np.int64)
     return _named(np.repeat(np.arange(len(lists)), lengths), lists.flatten(), len(lists))
 
@@ -299,9 +299,7 @@ def _pairs(transaction: pa.ChunkedArray[Any], item: pa.ChunkedArray[Any]) -> Tra
 def _whose(column: pa.ChunkedArray[Any]) -> Any:
     """Which transaction each row is in, as a code; an error for a row that does not say."""
     if column.null_count:
-        raise DataError(
-            f"{column.null_count:,} rows do not say which transaction they are in.", hint="Leave these rows out."
-        )
+        raise DataError(f"{column.null_count:,} rows have no transaction.", hint="Leave these rows out.")
     return column.combine_chunks().dictionary_encode()
 
 
@@ -353,7 +351,7 @@ def _text(path: Path) -> Iterator[TextIO]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield file
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path.name} is not text with a transaction a line: {error}.") from error
+        raise DataError(f"{path.name} is not text with one transaction per line: {error}.") from error
 
 
 @dataclass
@@ -390,14 +388,14 @@ def separator_of(path: Path) -> str | None:
         return own
     if len(seen.separators) > 1:
         listed = " and ".join(name for one, name in _SEPARATORS.items() if one in seen.separators)
-        raise _unclear(path, f"has {listed}, and any of them may stand between items")
+        raise _unclear(path, f"has {listed}, and any of them may separate items")
     if own is not None:
         if not seen.separators and seen.blanks:
             raise _unclear(path, "has blanks and nothing else between words, so a line may be one item or several")
         return next(iter(seen.separators), own)
     if seen.blanks and (seen.tight or "\t" in seen.separators):
         listed = next(name for one, name in _SEPARATORS.items() if one in seen.separators)
-        raise _unclear(path, f"has {listed} and blanks, and either may stand between items")
+        raise _unclear(path, f"has {listed} and blanks, and either may separate items")
     if seen.quotes and not seen.separators:
         raise _unclear(path, "has quotes and blanks")
     return next(iter(seen.separators - {"\t"}), None)
@@ -405,7 +403,7 @@ def separator_of(path: Path) -> str | None:
 
 def _unclear(path: Path, why: str) -> DataError:
     return DataError(
-        f"Which items are in {path.name} cannot be told: it {why}.",
+        f"The items in {path.name} are ambiguous: it {why}.",
         hint="Write it as .csv, with commas between items and items that hold anything else in double quotes.",
     )
 

@@ -1,6 +1,6 @@
 """Secrets: sensitive itemsets and rules, and the thresholds below which they count as hidden.
 
-An itemset is found by whoever mines with a support that it reaches; a rule if it reaches the support *and* the
+An itemset is found by anyone who mines with a support that it reaches; a rule if it reaches the support *and* the
 confidence. A safety margin m puts the secret below (1 − m) of each threshold, so that a miner who asks for a little
 less does not find it either.
 """
@@ -104,10 +104,10 @@ def support_of(said: Number, rows: int) -> int:
     else:
         return least_of(share_of(said, "The support") if isinstance(said, str) else said, rows)
     if count < 1:
-        raise BadInput(f"A support of {count} is reached by everything.", hint="Give a share such as 2%, or a number.")
+        raise BadInput(f"A support of {count} includes everything.", hint="Give a share such as 2%, or a number.")
     if count > rows:
         raise BadInput(
-            f"A support of {count:,} is reached by nothing: there are {rows:,} transactions.",
+            f"A support of {count:,} is above the {rows:,} transactions.",
             hint="Give a share such as 2%, or a smaller number.",
         )
     return count
@@ -121,10 +121,10 @@ def parse_secrets(
     found = [_itemset(transactions, one, thresholds) for one in itemsets]
     found += [_rule(transactions, one, thresholds) for one in rules]
     if not found:
-        raise BadInput("There is nothing to hide.", hint='Give an itemset "bread, wine" or a rule "beer => nappies".')
+        raise BadInput("No secret given.", hint='Give an itemset "bread, wine" or a rule "beer => nappies".')
     once = tuple(dict.fromkeys(found))
     if len({(one.antecedent, one.consequent) for one in once}) < len(once):
-        raise BadInput("A secret is given twice, with different thresholds.", hint="Give the lower ones alone.")
+        raise BadInput("A secret occurs twice, with different thresholds.", hint="Keep only the lower ones.")
     return once
 
 
@@ -137,8 +137,8 @@ def parse_kept(
         one = _known(transactions, _names(said) if isinstance(said, str) else list(said), said)
         if transactions.support(one) < least:
             raise BadInput(
-                f"{written(one)!r} cannot stay frequent: it is not, with {transactions.support(one):,}.",
-                hint="Leave it out, or ask for a lower support.",
+                f"{written(one)!r} cannot stay frequent: its support is only {transactions.support(one):,}.",
+                hint="Leave it out, or use a lower support.",
             )
         for secret in secrets:
             if not secret.is_rule and secret.whole <= one and secret.support <= least:
@@ -173,11 +173,11 @@ def _itemset(transactions: Vocabulary, said: str | Iterable[str], thresholds: Th
 
 def _rule(transactions: Vocabulary, said: str, thresholds: Thresholds) -> Secret:
     if not isinstance(said, str):
-        raise BadInput(f"{said!r} is no rule.", hint='Write it as "beer => nappies".')
+        raise BadInput(f"{said!r} is not a rule.", hint='Write it as "beer => nappies".')
     text, options = _parts(said)
     sides = text.split(_ARROW)
     if len(sides) != 2:
-        raise BadInput(f"{text!r} is no rule.", hint='Write it as "beer => nappies".')
+        raise BadInput(f"{text!r} is not a rule.", hint='Write it as "beer => nappies".')
     antecedent, consequent = (_known(transactions, _names(side), said) for side in sides)
     if antecedent & consequent:
         raise BadInput(
@@ -185,7 +185,7 @@ def _rule(transactions: Vocabulary, said: str, thresholds: Thresholds) -> Secret
         )
     support, confidence, margin = _own(options, thresholds, transactions.rows)
     if confidence is None:
-        raise BadInput(f"From which confidence on is {text!r} visible?", hint="Give a confidence, such as 60%.")
+        raise BadInput(f"No confidence given for {text!r}.", hint="Give a confidence, such as 60%.")
     return Secret(antecedent, consequent, _lowered(support, margin), confidence * (1 - margin))
 
 
@@ -197,7 +197,7 @@ def _parts(said: str) -> tuple[str, dict[str, str]]:
         name, equals, value = word.partition("=")
         if name not in _OPTIONS or not value or not equals:
             raise BadInput(
-                f"{word!r} is no threshold{meant(name, _OPTIONS)}.",
+                f"{word!r} is not a threshold{meant(name, _OPTIONS)}.",
                 hint='Write "bread, wine; support=1% margin=10%", and for a rule confidence=50%.',
             )
         if name in options:
@@ -215,7 +215,7 @@ def _known(transactions: Vocabulary, names: Sequence[str], said: Any) -> Itemset
     if not names:
         raise BadInput(f"There is no item in {said!r}.", hint='Write "bread, wine" or "beer => nappies".')
     if odd := [name for name in names if not isinstance(name, str)]:
-        raise BadInput(f"{odd[0]!r} is no name of an item.", hint="Names are texts.")
+        raise BadInput(f"{odd[0]!r} is not the name of an item.", hint="Names must be texts.")
     transactions.codes(names)  # an error for a name that is none
     return frozenset(names)
 
@@ -236,14 +236,14 @@ def confidence_of(said: Number) -> Fraction:
     """A confidence as people give it, as a share above 0."""
     share = _share(said, "The confidence")
     if not 0 < share <= 1:
-        raise BadInput(f"A confidence is above 0 and at most 1, not {said}.", hint="Write 60%, 0.6 or 3/5.")
+        raise BadInput(f"A confidence must be above 0 and at most 1, not {said}.", hint="Write 60%, 0.6 or 3/5.")
     return share
 
 
 def _margin(said: Number) -> Fraction:
     share = _share(said, "The margin")
     if not 0 <= share < 1:
-        raise BadInput(f"A margin is a share below 1 of the thresholds, not {said}.", hint="Write 10% or 0.1.")
+        raise BadInput(f"A margin must be a share below 1 of the thresholds, not {said}.", hint="Write 10% or 0.1.")
     return share
 
 

@@ -127,11 +127,11 @@ class Transactions:
         return (tuple(names[begin:end]) for begin, end in pairwise(ends))
 
     def without(self, cells: Iterable[tuple[int, str]]) -> Transactions:
-        """The same with items taken out of transactions, given as pairs (transaction number, item)."""
+        """The same with items removed of transactions, given as pairs (transaction number, item)."""
         return self.changed(cells, ())
 
     def changed(self, out: Iterable[tuple[int, str]], put: Iterable[tuple[int, str]]) -> Transactions:
-        """The same with the cells ``out`` taken out and the cells ``put`` put in: (transaction number, item) each."""
+        """The same with the cells ``out`` removed and the cells ``put`` put in: (transaction number, item) each."""
         bits = self.bits.copy()
         for cells, present in ((out, False), (put, True)):
             for row, name in cells:
@@ -169,7 +169,7 @@ class Transactions:
     def __str__(self) -> str:
         cells = int(self.supports.sum())
         mean = cells / self.rows if self.rows else 0.0
-        return f"{self.rows:,} transactions of {len(self.items):,} items, {mean:.1f} a transaction"
+        return f"{self.rows:,} transactions of {len(self.items):,} items, {mean:.1f} per transaction"
 
     __repr__ = __str__
 

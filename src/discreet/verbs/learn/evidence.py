@@ -1,8 +1,8 @@
 """The holder's evidence of integral privacy: the sets of people that give a model, and the check that they do.
 
 The check trusts nothing of the search: it learns from every set again, compares the sets with each other, and looks for
-somebody who is in all of them. The sets are kept as they are, so that no generator of random numbers has to be run
-again. Whoever has them and the table can tell who was looked at: they must never leave.
+someone who is in all of them. The sets are kept as they are, so that no generator of random numbers has to be run
+again. Anyone who has them and the table can tell who was looked at: they must never leave.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Generators:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.sets):,} different sets of people were found that give this model; everybody is left out by "
+            f"{len(self.sets):,} different sets of people were found that yield this model; everyone is left out by "
             f"{self.left_out:,} of them at least."
         )
 
@@ -53,7 +53,7 @@ class Generators:
 
     @property
     def left_out(self) -> int:
-        """Fewest sets that leave a person out; 0 if somebody is in all of them."""
+        """Fewest sets that leave a person out; 0 if someone is in all of them."""
         inside = np.zeros(self.people, np.int64)
         for place in range(len(self.sets)):
             inside += self.who(place)
@@ -112,7 +112,7 @@ class Verified:
     def __str__(self) -> str:
         said = (
             f"{self.generators:,} different sets of people give the model ({self.least:,} were asked for), and "
-            f"{self.in_all or 'nobody'} {'are' if self.in_all > 1 else 'is'} in all of them."
+            f"{self.in_all or 'no one'} {'are' if self.in_all > 1 else 'is'} in all of them."
         )
         if self.others:
             said += f" {self.others:,} of the sets give another model, or come twice."

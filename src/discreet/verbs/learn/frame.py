@@ -1,4 +1,4 @@
-"""A table as a matrix of features to learn from: figures in declared bounds, and whose row is whose.
+"""A table as a matrix of features to learn from: figures in declared bounds, and the unit of each row.
 
 Grids and categories come from the card and never from the rows, or the model would tell of the rows through them.
 """

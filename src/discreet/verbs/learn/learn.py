@@ -1,8 +1,9 @@
 """The verb learn: release a model that many different sets of people would also have given (integral privacy).
 
-What is promised, and what is not (Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Whoever sees the model
-cannot tell which set of people it was learnt from: at least k different ones give it, and nobody is in all of them, so
-nobody's part in it is certain. It is no bound on how likely each set is, and none on what the model tells of everybody.
+What is promised, and what is not (Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Anyone who sees the
+model cannot tell which set of people it was learnt from: at least k different ones give it, and no one is in all of
+them, so no one's part in it is certain. It is no bound on how likely each set is, and none on what the model tells of
+everyone.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def learn(
     holder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Release[Any]:
-    """Learn a model of ``table`` that can be given away: ``learn(table, "tree target=income integral=20")``.
+    """Learn a model of ``table`` that can be released: ``learn(table, "tree target=income integral=20")``.
 
     The payload is the model as plain data (``dc.read_model`` gives one that predicts). The holder's copy (``holder``, a
     new file) has the sets of people that give it, and how the model compares with others.
@@ -83,21 +84,22 @@ class _Learning(Method[Any]):
         k = self.learn.integral
         claim = Claim(
             CLAIM,
-            f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody "
-            "is in all of them",
+            f"integrally private with k = {k}: at least {k} different sets of people yield this very model, "
+            "and no one is in all of them",
             {"generators": k},
         )
         assumes = (
-            "An intruder knows of nobody that they are among those learnt from.",
+            "An intruder does not know of any person that they are in the training data.",
             "The grid and the steps that the model is rounded to follow from what the card declares.",
             card.whose,
         )
         caveats = (
             "This is not differential privacy: it says that other sets of people give the same model, and not how "
             "likely each of them is.",
-            f"Which model is released hangs on the rows of all people: it is {_CHOSEN[self.learn.choose].rstrip(',')}.",
-            "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
-            "known, the target may be guessed as well as it tells it.",
+            "Which model is released depends on the rows of all people: it is "
+            f"{_CHOSEN[self.learn.choose].rstrip(',')}.",
+            "What a model reveals in general it also reveals about its training data: if a person's other values are "
+            "known, the target may be predicted as accurately as the model allows.",
         )
         return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
 
@@ -143,7 +145,7 @@ class _Learning(Method[Any]):
         )
 
     def recheck(self, made: Made[Any], written: Any, promised: Statement) -> Made[Any]:
-        """Learn from every set again: each must give the model, and nobody may be in all of them."""
+        """Learn from every set again: each must give the model, and no one may be in all of them."""
         table, evidence, found = made.context
         if not verify_integral(evidence, table).holds or written != evidence.model:
             found.journal.done()

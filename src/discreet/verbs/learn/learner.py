@@ -31,8 +31,8 @@ from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows
 
 Tell: TypeAlias = Callable[[Figures, float], Figures]
-"""Gives sums over rows to whoever learns: as they are, or with noise. The number says how much one row moves them, all
-changes added up."""
+"""Gives sums over rows to anyone who learns: as they are, or with noise. The number says how much one row moves them,
+all changes added up."""
 _UNIT = 1 << 20
 FINEST = 1e-12
 """Smallest step that figures are rounded to: they are written with 12 digits."""
@@ -153,11 +153,11 @@ SEARCHED = ("integral", "sample", "tries", "choose", "test")
 
 @dataclass(frozen=True)
 class Learn:
-    """A model that is integrally private: at least ``integral`` different sets of people give it, and nobody is in all
+    """A model that is integrally private: at least ``integral`` different sets of people give it, and no one is in all
     of them.
 
     ``tries`` samples are drawn, of a share ``sample`` of the people (of several shares in turn), and a model is learnt
-    from each. Of those that recur often enough, with nobody in all of their samples, the most ``accurate`` on the
+    from each. Of those that recur often enough, with no one in all of their samples, the most ``accurate`` on the
     people learnt from is released, or the most ``recurrent``; ``first`` stops as soon as there is one.
 
     A share ``test`` of the people is set aside, for the models to be compared on: with the one that is learnt from all

@@ -1,14 +1,14 @@
 """Search for models that recur: draw samples of the people, learn from each, and put equal models together.
 
 Why it proves what it says. All that is claimed is that some sets exist: k different ones that give the same model, with
-nobody in all of them. A search that finds such sets has shown it. Sets that were not drawn can only add to the number,
-and only take away from what all have in common; so what was found is a lower bound, and *nobody is in all* stays true.
+no one in all of them. A search that finds such sets has shown it. Sets that were not drawn can only add to the number,
+and only take away from what all have in common; so what was found is a lower bound, and *no one is in all* stays true.
 
 Sets are different only if what is learnt from them is: sets of other people with the very same rows count once. Where
 each column is learnt from for itself, every one of them must have been different often enough.
 
 The journal says which sample gave which model, so that a search that was stopped goes on. A sample is a number and the
-seed that all of them have in common. Whoever has the journal and the table can draw all of them again: it is for the
+seed that all of them have in common. Anyone who has the journal and the table can draw all of them again: it is for the
 holder alone. It is there until a model is released.
 """
 
@@ -99,7 +99,7 @@ class Group:
         self.in_all = packed.copy() if self.in_all is None else self.in_all & packed
 
     def is_private(self, least: int) -> bool:
-        """Whether there are enough of them, and nobody is in all."""
+        """Whether there are enough of them, and no one is in all."""
         return self.many >= least and self.in_all is not None and not self.in_all.any()
 
 
@@ -139,9 +139,10 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     chosen = _chosen(learn, [one for one in groups.values() if one.is_private(learn.integral)], trainer, pool)
     if chosen is None:
         raise NoPromise(
-            f"No model came of {learn.integral} different samples or more with nobody in all of them, in {tried:,} "
+            f"No model came of {learn.integral} different samples or more with no one in all of them, in {tried:,} "
             "tries. Nothing was released.",
-            hint="Learn something coarser (for a tree a smaller grid or depth, or a larger gain; else a larger step), "
+            hint="Learn something coarser (for a tree a smaller grid or depth, or a larger gain; else a "
+            "larger step), "
             "from fewer columns or larger samples; or try more often (tries), or ask for fewer (integral).",
         )
     model, draws = chosen
@@ -245,7 +246,7 @@ class Journal:
     """For the number of a sample the digest of its model."""
     place: Path | None
     seed: int | None
-    """The root, if it was given and not drawn: then all samples can be drawn again by whoever knows it."""
+    """The root, if it was given and not drawn: then all samples can be drawn again by anyone who knows it."""
 
     @classmethod
     def open(cls, place: str | Path | None, about: str, seed: int | None) -> Journal:
@@ -268,7 +269,7 @@ class Journal:
         if not same or seed not in (None, root):
             raise BadInput(
                 f"{place} is the journal of another search: of other rows, or with other parameters.",
-                hint="Name another file, or take it away to begin anew.",
+                hint="Name another file, or remove it to start again.",
             )
         with file_.open("r+b") as file:
             file.truncate(whole.rfind(b"\n") + 1)

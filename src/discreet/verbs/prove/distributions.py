@@ -68,7 +68,7 @@ class Distribution:
     meaning: str
     """What a draw gives, as a row of the table in docs/language.md."""
     sample: Callable[[Arguments, Uniform01], Value]
-    """A draw in floating point, for the refuter's statistical test; it protects nobody."""
+    """A draw in floating point, for the refuter's statistical test; it protects no one."""
     example: Callable[[Arguments, Fraction], Value] | None = None
     """A possible value for an illustration, made of some number near 0."""
     exists: Callable[[Arguments], bool] = lambda arguments: bool(arguments[0] > 0)

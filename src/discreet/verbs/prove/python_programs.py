@@ -335,7 +335,7 @@ def read_module(text: str) -> tuple[syntax.Program, ...]:
         node, name = again
         line = getattr(node, "lineno", 1)
         raise BadProgram(
-            "Everything is imported here, so that no name is sure." if name == "*" else f"{name} is bound anew here.",
+            "Everything is imported here, so that no name is sure." if name == "*" else f"{name} is bound again here.",
             syntax.At(line, getattr(node, "col_offset", 0) + 1),
             text.splitlines()[line - 1],
             hint="What a program calls must be what it looks like: one meaning for each name of a file.",

@@ -240,7 +240,7 @@ class Adjacent:
 class Program:
     """A program and what is claimed of it: (epsilon, delta)-differential privacy, for every value of its parameters.
 
-    ``eps`` is a parameter above 0 that nobody has to declare. ``assumes`` are conditions on public inputs.
+    ``eps`` is a parameter above 0 that no one has to declare. ``assumes`` are conditions on public inputs.
     """
 
     name: str

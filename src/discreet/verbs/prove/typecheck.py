@@ -3,7 +3,7 @@
 A variable has one type throughout: ``int`` where it only ever gets integers, ``real`` where it may get others,
 ``bool``, or a list of one of these. A program is refused that
 
-- uses a name before every way there has given it a value, or a name nobody declared;
+- uses a name before every way there has given it a value, or a name no one declared;
 - gives a value to an input or to ``eps``, or changes what a variable is;
 - mixes truths and numbers, or lists and what is not one;
 - returns anywhere but at its end, or emits values of several types;

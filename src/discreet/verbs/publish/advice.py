@@ -35,7 +35,7 @@ class Telling:
     separation: float
     """Share of pairs of people who differ in them (Motwani and Xu 2008)."""
     unique: float
-    """Share of people whose values nobody else has."""
+    """Share of people whose values no one else has."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Cost:
 
     columns: tuple[str, ...]
     unique: float
-    """Share of people whose values in these columns nobody else has."""
+    """Share of people whose values in these columns no one else has."""
     loss: float | None
     """The granularity lost, from 0 to 1; ``None``: there is no solution."""
     suppressed: float
@@ -59,7 +59,7 @@ class Advice:
     alone: tuple[Telling, ...]
     """Each column that would leave, the most telling first."""
     pairs: tuple[Telling, ...]
-    """Every two of the most telling ones, but for columns that tell everybody apart alone."""
+    """Every two of the most telling ones, but for columns that tell everyone apart alone."""
     costs: tuple[Cost, ...]
     """One more quasi-identifier at a time."""
     asked: tuple[str, ...] = ("what is asked",)
@@ -79,33 +79,33 @@ class Advice:
 
     def __str__(self) -> str:
         if not self.rows:
-            return "There are no rows, so nothing can be said of them."
+            return "There are no rows to analyse."
         said = []
         if self.undeclared:
             many = len(self.undeclared) > 1
             said.append(
                 f"Could an outsider know {', '.join(self.undeclared)}? Then declare "
-                f"{'them quasi-identifiers: each' if many else 'it a quasi-identifier: it'} tells people apart as well "
-                "as one that is declared."
+                f"{'them quasi-identifiers: each' if many else 'it a quasi-identifier: it'} identifies "
+                "people as well as a declared one does."
             )
         if not self.costs:
             return " ".join([*said, "No quasi-identifier is declared."])
         last = self.costs[-1]
-        said.append(f"{100 * last.unique:.1f} % of the people are alone with their quasi-identifiers.")
+        said.append(f"{100 * last.unique:.1f} % of the people are unique on the quasi-identifiers.")
         if last.loss is None:
             said.append(f"No recoding makes the table {' and '.join(self.asked)}.")
         else:
             said.append(
-                f"The best recoding that is {' and '.join(self.asked)} loses {100 * last.loss:.0f} % of what the "
-                f"quasi-identifiers say, and {100 * last.suppressed:.1f} % of the rows."
+                f"The best recoding that is {' and '.join(self.asked)} loses {100 * last.loss:.0f} % of the "
+                f"information in the quasi-identifiers, and {100 * last.suppressed:.1f} % of the rows."
             )
         if self.destroys:
             fine = [cost for cost in self.costs if cost.loss is not None and cost.loss <= _TOO_MUCH]
             if fine:
                 said.append(f"Up to {len(fine[-1].columns)} of them can be kept: {', '.join(fine[-1].columns)}.")
             said.append(
-                "To make whole columns coarser would destroy this table. Local recoding (--method local) loses less; "
-                "else publish fewer columns, or let questions be asked (discreet ask)."
+                "Full-domain generalisation would destroy this table. Local recoding (--method local) loses "
+                "less; otherwise publish fewer columns, or answer questions instead (discreet ask)."
             )
         return " ".join(said)
 

@@ -61,7 +61,7 @@ def from_arx(project: str | Path) -> ArxProject:
             return _read(archive, path)
     except (BadZipFile, ElementTree.ParseError, KeyError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path.name} cannot be read as a project of ARX: {error}.", hint="Save it again with ARX 2.0 or later."
+            f"{path.name} is not a readable ARX project: {error}.", hint="Save it again with ARX 2.0 or later."
         ) from error
 
 
@@ -118,5 +118,5 @@ def _xml(archive: ZipFile, name: str) -> ElementTree.Element:
 
 def _text(archive: ZipFile, name: str) -> str:
     if archive.getinfo(name).file_size > _LARGEST:
-        raise DataError(f"{name} is too large to be what it should be.")
+        raise DataError(f"{name} is too large for an ARX project.")
     return archive.read(name).decode("utf-8-sig")

@@ -5,7 +5,7 @@ put together anew, many times, and what is better is kept; between, points move 
 wherever that pays. At the end every point is tried in every class, until no move and no split pays any more.
 
 Which classes are taken apart, and who begins a new one, is drawn at random: of the many groupings that are about as
-good, nobody can tell from the data which one comes out. Import this where it is needed only: compiling takes a moment.
+good, no one can tell from the data which one comes out. Import this where it is needed only: compiling takes a moment.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Search:
         points, smallest = self._points, self._terms.smallest
         if int(points.weights.sum()) < smallest:
             return None
-        say(0.0, "looking for neighbours")
+        say(0.0, "finding nearest neighbours")
         self._near, costs = nearest(points, min(_NEIGHBOURS, max(len(points.weights) - 1, 1)))
         reach = _reach(points.weights, self._near, costs, smallest)
         say(0.1, "gathering classes")
@@ -93,7 +93,7 @@ class Search:
             if self._terms.check is not None and not self._mend(self._terms.check):
                 return None
         self._better(say)
-        say(0.9, "trying every point in every class")
+        say(0.9, "moving records between classes")
         settled = self._settle()
         bound = None
         if len(points.weights) <= BLOCK:
@@ -155,7 +155,7 @@ class Search:
         while left > 0 and not self._terms.over():
             left -= self._try(anew)[0]
             self._step()
-            say(0.9 - 0.8 * max(left, 0) / most, "putting classes together anew")
+            say(0.9 - 0.8 * max(left, 0) / most, "rebuilding classes (ruin and recreate)")
 
     def _step(self) -> None:
         """Move points to classes of their neighbours and split classes, as long as that pays."""

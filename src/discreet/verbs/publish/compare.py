@@ -1,7 +1,7 @@
 """The risk–utility map: many maskings of one table, each with what an intruder learns and what an analyst loses.
 
 Duncan, Keller-McNulty and Stokes (2001). Risk is DR (Domingo-Ferrer and Torra 2001): half of it interval disclosure, a
-quarter each distance and probabilistic linkage, by an intruder who knows the quasi-identifiers of everybody. Loss is a
+quarter each distance and probabilistic linkage, by an intruder who knows the quasi-identifiers of everyone. Loss is a
 measure of ``discreet.utility``. A map tells about the original table: it is for the table's holder, and no release.
 The methods to compare can be listed in a TOML file, the menu.
 """
@@ -84,9 +84,12 @@ def compare(
     if metric is None:
         raise BadInput(f"There is no measure {loss!r}{meant(loss, METRICS)}.", hint=f"Known are {', '.join(METRICS)}.")
     if metric.worst is not None and metric.best > metric.worst:
-        raise BadInput(f"{loss} is better when there is more of it.", hint="The map needs a loss, such as pil.")
+        raise BadInput(
+            f"{loss} is better when larger, so it cannot be the loss of a map.",
+            hint="Choose a loss that is better when smaller, such as pil.",
+        )
     if processes is not None and processes < 1:
-        raise BadInput(f"There is at least one process, got {processes}.")
+        raise BadInput(f"The number of processes must be at least 1, got {processes}.")
     chosen = [_Job(_label(one), one, seed, loss) for one in (methods if methods is not None else menu())]
     for job in chosen:
         if isinstance(job.method, str):
@@ -100,7 +103,7 @@ def compare(
     jobs = [_Job(ORIGINAL, _Original(), seed, loss), *chosen]
     found = {job.label: point for job in jobs if (point := shelf.get(job)) is not None}
     left = [job for job in jobs if job.label not in found]
-    say(len(found) / len(jobs), f"{len(found)} of {len(jobs)} known already" if found else "masking")
+    say(len(found) / len(jobs), f"{len(found)} of {len(jobs)} already measured" if found else "masking")
     with _measure_all(table, rows, left, processes or os.cpu_count() or 1) as measured:
         for job, point in measured:
             shelf.put(job, point)
@@ -139,7 +142,7 @@ def _elsewhere(folder: str, job: _Job) -> Point:
 def _measure(table: Table, job: _Job) -> Point:
     try:
         masker = MASKING.parse(job.method, table.card) if isinstance(job.method, str) else job.method
-        rehearsal = replace(table, registers=())  # it never leaves, so nobody need know of it
+        rehearsal = replace(table, registers=())  # it never leaves, so no one need know of it
         release: Any = publish(rehearsal, masker, seed=job.seed)
         risk = disclosure_risk(release, table, release.holder.links)
         if isinstance(masker, _Original):  # by definition; what is measured of a copy differs in the last digit
@@ -157,7 +160,7 @@ def _label(method: str | Masker) -> str:
     if isinstance(method, str):
         return " ".join(method.split())
     if not isinstance(method, Masker):
-        raise BadInput(f"Only masking methods are compared, not {method!r}.", hint="Such as 'noise alpha=0.1'.")
+        raise BadInput(f"Only masking methods can be compared, not {method!r}.", hint="Such as 'noise alpha=0.1'.")
     return repr(method)
 
 
@@ -235,7 +238,7 @@ def read_menu(path: str | Path) -> tuple[str, ...]:
     place = Path(path)
     if not place.is_file():
         raise NotFound(
-            f"There is no menu {path}.", hint="Write one to start from: discreet compare --example menu.toml"
+            f"There is no list of methods {path}.", hint="Write an example: discreet compare --example methods.toml"
         )
     try:
         return menu(place.read_text(encoding="utf-8"), str(path))
@@ -251,12 +254,12 @@ def menu(text: str = EXAMPLE, source: str = "the menu") -> tuple[str, ...]:
         raise DataError(f"{source} is not TOML: {problem}.") from None
     unknown = [name for name in said if name not in ("methods", "vary")]
     if unknown:
-        raise BadInput(f"{source}: {unknown[0]!r} means nothing.", hint="A menu has methods and [[vary]].")
+        raise BadInput(f"{source}: unknown key {unknown[0]!r}.", hint="Use methods and [[vary]].")
     plain, varied = said.get("methods", []), said.get("vary", [])
     if not isinstance(plain, list) or not all(isinstance(one, str) for one in plain):
-        raise BadInput(f"{source}: methods is a list of texts.", hint='Such as methods = ["noise alpha=0.1"].')
+        raise BadInput(f"{source}: methods must be a list of texts.", hint='Such as methods = ["noise alpha=0.1"].')
     if not isinstance(varied, list) or not all(isinstance(one, dict) for one in varied):
-        raise BadInput(f"{source}: vary is written as [[vary]].", hint='Below it: method = "noise alpha={alpha}".')
+        raise BadInput(f"{source}: vary must be written as [[vary]].", hint='Below it: method = "noise alpha={alpha}".')
     found = [*plain, *(text for one in varied for text in _combinations(one, source))]
     if not found:
         raise BadInput(f"{source} names no method.", hint='Such as methods = ["noise alpha=0.1"].')
@@ -271,13 +274,17 @@ def _combinations(said: Mapping[str, Any], source: str) -> list[str]:
         raise BadInput(f"{source}: a [[vary]] has no method.", hint='Such as method = "noise alpha={alpha}".')
     for name in values:
         if f"{{{name}}}" not in method:
-            raise BadInput(f"{source}: {method!r} has no place for {name}.", hint=f"Write {{{name}}} where it belongs.")
+            raise BadInput(
+                f"{source}: {method!r} has no placeholder for {name}.", hint=f"Write {{{name}}} where it belongs."
+            )
     found = []
     for chosen in product(*values.values()):
         text = method
         for name, value in zip(values, chosen, strict=True):
             text = text.replace(f"{{{name}}}", str(value))
         if "{" in text:
-            raise BadInput(f"{source}: nothing is given for the braces in {text!r}.", hint="Give a list of values.")
+            raise BadInput(
+                f"{source}: no values are given for the placeholders in {text!r}.", hint="Give a list of values."
+            )
         found.append(text)
     return found

@@ -38,12 +38,12 @@ class AddDummies(Checked):
 
     Why this is private: the models hold for the rows that are released, dummies included; nothing else is promised.
     A class of k rows may have a single person in it: who can tell dummies from people (by knowing the class, or by a
-    combination that nobody has) finds the person.
+    combination that no one has) finds the person.
     """
 
     own_labels: ClassVar[bool] = False
     levels: Mapping[str, int] = parameter("Level of a column, such as age:1.", default_factory=dict)
-    most: Number = parameter("Most dummies for each row.", default=1, least=0)
+    most: Number = parameter("Maximum number of dummies per row.", default=1, least=0)
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
@@ -66,18 +66,20 @@ class AddDummies(Checked):
             quality={"dummies": float(added.num_rows), **figures(tuples, np.asarray(levels), groups, kept)},
             parameters={"most": exact(self.most, "most")},
             steps=(
-                f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are dummies ({share:.1%}), in {small:,} "
-                f"of {len(kept):,} classes. Which rows are dummies is not said.",
+                f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are dummies ({share:.1%}), in "
+                f"{small:,} "
+                f"of {len(kept):,} classes. Dummies are not marked.",
                 "A dummy has the labels of its class; its other columns are those of a row drawn at random from the "
                 "whole table.",
-                "Counts are too large by the dummies: in all by their number, in a class that had too few rows by "
-                "those that it lacked. What is estimated for small classes is drawn towards the whole table.",
+                "Counts include the dummies: the total is too large by their number, and small classes by "
+                "the rows they lacked. Estimates for small classes are biased towards the whole table.",
             ),
             added=added,
             caveats=(
-                f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are about nobody, and a class may have a "
-                "single person in it: the models hold for rows, and hide people only from those who cannot tell "
-                "dummies from people. A value that occurs once is a person's.",
+                f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are dummies, and an "
+                "equivalence class may have a single real person: the models hold for rows, and protect "
+                "people only from intruders who cannot distinguish dummies. A value that occurs once belongs "
+                "to a person.",
             ),
         )
 
@@ -100,7 +102,7 @@ class AddDummies(Checked):
             if len(found) > most:
                 raise NoPromise(
                     f"More than {self.most} {'dummy' if self.most == 1 else 'dummies'} for each row would be needed.",
-                    hint="Choose coarser levels (--level), or ask for less; AddDummies(most=…) in Python allows more.",
+                    hint="Choose coarser levels (--level) or weaker models; AddDummies(most=…) in Python allows more.",
                 )
             classes = rest.joined(classes, places)
             places = np.flatnonzero(breaking(classes, models))

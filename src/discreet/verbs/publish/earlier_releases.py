@@ -1,6 +1,6 @@
 """Earlier releases: check of what several releases about the same people reveal together.
 
-Privacy models do not compose: two tables, each 2-anonymous, can single somebody out between them. An intruder who can
+Privacy models do not compose: two tables, each 2-anonymous, can single someone out between them. An intruder who can
 tell which rows of two releases are the same person's (by a sensitive value, say) sees the labels of both; a row that is
 missing from one of them tells that too. So the classes of everything that is out are those of the rows by all their
 labels at once. This is the cautious reading: it takes for granted that rows can be matched.
@@ -68,14 +68,14 @@ class Joint:
     def __str__(self) -> str:
         claims = " and ".join(verdict.claim.text for verdict in self.verdicts)
         titles = _quoted_titles(self.releases)
-        return f"Checked together with {titles}: what they show at once is {claims}. {self._figures}"
+        return f"Checked together with {titles}: their combination is {claims}. {self._figures}"
 
     @property
     def _figures(self) -> str:
         alone = self.sizes.classes.get(1, 0)
         return (
-            f"The smallest class of people who look alike in all of them has {self.sizes.smallest:,}; "
-            f"{alone:,} of {self.sizes.rows:,} people are alone."
+            f"The smallest joint equivalence class has {self.sizes.smallest:,}; {alone:,} of "
+            f"{self.sizes.rows:,} people are unique."
         )
 
 
@@ -83,8 +83,8 @@ def check_together(table: Table, recoding: Recoding, given: Sequence[Earlier], r
     """Verdicts on the earlier releases ``given`` of ``table`` together with a new recoding."""
     if any(model.reference is not None for model in require):
         raise BadInput(
-            "A model that compares with a population cannot be checked over several releases.",
-            hint="Leave it out of what is required, or leave the earlier releases out.",
+            "Models with a population cannot be checked over several releases.",
+            hint="Leave out that model, or the earlier releases.",
         )
     table = on_recoding_engine(table)
     names = table.quasi()
@@ -142,8 +142,8 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     dummies = bool(release.recipe.parameters.get("dummies"))
     if there != class_sizes and not (dummies and all(class_sizes.get(key, 0) >= size for key, size in there.items())):
         raise BadInput(
-            f"{release.title!r} was not made of {table.card.name} as it is now: its classes are others.",
-            hint="Give the table that it was made of.",
+            f"{release.title!r} was not made from the current {table.card.name}: its classes differ.",
+            hint="Give the table that it was made from.",
         )
     return found
 
@@ -159,16 +159,16 @@ def _read_mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
     called = Names.of(names)
     expected, there = {*names, *called.new.values(), called.kept}, set(found.column_names)
     if missing := expected - there:
-        raise DataError(f"{key} is not what was kept of a release: it has no column {min(missing)!r}.")
+        raise DataError(f"{key} is not the holder's copy of a release: it has no column {min(missing)!r}.")
     if unknown := there - expected:
-        raise DataError(f"{key} is not what was kept of this release: it has a column {min(unknown)!r}.")
+        raise DataError(f"{key} is not the holder's copy of this release: it has a column {min(unknown)!r}.")
     return found
 
 
 def _unknown_recoding(release: Release[Any]) -> BadInput:
     return BadInput(
-        f"What {release.title!r} did to the table cannot be told from it.",
-        hint="If each class got labels of its own, give what was kept of it too: (release, key).",
+        f"The recoding of {release.title!r} cannot be recovered from it.",
+        hint="If each class got its own labels, also give its holder's copy: (release, key).",
     )
 
 
@@ -177,12 +177,12 @@ def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
     said = release.recipe.parameters.get("quasi_identifiers")
     if not isinstance(said, list | tuple):
         raise _unknown_recoding(release)
-    hint = "Only releases with the same quasi-identifiers can be given: give that column the role it had."
+    hint = "Earlier releases must have the same quasi-identifiers: restore that column's role."
     if gone := set(said) - set(names):
         wrong = f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now."
         raise BadInput(wrong, hint=hint)
     if fresh := set(names) - set(said):
-        wrong = f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published."
+        wrong = f"{min(fresh)!r} is a quasi-identifier now, but was not when {release.title!r} was published."
         raise BadInput(wrong, hint=hint)
 
 
@@ -190,7 +190,7 @@ def _sizes(rows: pa.Table, names: Sequence[str], title: str) -> dict[tuple[Any, 
     if missing := set(names) - set(rows.column_names):
         raise BadInput(
             f"{title!r} has no column {min(missing)!r}, which is a quasi-identifier now.",
-            hint="Only releases with the same quasi-identifiers can be given.",
+            hint="Earlier releases must have the same quasi-identifiers.",
         )
     counted = rows.group_by(list(names)).aggregate([([], "count_all")])
     return _counts(counted, names, "count_all")
@@ -217,8 +217,9 @@ def read_release(folder: str | Path, card: Card) -> Table:
     said = release.recipe.parameters
     if card.unit is not None and card.rows_per_unit != 1 and said.get("people") not in ("linked", "one-row"):
         raise BadInput(
-            f"A {card.unit} has several rows, and {release.title!r} does not say which: nobody can count people in it.",
-            hint="What holds for it was checked when it was made: see its statement with `discreet show`.",
+            f"A {card.unit} has several rows, and {release.title!r} does not link them, so its people cannot "
+            "be counted.",
+            hint="Its models were checked when it was made: see its statement with `discreet show`.",
         )
     kinds = {field.name: kind_of(field.type) for field in pq.read_schema(place)}
     columns = [

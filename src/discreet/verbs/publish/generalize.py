@@ -57,10 +57,12 @@ class Generalize(Checked):
     """
 
     own_labels: ClassVar[bool] = False
-    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
-    quality: Quality = parameter("Loss that is least.", default_factory=Granularity, family=QUALITIES)
+    suppress: Number = parameter("Maximum share of rows suppressed, such as 5%.", default=0, least=0, most=1)
+    quality: Quality = parameter("Information loss to minimise.", default_factory=Granularity, family=QUALITIES)
     levels: Mapping[str, Levels] = parameter("Levels a column may have, such as age:1..3.", default_factory=dict)
-    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
+    time_limit: float | None = parameter(
+        "Time limit of the search, seconds; the best result so far is used.", default=None, least=0
+    )
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The levels at which all models hold and least is lost; an error if there are none."""
@@ -70,7 +72,7 @@ class Generalize(Checked):
             return self.search(tuples_of(table, sensitive, population_of(require)), require, progress)
         if not isinstance(self.quality, ByColumn):
             raise BadInput(
-                f"{self.quality} looks at classes of rows, and here people have several rows.",
+                f"{self.quality} measures classes of rows, but here people have several rows.",
                 hint="Choose a measure that adds up columns, such as granularity.",
             )
         sets = row_sets(table, sensitive)
@@ -110,10 +112,11 @@ class Generalize(Checked):
         (members, noun), out = lattice.members, lattice.lost(lump.classes, kept)
         chosen = dict(zip(tuples.names, levels, strict=True))
         loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
-        ending = "all others ruled out: at no other is less lost."
+        ending = "all others were ruled out: none loses less."
         if not found.optimal:
             ending = (
-                f"and it was stopped before others were ruled out; one of them may lose up to {loss - bound:.4g} less."
+                "and the search stopped before others were ruled out; one of them may lose up to "
+                f"{loss - bound:.4g} less."
             )
         return Recoding(
             **lattice.recoded(found.node, lump, groups, kept),
@@ -126,8 +129,8 @@ class Generalize(Checked):
                 "time_limit": self.time_limit,
             },
             steps=(
-                f"Of {lattice.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
-                f"{tried:,} were tried, {ending}",
+                f"Of {lattice.nodes:,} combinations of levels, the one with the least {self.quality} was "
+                f"searched for: {tried:,} were tried, {ending}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
                 f"{out:,} of {members:,} {noun} were suppressed, in classes that broke a model."
                 if out
@@ -142,19 +145,21 @@ class Generalize(Checked):
         tuples, noun = lattice.tuples, lattice.members[1]
         wanted = " and ".join(model.claim.text for model in require)
         if late:
-            return NoPromise(f"No levels were found in time at which the table is {wanted}.", hint="Allow more time.")
+            return NoPromise(
+                f"No levels that make the table {wanted} were found within the time limit.", hint="Allow more time."
+            )
         limits = self._limits(tuples)
         fixed = all(len(limits.get(name, ())) == 1 for name in tuples.names)
         helps = ["coarser levels"] if self.levels else []
         helps += [f"more suppressed {noun}"] if exact(self.suppress, "suppress") < Fraction(1) else []
-        helps += ["models that ask for less"]
+        helps += ["weaker models"]
         several = isinstance(lattice, PeopleLattice)
         helps += ["fewer rows a person, drawn at random (most=1, most=2)"] if several else []
         return refusal(
             tuples,
             () if several else require,
-            f"At {'these' if fixed else 'no'} levels {'the table is not' if fixed else 'is the table'} {wanted} when "
-            f"the classes that are not are suppressed, and those are at most {self.suppress} of the {noun}.",
+            f"At {'these' if fixed else 'no'} levels {'the table is not' if fixed else 'is the table'} "
+            f"{wanted} after suppressing the violating classes, at most {self.suppress} of the {noun}.",
             f"Allow {' or '.join(helps)}.",
         )
 

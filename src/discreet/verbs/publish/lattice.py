@@ -249,7 +249,7 @@ def score_of(lattice: Lattice, quality: Quality, smallest: int) -> Score:
         return ColumnScore(lattice, quality)
     if isinstance(quality, ByClass):
         return ClassScore(lattice, quality, smallest)
-    raise BadInput(f"{type(quality).__name__} is no quality measure that can be searched by.")
+    raise BadInput(f"{type(quality).__name__} is not a quality measure for a search.")
 
 
 class ColumnScore(Score):

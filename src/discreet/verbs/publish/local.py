@@ -36,9 +36,10 @@ from discreet.verbs.publish.tuples import (
 )
 
 WARNING = (
-    "Classes were formed so as to lose little, which is a hint at what is in them: a label no finer than it had to be "
-    "says that no finer one would do (combinatorial refinement, arXiv 2509.03350). Among groupings about as good the "
-    "choice was random, which blurs the hint and does not take it away. Full-domain generalisation gives less of it."
+    "Classes were formed to minimise information loss, which reveals something about their content: a coarse "
+    "label implies that no finer one was possible (combinatorial refinement, arXiv 2509.03350). The choice "
+    "among similarly good groupings was random, which weakens but does not remove this. Full-domain "
+    "generalisation reveals less."
 )
 
 
@@ -59,10 +60,14 @@ class LocalRecode:
     """
 
     own_labels: ClassVar[bool] = True
-    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
-    quality: Granularity | Precision = parameter("Loss that is least.", default_factory=Granularity, family=QUALITIES)
-    effort: int = parameter("Times that a few classes are put together anew, for each class.", default=16, least=0)
-    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
+    suppress: Number = parameter("Maximum share of rows suppressed, such as 5%.", default=0, least=0, most=1)
+    quality: Granularity | Precision = parameter(
+        "Information loss to minimise.", default_factory=Granularity, family=QUALITIES
+    )
+    effort: int = parameter("Ruin-and-recreate rounds per class.", default=16, least=0)
+    time_limit: float | None = parameter(
+        "Time limit of the search, seconds; the best result so far is used.", default=None, least=0
+    )
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +75,7 @@ class LocalRecode:
         arithmetic = isinstance(self.quality, Granularity) and self.quality.mean == "arithmetic"
         if not arithmetic and not isinstance(self.quality, Precision):
             raise BadInput(
-                f"Classes are formed by a loss that adds up over cells, not by {self.quality}.",
+                f"Local recoding needs a loss that is a sum over cells, not {self.quality}.",
                 hint='Use Granularity() or Precision(); Granularity("geometric") is for Generalize.',
             )
 
@@ -88,8 +93,7 @@ class LocalRecode:
             {"measure": str(self.quality)},
             (
                 f"{len(tuples.counts):,} distinct combinations of values were grouped into {int(found.kept.sum()):,} "
-                f"classes that lose little by {self.quality}; each class got the finest labels that all its members "
-                "share.",
+                f"classes with low {self.quality}; each class got the finest labels that all its members share.",
             ),
         )
 
@@ -114,10 +118,12 @@ class SuppressCells(Checked):
     """
 
     own_labels: ClassVar[bool] = True
-    weights: Mapping[str, Number] = parameter("How much a cell of a column counts.", default_factory=dict, above=0)
-    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
-    effort: int = parameter("Times that a few classes are put together anew, for each class.", default=16, least=0)
-    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
+    weights: Mapping[str, Number] = parameter("Weight of a column's cells.", default_factory=dict, above=0)
+    suppress: Number = parameter("Maximum share of rows suppressed, such as 5%.", default=0, least=0, most=1)
+    effort: int = parameter("Ruin-and-recreate rounds per class.", default=16, least=0)
+    time_limit: float | None = parameter(
+        "Time limit of the search, seconds; the best result so far is used.", default=None, least=0
+    )
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
@@ -144,7 +150,7 @@ class SuppressCells(Checked):
             {"weights": weights, "suppressed_cells": starred},
             (
                 f"{cells:,} of {tuples.rows * len(tuples.names):,} cells became *: {listed}.",
-                "A suppressed cell is a value of its own, like other suppressed cells and like nothing else.",
+                "A suppressed cell counts as a separate value, equal only to other suppressed cells.",
             ),
         )
         return replace(made, quality={"suppressed cells": float(cells), **made.quality})
@@ -176,13 +182,13 @@ class Grouped:
     ) -> Recoding:
         """The classes as a recoding, with what both methods say of them."""
         ending = (
-            "The grouping is locally optimal: every combination was tried in every class, and every class was split "
-            "by every finer label, and nothing lost less."
+            "The grouping is locally optimal: no move of a combination to another class, and no split of a "
+            "class by a finer label, loses less."
         )
         if not self.settled:
             hurried = method.time_limit is not None
-            until = "as long as time and models allowed" if hurried else "by many tries, not by every one there is"
-            ending = f"Classes were bettered {until}; a single step may still better them."
+            until = "as long as time and models allowed" if hurried else "by many steps, not all possible ones"
+            ending = f"Classes were improved {until}; a single step might still improve them."
         return Recoding(
             mapping=self.mapping,
             suppressed=self.suppressed,

@@ -52,11 +52,11 @@ class Mondrian:
     classes. Rows with equal values stay together in both.
 
     Why this is private: as its models are; nothing else is promised. A cut depends on all rows of a part, and ranges
-    end where somebody's value is: they are read off the data.
+    end where someone's value is: they are taken from the data.
     """
 
     own_labels: ClassVar[bool] = True
-    strict: bool = parameter("Whether values on both sides of a cut differ.", default=True)
+    strict: bool = parameter("Whether a cut must separate different values (strict).", default=True)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The parts of the table for which all models hold; an error if they do not even hold for the whole."""
@@ -192,7 +192,7 @@ class Line:
     """Values in their order; NULL, which is like no value, last.
 
     Members with and without a value are cut apart before anything else. Where that cannot be, the class shows nothing:
-    a range "or missing" would tell those with a value from those without, to whoever knows who has none.
+    a range "or missing" would tell those with a value from those without, to anyone who knows who has none.
     """
 
     def __init__(self, tuples: Tuples, column: Column, place: int) -> None:

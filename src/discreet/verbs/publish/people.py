@@ -50,7 +50,7 @@ from discreet.verbs.publish.recoding import (
     unused_name,
 )
 
-_MOST = "Most rows of a person; of those who have more, so many are drawn at random."
+_MOST = "Maximum number of rows per person; of those with more, that many are drawn at random."
 
 
 @declare(PEOPLE, "one-row", rank=0)
@@ -76,7 +76,7 @@ class Linked(Checked):
     name: ClassVar[str]
     most: int | None = parameter(_MOST, default=None, least=1)
     pseudonym: str = parameter("Column of the pseudonym.", default="person")
-    other: Table | None = parameter("File or table with one row of each person, which leaves too.", default=None)
+    other: Table | None = parameter("File or table with one row per person, released as well.", default=None)
 
 
 People: TypeAlias = OneRow | Unlinked | Linked
@@ -101,15 +101,15 @@ def prepare_other(people: People | None, named: set[str]) -> People | None:
 def require_people_option(people: object, method: object, earlier: Sequence[object]) -> None:
     """An error before any work is done, if a treatment of people with several rows does not go with other options."""
     if not isinstance(people, People):
-        raise BadInput(f"{people!r} is no treatment of people with several rows.", hint='Such as people="one-row".')
+        raise BadInput(f"{people!r} is not a treatment of people with several rows.", hint='Such as people="one-row".')
     if earlier:
         raise BadInput(
             "Releases of people with several rows cannot be checked together with earlier ones.",
-            hint="Leave earlier out, and attack them together.",
+            hint="Leave earlier out, and attack them jointly.",
         )
     if not isinstance(people, OneRow) and not isinstance(method, Generalize):
         raise BadInput(
-            f"{type(method).__name__} takes rows one by one, and a person has several.",
+            f"{type(method).__name__} treats rows one by one, but a person has several.",
             hint='Use Generalize (--method generalize), or publish one row of each: people="one-row".',
         )
 
@@ -155,7 +155,7 @@ class DrawnRows(Method[Any]):
             steps=(kept, *made.steps),
             caveats=(
                 *made.caveats,
-                f"{kept} Whoever knows several rows of somebody does not know which of them is here.",
+                f"{kept} An intruder who knows several rows of a person does not know which one is here.",
             ),
             holder=_links(links)
             if made.holder is None
@@ -167,7 +167,7 @@ class DrawnRows(Method[Any]):
         return self.method.recheck(made, written, promised)
 
     def facts(self, made: Made[Any], table: Table) -> Facts:
-        """None: which row of a person was drawn is nobody's knowledge, and no figure over people."""
+        """None: which row of a person was drawn is no one's knowledge, and no figure over people."""
         return Opaque("one row of each person was drawn at random")
 
 
@@ -231,7 +231,7 @@ class RecodePeople(Recode):
             there = unused_name("there", [*rows.columns, *other.columns])
             rows = join_people(rows, other, there)
             if not rows.engine.fetch(rows.query(exp.Star()).where(exp.not_(sql.column(there))).limit(1)).num_rows:
-                rows, there = _without(rows, there), ""  # nobody is without rows
+                rows, there = _without(rows, there), ""  # no one is without rows
             else:
                 recoder = replace(recoder, levels={**recoder.levels, there: 0})
         found = recoder.recode(rows, self.models, bench.progress)
@@ -282,7 +282,7 @@ class RecodePeople(Recode):
                     other = read(_source(made.also), cast("Card", released.other))
                     out = join_people(out, other, released.there or unused_name("there", released.whose.columns))
                 except (BadInput, DataError) as error:
-                    raise NoPromise(f"What was made is not linked as it should be: {error.message}") from error
+                    raise NoPromise(f"The result is not linked correctly: {error.message}") from error
         verdicts = check_all(out, self.models)
         broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
         after, found, before = row_sets(out), released.found, released.before
@@ -290,8 +290,8 @@ class RecodePeople(Recode):
         wrong = wrong or (f"is not {' and not '.join(broken)}" if broken else "")
         if wrong or rows != int((before.people * before.lengths).sum()) - found.suppressed:
             raise NoPromise(
-                f"What was made of {out.card.name} {wrong or 'has not the rows it should have'}. Nothing was released.",
-                hint="This is a fault of the method, or the table changed meanwhile: try again.",
+                f"The recoded {out.card.name} {wrong or 'does not have the expected rows'}. Nothing was released.",
+                hint="This is a bug of the method, or the table changed meanwhile: try again.",
             )
         fewest, sizes = after.fewest_people(), _sizes(after)
         counted = {
@@ -303,9 +303,12 @@ class RecodePeople(Recode):
         }
         if isinstance(self.people, Unlinked):
             said = (
-                f"Whoever knows a row of somebody finds rows like it of at least {fewest['1'] or 0:,} people, of whom "
-                f"none has more than {after.largest_share():.1%}. Nothing in the release says which rows belong to the "
-                f"same person. Who knew that would know no more than this: {known_rows(fewest)} {SET_OF_ROWS}"
+                f"An intruder who knows a row of a person finds equal rows of at least {fewest['1'] or 0:,} "
+                "people, of whom "
+                f"none has more than {after.largest_share():.1%}. Nothing in the release says which rows "
+                "belong to the "
+                f"same person. An intruder who knew that would learn no more than this: {known_rows(fewest)} "
+                f"{SET_OF_ROWS}"
             )
         else:
             said = f"Rows of one person are linked by {self.people.pseudonym}. {known_rows(fewest)} {SET_OF_ROWS}"
@@ -321,7 +324,7 @@ class RecodePeople(Recode):
 
     def facts(self, made: Made[Any], table: Table) -> Facts:
         """None: figures are of people with one row each."""
-        return Opaque("people have several rows in it, which figures over people do not describe")
+        return Opaque("people have several rows in it, so its facts are not figures")
 
 
 _BY_COLUMN = ("levels", "lost", "limits")

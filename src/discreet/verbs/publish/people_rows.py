@@ -30,7 +30,7 @@ def numbered_rows(table: Table) -> tuple[Table, str]:
     """A copy of the rows on an embedded engine with their numbers, from 0, in one more identifier; and its name."""
     if table.card.unit is None:
         raise BadInput(
-            f"The card of {table.card.name} does not say whose row is whose, so that everybody has one row.",
+            f"The card of {table.card.name} names no unit, so each row is a different person.",
             hint="Declare its unit, or leave people out.",
         )
     engine, name = DuckDB(), unused_name("row_number", table.columns)
@@ -41,7 +41,7 @@ def numbered_rows(table: Table) -> tuple[Table, str]:
 
 
 def draw_rows(table: Table, number: str, most: int, entropy: Entropy) -> Table:
-    """At most so many rows of each person, every choice of them equally likely, in the order they had."""
+    """At most that many rows of each person, every choice of them equally likely, in the order they had."""
     unit = str(table.card.unit)
     found = table.engine.fetch(table.query(sql.column(unit), sql.column(number)))
     _, owner = told_apart(found.select([unit]), ordered=False)
@@ -85,7 +85,7 @@ def join_people(table: Table, other: Table, there: str) -> Table:
     if lost := int(table.engine.fetch(orphans).column(0)[0].as_py()):
         raise DataError(
             f"{counted(lost, 'row')} of {table.card.name} belong to a {unit} who is not in {other.card.name}.",
-            hint="Both tables must be of the same people: mend one of them.",
+            hint="Both tables must have the same people: correct one of them.",
         )
     marker = Column(there, Kind.BOOLEAN, Role.QUASI)
     required = (replace(column, required=False) for column in mine)
@@ -96,7 +96,7 @@ def join_people(table: Table, other: Table, there: str) -> Table:
 def link_rows(rows: Table, unit: str, number: str, pseudonym: str, entropy: Entropy) -> Table:
     """The rows with a random number for each person in place of the unit: in its order, and then by content."""
     if pseudonym.casefold() in {name.casefold() for name in rows.columns}:
-        raise BadInput(f"There is a column {pseudonym!r} already.", hint="Name the pseudonym: linked as PSEUDONYM.")
+        raise BadInput(f"There is already a column {pseudonym!r}.", hint="Name the pseudonym: linked as PSEUDONYM.")
     people = rows.histogram(unit).select([unit])
     drawn = np.argsort(entropy.words(people.num_rows), kind="stable") + 1
     key = people.rename_columns(["k"]).append_column("p", pa.array(drawn))

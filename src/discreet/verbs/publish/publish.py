@@ -63,7 +63,7 @@ def publish(
 
     ``holder`` is a new file for the holder's copy, which must never leave: where each class gets labels of its own,
     what became of whom, for ``earlier=[(release, file)]``; of a masked release, which released row is whose. A masked
-    release needs no model. With a ``seed`` the masking can be repeated, by anybody.
+    release needs no model. With a ``seed`` the masking can be repeated, by anyone.
     """
     require_table(table, "publish")
     treatment = PEOPLE.parse(people, table.card) if isinstance(people, str) else people
@@ -92,19 +92,20 @@ def require_usable(
     holder: str | Path | None,
     people: People | None = None,
 ) -> None:
-    """An error before any work is done, if an option means nothing to the method."""
+    """An error before any work is done, if an option does not apply to the method."""
     if people is not None:
         require_people_option(people, method, earlier)
         if seed is not None:
-            raise BadInput("Rows of people are drawn by chance that no seed repeats.", hint="Leave the seed out.")
+            raise BadInput(
+                "Rows of people are drawn from secure randomness, which no seed repeats.", hint="Leave the seed out."
+            )
     if earlier and isinstance(method, Masker):
-        raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
+        raise BadInput("Masked releases cannot be checked together with others.", hint="Attack them jointly.")
     if seed is not None and not isinstance(method, Masker):
-        raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
+        raise BadInput("A seed is for masking only: nothing here is random.", hint="Leave it out.")
     if holder is not None and people is None and not isinstance(method, Masker) and not method.own_labels:
         raise BadInput(
-            f"{type(method).__name__} leaves nothing for a holder's copy: the release itself tells what became of "
-            "whom.",
+            f"{type(method).__name__} has no holder's copy: the release itself contains everything.",
             hint="Leave holder out; earlier takes the release alone.",
         )
 
@@ -123,7 +124,7 @@ def _method_and_models(
     chosen: Any = parse_method(method, card) if isinstance(method, str) else method
     if not isinstance(chosen, Masker) and not hasattr(chosen, "recode"):
         raise BadInput(
-            f"{type(chosen).__name__} makes no table to publish.",
+            f"{type(chosen).__name__} is not a method of publish.",
             hint="dc.synthesize makes synthetic rows, dc.learn a model.",
         )
     if not models and not isinstance(chosen, Masker):
@@ -136,7 +137,7 @@ def refuse_other_verbs(method: str) -> None:
     verb = method.split(" ", maxsplit=1)[0]
     if verb in ("synthesize", "learn"):
         raise BadInput(
-            f"{verb} is a verb of its own, not a method of publish.",
+            f"{verb} is a separate verb, not a method of publish.",
             hint=f"dc.{verb}(table, method), or discreet {verb} --method METHOD.",
         )
 
@@ -169,6 +170,6 @@ def parse_method(
     for name in options or ():
         if name not in takes:
             flag = f"{dashes}{_FLAGS.get(name, name)}"
-            raise BadInput(f"{flag} means nothing to {dashes}method {entry.name}.", hint="Leave it out.")
+            raise BadInput(f"{flag} does not apply to {dashes}method {entry.name}.", hint="Leave it out.")
     made: Recoder | Masker = entry.parse(rest, card, options=options)
     return made

@@ -1,7 +1,7 @@
 """Recoding as a release: rows are generalised, suppressed or partitioned until privacy models hold.
 
 Why this is private. The models are checked on the very rows that leave, after they were written, by the same
-aggregates anybody can repeat: nothing a search believed about them counts. If one does not hold, nothing leaves.
+aggregates anyone can repeat: nothing a search believed about them counts. If one does not hold, nothing leaves.
 What the models mean is theirs to say (see ``models/``); what they do not protect from is in the statement.
 """
 
@@ -92,10 +92,10 @@ class Recode(Method[Any]):
         verdicts = check_all(out, self.models, levels=found.levels)
         broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
         if broken or after.rows != before.rows - found.suppressed + added:
-            wrong = f"is not {' and not '.join(broken)}" if broken else "has not the rows it should have"
+            wrong = f"is not {' and not '.join(broken)}" if broken else "does not have the expected rows"
             raise NoPromise(
-                f"What was made of {out.card.name} {wrong}. Nothing was released.",
-                hint="This is a fault of the method, or the table changed meanwhile: try again, or try another method.",
+                f"The recoded {out.card.name} {wrong}. Nothing was released.",
+                hint="This is a bug of the method, or the table changed meanwhile: try again, or try another method.",
             )
         counted = {"released": after.rows, "classes": after.count, "smallest_class": after.smallest}
         first, *rest = made.caveats
@@ -130,7 +130,7 @@ class Recode(Method[Any]):
         """How many rows of each equivalence class have each combination of the other values."""
         card, _, found = made.context
         if found.added is not None and found.added.num_rows:
-            return Opaque("nobody can tell which of its rows are dummies")
+            return Opaque("its dummies cannot be distinguished")
         if (hidden := Choice.hidden(table)) is not None:
             return hidden
         labelled = Labelled.of(table, found, "discreet_")
@@ -143,7 +143,7 @@ class Recode(Method[Any]):
 
 
 def recipe_parameters(table: Table, found: Recoding, rows: int) -> dict[str, Any]:
-    """What the recipe says of a recoding of so many rows."""
+    """What the recipe says of a recoding of that many rows."""
     return {
         "table": table.card.name,
         **found.parameters,
@@ -163,30 +163,30 @@ def recipe_parameters(table: Table, found: Recoding, rows: int) -> dict[str, Any
 def assumptions(table: Table, models: Sequence[Model]) -> tuple[str, ...]:
     card = table.card
     others = [c.name for c in published_columns(card) if c.role is Role.OTHER]
-    assumes = [f"An intruder knows nothing of a person but the quasi-identifiers: {', '.join(table.quasi())}."]
+    assumes = [f"An intruder knows nothing about a person except the quasi-identifiers: {', '.join(table.quasi())}."]
     if others:
         assumes.append(f"Columns marked “other” cannot identify anyone: {', '.join(others)}.")
     for model in parts_of(models):
         if model.reference is not None:
-            assumes.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
+            assumes.append(f"{model.reference.card.name} is the population: it contains everyone in the table.")
         if isinstance(model, PopulationUniqueness):
             assumes.append(f"The rows are a random sample of {model.people:,} people.")
     assumes += [
         card.whose,
-        "A missing value is a value of its own: it is like other missing values, and like nothing else.",
+        "A missing value counts as a separate value, equal only to other missing values.",
     ]
     return tuple(dict.fromkeys(assumes))
 
 
 def caveats_of(table: Table, models: Sequence[Model], recoding: Recoding, together: str | None) -> tuple[str, ...]:
-    caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
+    caveats = ["This is not differential privacy: it limits re-identification, not inference."]
     caveats += [*recoding.caveats, *checked_alone(models), *said_of_withheld(table)]
     named = {name for model in models for name in model.sensitive}
     if unnamed := sorted({column.name for column in table.card.having(Role.SENSITIVE)} - named):
         names = ", ".join(unnamed)
-        caveats.append(f"Nothing is promised about {names}: all rows of a class may have the same value.")
+        caveats.append(f"Nothing is promised about {names}: all rows of an equivalence class may have the same value.")
     if named:
-        caveats.append("That a sensitive value is missing counts as a value: among two of them, one may be missing.")
+        caveats.append("A missing sensitive value counts as a value: of two different values, one may be missing.")
     return (*caveats, *([together] if together else ()))
 
 
@@ -200,12 +200,12 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float], noun: str =
     found = []
     if after.rows:
         caption = f"{after.count:,} classes; the smallest has {after.smallest:,} {noun}."
-        found.append(by_size(f"{noun.capitalize()} by the size of their class", after.classes, caption))
+        found.append(by_size(f"{noun.capitalize()} by size of their equivalence class", after.classes, caption))
         found.append(_risk(before, after, noun))
     if lost:
-        caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
+        caption = "0: unchanged; 100: the column is fully suppressed. A suppressed row counts as 100."
         values = [*(100 * share for share in lost.values()), 100.0]
-        found.append(bars("What each column lost, in per cent", [*lost, "(all there is)"], values, caption=caption))
+        found.append(bars("Information loss per column, per cent", [*lost, "(all columns)"], values, caption=caption))
     return tuple(found)
 
 
@@ -218,5 +218,5 @@ def _risk(before: Sizes, after: Sizes, noun: str) -> Picture:
     }
     labels = [f"{name}, {when}" for name in measured for when in ("before", "after")]
     values = [100 * figure for pair in measured.values() for figure in pair]
-    caption = f"Of the {noun}, how many are alone in their class; and the chance that a guess within a class is right."
-    return bars("Risk before and after, in per cent", labels, values, caption=caption)
+    caption = f"Share of {noun} that are unique, and the probability that a guess within an equivalence class is right."
+    return bars("Risk before and after, per cent", labels, values, caption=caption)

@@ -103,7 +103,7 @@ def require_quasi(named: Iterable[str], quasi: Sequence[str]) -> None:
     """An error if a name is no quasi-identifier."""
     for name in named:
         if name not in quasi:
-            raise NotFound(f"{name!r} is no quasi-identifier{meant(name, quasi)}; these are {', '.join(quasi)}.")
+            raise NotFound(f"{name!r} is not a quasi-identifier{meant(name, quasi)}; these are {', '.join(quasi)}.")
 
 
 def require_levels(name: str, given: object, levels: range | None, height: int) -> range:
@@ -111,7 +111,7 @@ def require_levels(name: str, given: object, levels: range | None, height: int) 
     if not levels or not 0 <= levels[0] <= levels[-1] <= height:
         raise BadInput(
             f"The levels of {name!r} go from 0 to {height}, got {given!r}.",
-            hint=f"Give one level, or two: the finest and the coarsest, such as (0, {height}).",
+            hint=f"Use one level, or two (finest and coarsest), such as (0, {height}).",
         )
     return levels
 
@@ -120,7 +120,7 @@ def allowed_suppressions(suppress: Number, rows: int) -> int:
     """Number of ``rows`` that may be suppressed if a share of them may: exact, rounded down."""
     share = exact(suppress, "suppress")
     if share > Fraction(1):
-        raise BadInput(f"suppress is a share of the rows, from 0 to 1, got {suppress}.", hint="5 % is 0.05.")
+        raise BadInput(f"suppress must be a share of the rows from 0 to 1, got {suppress}.", hint="For 5 % write 0.05.")
     return int(share * rows)
 
 
@@ -191,7 +191,7 @@ def require_table(table: object, verb: str) -> None:
 def prepare(table: Table, named: set[str], *, quasi: bool) -> Table:
     """The table that a release is made of: rows of people, without undeclared identifiers, on an engine that recodes.
 
-    ``named`` are columns that somebody asked for by name, which are not held back.
+    ``named`` are columns that someone asked for by name, which are not held back.
     """
     require_rows_of_people(table)
     table = on_recoding_engine(hold_back(table, named, quasi=quasi))
@@ -203,7 +203,7 @@ def published_columns(card: Card) -> tuple[Column, ...]:
     """The released columns: all but identifiers and the unit."""
     if card.unit is not None and card[card.unit].role is Role.QUASI:
         raise BadInput(
-            f"{card.unit!r} is the unit and a quasi-identifier at once: it cannot stay and leave.",
+            f"{card.unit!r} cannot be both the unit and a quasi-identifier.",
             hint='Give it role = "identifier".',
         )
     found = tuple(c for c in card.columns if c.role is not Role.IDENTIFIER and c.name != card.unit)
@@ -232,7 +232,7 @@ class Labelled:
             return _by_levels(table, recoding, prefix)
         if recoding.mapping is not None:
             return _by_mapping(table, recoding.mapping, prefix)
-        raise BadInput("A recoding has levels, or a mapping of values to labels; this one has neither.")
+        raise BadInput("A recoding needs levels, or a mapping of values to labels.")
 
     def column(self, column: Column) -> Column:
         """A column as it is on the card of the release: one whose values became labels is text."""

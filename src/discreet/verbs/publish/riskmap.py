@@ -83,14 +83,14 @@ class RiskMap:
         best = [p for p in self.frontier if p.method != ORIGINAL]
         masked = [p for p in self.placed if p.method != ORIGINAL and p not in self.unseen]
         if not best:
-            return self._blind or "No method could be measured, so there is nothing to choose between."
+            return self._blind or "No method could be measured."
         said = [self._blind] if self.unseen else []
         if 1 < len(best) == len(masked):
-            said += [f"All {len(best)} maskings are worth a look: whichever has less risk than another loses more."]
+            said += [f"All {len(best)} maskings are Pareto-optimal: each with less risk has more loss."]
         else:
             said += [
-                f"Of {len(masked)} maskings, {len(best)} {'is' if len(best) == 1 else 'are'} worth a look: for each "
-                "other one there is one with less risk that loses no more, or as little risk and less loss."
+                f"Of {len(masked)} maskings, {len(best)} {'is' if len(best) == 1 else 'are'} Pareto-optimal; "
+                "each other one is dominated in both risk and loss."
             ]
         told = ""
         for limit in _LIMITS:
@@ -98,7 +98,7 @@ class RiskMap:
             least = min(within, key=lambda p: p.place[1], default=None)
             if least is not None and least.method != told:
                 told = least.method
-                said.append(f"If a risk of {limit:.0%} is the most you accept, “{told}” loses least ({_at(least)}).")
+                said.append(f"For a maximum risk of {limit:.0%}, “{told}” has the least loss ({_at(least)}).")
         steps = [(a.place[0] - b.place[0], b.place[1] - a.place[1], a, b) for a, b in pairwise(best)]
         if steps:
             down, up, a, b = max(steps, key=lambda step: step[0] / max(step[1], 1e-9))
@@ -107,12 +107,11 @@ class RiskMap:
                 f"{up:.3f} more loss."
             )
         middle = min(best, key=lambda p: sum(p.place))
-        said.append(f"Weighing both alike (half risk, half loss), “{middle.method}” comes out first ({_at(middle)}).")
+        said.append(f"With equal weights for risk and loss, “{middle.method}” is best ({_at(middle)}).")
         said.append(
-            "The risk is that of intruders who know the quasi-identifiers and use no more than distance, likelihood "
-            "and intervals; whoever knows the method may do better, and chance moves close points past each other. "
-            "Decide what risk is right for those the table is about, publish, and attack the release before you let it "
-            "go."
+            "The risk is from intruders who know the quasi-identifiers and use distance, likelihood and "
+            "intervals; intruders who know the method may do better, and close points may swap places by "
+            "chance. Choose an acceptable risk, publish, and attack the release before you hand it over."
         )
         return " ".join(said)
 
@@ -124,21 +123,21 @@ class RiskMap:
         other = "il1" if self.measure != "il1" else "propensity"
         more = ", or --loss propensity where no number is masked" if other == "il1" else ""
         if all(p.method == ORIGINAL or p in self.unseen for p in self.placed):
-            which, so = "these methods", "None of them is better than another by it."
+            which, so = "these methods", "It cannot rank them."
         else:
             which = ", ".join(f"“{p.method}”" for p in self.unseen)
-            so = f"{'It is' if len(self.unseen) == 1 else 'They are'} left out of what follows."
-        return f"{self.measure} cannot see what {which} did: use --loss {other}{more}. {so}"
+            so = f"{'It is' if len(self.unseen) == 1 else 'They are'} left out below."
+        return f"{self.measure} does not measure {which}: use --loss {other}{more}. {so}"
 
     @property
     def picture(self) -> Picture:
         """Risk to the right, loss upwards: the best place is the corner at the lower left."""
         caption = (
-            "Each dot is a masking; less is better on both sides. The line is the efficient frontier: no masking tried "
-            "lies below it and to its left."
+            "Each dot is a masking; less is better on both axes. The line is the efficient frontier: no "
+            "masking tried lies below and to its left."
         )
         if self.unseen:
-            caption += f" Maskings at the bottom lose nothing that {self.measure} sees, and are not on it."
+            caption += f" Maskings at the bottom have no loss by {self.measure}, and are not on it."
         return _scatter(self, caption)
 
     def html(self, path: str | Path | None = None) -> str:
@@ -165,7 +164,7 @@ class RiskMap:
         front = {p.method for p in self.frontier}
         wide = max((len(p.method) for p in self.points), default=0)
         unseen = {p.method for p in self.unseen}
-        blind = f", ? is not seen by {self.measure}" if unseen else ""
+        blind = f", ? is not measured by {self.measure}" if unseen else ""
         lines = [
             f"Risk and loss ({self.measure}) of {self.table}, {self.rows:,} rows; * is on the efficient frontier{blind}"
         ]
@@ -192,8 +191,8 @@ class RiskMap:
             for p in self.placed
         ]
         said = (
-            f"{self.measure}: {self.meaning} Less is better on both sides. Seed {self.seed}; {self.rows:,} rows. "
-            "This page tells about the original table: it is for its holder."
+            f"{self.measure}: {self.meaning} Less is better on both axes. Seed {self.seed}; {self.rows:,} rows. "
+            "This page reveals details of the original table: keep it confidential."
         )
         figures = listing(heads, ["text", *["number"] * 5, "text"], rows)
         failed = listed(f"{p.method}: {p.why}" for p in self.failed)
@@ -201,7 +200,7 @@ class RiskMap:
             [
                 heading(f"Risk and loss of {self.table}"),
                 self.picture.figure if self.placed else None,
-                section("What there is to choose between", tag("p", self.recommend)),
+                section("Pareto-optimal methods", tag("p", self.recommend)),
                 section("All figures", figures, tag("p", said)),
                 section("Not measured", failed) if failed else None,
             ]

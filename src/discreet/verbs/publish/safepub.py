@@ -1,7 +1,7 @@
 """Rows under differential privacy: a random sample, generalised as was fixed beforehand, without small classes.
 
 Why this is private. Every row is kept with probability β by a coin of its own. What is kept is generalised by levels
-that were fixed before anybody looked, and leaves in classes of equal rows; a class of fewer than k is dropped. Let two
+that were fixed before anyone looked, and leaves in classes of equal rows; a class of fewer than k is dropped. Let two
 tables differ in one row, and m be the number of rows in that row's class where it is present. Nothing else that
 leaves depends on it, and of its own class nothing but the number j that leaves: 0, or some j >= k. With
 f(j; m) = C(m, j) β^j (1-β)^(m-j):
@@ -44,7 +44,7 @@ from discreet.noise.entropy import Entropy
 from discreet.releases.method import Method
 
 _BITS = 32
-"""A sampling rate is a multiple of 2**-32."""
+"""A sampling rate must be a multiple of 2**-32."""
 _POINT = 256
 """Sums are whole multiples of 2**-256, rounded up."""
 _BLOCK = 1 << 20
@@ -87,10 +87,10 @@ class SafePub(Method[pa.Table]):
         if not 0 < rate <= largest:
             raise BadInput(
                 f"A sample of {sample} is too large, or too small, for epsilon = {epsilon}.",
-                hint=f"At most 1 - e^-epsilon of the people may be kept: {float(largest):.4f}.",
+                hint=f"At most 1 - e^-epsilon of the people may be sampled: {float(largest):.4f}.",
             )
         if not levels:
-            raise BadInput("No column would leave.", hint="Give levels: each column that is to leave, and its level.")
+            raise BadInput("No column to release.", hint="Give the level of each column to release.")
         object.__setattr__(self, "epsilon", chosen)
         object.__setattr__(self, "delta", probability(delta, "delta"))
         object.__setattr__(self, "levels", dict(levels))
@@ -109,9 +109,9 @@ class SafePub(Method[pa.Table]):
 
     def __str__(self) -> str:
         return (
-            f"SafePub at {Approximate(self.epsilon, self.delta)}: every person is kept with probability "
+            f"SafePub at {Approximate(self.epsilon, self.delta)}: every person is sampled with probability "
             f"{float(self.sample):.4f}, and classes of fewer than {self.k} sampled people are dropped. A combination "
-            f"of {', '.join(self.levels)} comes through about every other time if {self.people} people share it."
+            f"of {', '.join(self.levels)} is released about half of the time if {self.people} people share it."
         )
 
     @property
@@ -132,7 +132,7 @@ class SafePub(Method[pa.Table]):
     def steps(self, card: Card) -> tuple[str, ...]:
         """The steps, in words."""
         return (
-            f"every row was kept with probability {float(self.sample):.6f}",
+            f"every row was sampled with probability {float(self.sample):.6f}",
             "the columns were generalised by levels fixed beforehand; other columns were left out",
             f"classes of fewer than {self.k} equal rows were dropped",
         )
@@ -148,15 +148,15 @@ class SafePub(Method[pa.Table]):
             )
         if card.unit is not None and card.rows_per_unit != 1:
             raise NoPromise(
-                f"A {card.unit} may have {card.rows_per_unit} rows, and this protects one row of each.",
-                hint=f"Make one row of each {card.unit} first.",
+                f"A {card.unit} may have {card.rows_per_unit} rows, but this method protects one row of each.",
+                hint=f"Reduce the table to one row per {card.unit} first.",
             )
         return Statement(
             card.unit or "person",
             Approximate(self.epsilon, self.delta),
             (self._claim,),
             evidence=Evidence.PROVED,
-            assumes=("The levels and the hierarchies were chosen without looking at the data.", card.whose),
+            assumes=("The levels and the hierarchies were chosen independently of the data.", card.whose),
         )
 
     def run(self, table: Table, entropy: Entropy) -> pa.Table:
@@ -193,10 +193,10 @@ class SafePub(Method[pa.Table]):
         return Claim("k-anonymity", text, {"k": self.k, "on": list(self.levels)})
 
     def _at_level(self, column: Column, card: Card) -> exp.Expr:
-        """The column at its level. What its hierarchy does not know is NULL: an error would tell of somebody's row."""
+        """The column at its level. What its hierarchy does not know is NULL: an error would tell of someone's row."""
         level = self.levels[column.name]
         if column.role is Role.IDENTIFIER or column.name == card.unit:
-            raise BadInput(f"{column.name} names people outright and cannot leave.", hint="Take it off the levels.")
+            raise BadInput(f"{column.name} is an identifier and cannot be released.", hint="Remove it from levels.")
         hierarchy = column.hierarchy or self.hierarchies.get(column.name)
         height = 1 if hierarchy is None else hierarchy.height
         if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= height:
@@ -225,7 +225,7 @@ def smallest_k(epsilon: Fraction, delta: Fraction, beta: Fraction) -> int:
 def covers(epsilon: Fraction, delta: Fraction, beta: Fraction, k: int) -> bool:
     """Whether δ is at least the excess for every class size m. Numbers are rounded so that a yes is true."""
     if beta != _rate(beta):
-        raise BadInput(f"A sampling rate is a multiple of 2**-{_BITS}, got {beta}.")
+        raise BadInput(f"A sampling rate must be a multiple of 2**-{_BITS}, got {beta}.")
     room = (delta.numerator << _POINT) // delta.denominator
     factor = exp_lower(epsilon)
     scaled = int(factor * 2**_POINT)

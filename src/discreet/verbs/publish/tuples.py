@@ -102,7 +102,7 @@ class Tuples:
 def tuples_of(table: Table, sensitive: Sequence[str] = (), population: Table | None = None) -> Tuples:
     """The tuples of a table: one GROUP BY on its engine, and one more for each sensitive column.
 
-    Somebody with several rows is an error, and so is a value its hierarchy does not know. Tuples that only others of
+    Someone with several rows is an error, and so is a value its hierarchy does not know. Tuples that only others of
     the ``population`` have come last; they have no rows.
     """
     found = classes_of(table, sensitive=sensitive, population=population)
@@ -325,8 +325,8 @@ def local_models(require: Sequence[Model], quasi: Sequence[str]) -> tuple[Model,
     for model in models:
         if model.reference is not None:
             raise BadInput(
-                f"“{model.claim.text}” compares with a population, which has no labels when each class has its own.",
-                hint="Use Generalize (--method generalize), whose levels a population has, too.",
+                f"“{model.claim.text}” needs a population, which cannot be matched when each class has its own labels.",
+                hint="Use Generalize (--method generalize), whose levels also apply to a population.",
             )
     return models
 
@@ -337,16 +337,17 @@ def require_beside(models: Sequence[Model], quasi: Sequence[str]) -> None:
         known = [name for name in model.sensitive if name in quasi]
         if known:
             raise BadInput(
-                f"“{model.claim.text}” is about {known[0]!r}, a quasi-identifier: all of a class show the same.",
-                hint='Give that column role = "sensitive".',
+                f"“{model.claim.text}” is about {known[0]!r}, a quasi-identifier, which is constant in an "
+                "equivalence class.",
+                hint='Declare role = "sensitive" for that column.',
             )
 
 
 def refusal(
     tuples: Tuples,
     models: Sequence[Model],
-    missed: str = "No classes were found in which all models hold.",
-    hint: str = "Ask for less, or try another method.",
+    missed: str = "No equivalence classes were found in which all models hold.",
+    hint: str = "Use weaker models, or another method.",
 ) -> NoPromise:
     """Why there is no recoding: what not even all rows as one class are; or, if they are, what was ``missed``."""
     one = tuples.classes(np.zeros(len(tuples.counts), dtype=np.int64))
@@ -354,8 +355,8 @@ def refusal(
     if not never:
         return NoPromise(missed, hint=hint)
     return NoPromise(
-        f"The table cannot be {' and '.join(never)}: not even all rows as one class are.",
-        hint="Ask for less, or for another model; or add rows: there may be fewer than one class must have.",
+        f"The table cannot be {' and '.join(never)}: not even all rows together are.",
+        hint="Use weaker or other models, or add rows.",
     )
 
 
@@ -381,7 +382,7 @@ class PruningRules:
     ) -> None:
         """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at.
 
-        Where people have ``several`` rows, and so several values, models of values do not absorb: somebody who has two
+        Where people have ``several`` rows, and so several values, models of values do not absorb: someone who has two
         of the values of a class makes both more frequent.
         """
         self.models = parts_of(models)

@@ -122,7 +122,7 @@ class Binned(Attribute):
     def of(cls, column: Column, bins: int) -> Binned:
         """About ``bins`` intervals of equal width between the declared bounds; where there are no more values than
         that, one for each."""
-        assert column.bounds is not None  # noqa: S101  # whoever makes one has looked
+        assert column.bounds is not None  # noqa: S101  # anyone who makes one has looked
         low, high = (_units(end, column) for end in column.bounds)
         if max(abs(low), abs(high)) > _LARGEST:
             raise BadInput(f"The bounds of {column.name} are too far apart to draw values between them.")

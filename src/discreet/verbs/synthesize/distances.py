@@ -83,7 +83,7 @@ def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> CountBounds:
     else:
         found = None
     if not found or release_extras.SYNTHETIC.encode() not in found:
-        raise BadInput("These rows do not say how near they are to others.", hint="Rows that Synthesize made do.")
+        raise BadInput("These rows have no distances from the original.", hint="Use rows made by Synthesize.")
     read = release_extras.read(found[release_extras.SYNTHETIC.encode()])
     named = {release_extras.called(one): one for one in release_extras.sets(read["columns"])}
     reach = {named[name]: float(far) for name, far in read["reach"].items()}

@@ -49,20 +49,20 @@ class Domain:
         released = {column.name: column for column in published_columns(card)}
         for name in (*columns, *(bins if isinstance(bins, Mapping) else ()), *quantiles):
             if name not in released:
-                kept = " is not released" if name in card else f" is no column{meant(name, released)}"
+                kept = " is not released" if name in card else f" is not a column{meant(name, released)}"
                 raise NotFound(f"{name!r}{kept}; there are {', '.join(released)}.")
         require_names(columns)
         chosen = [released[name] for name in columns] if columns else list(released.values())
         for name in (*(bins if isinstance(bins, Mapping) else ()), *quantiles):
             if released[name] not in chosen:
-                raise BadInput(f"{name} is cut into intervals, and does not leave.", hint="Name it among the columns.")
+                raise BadInput(f"{name} is binned but not among the columns.", hint="Name it among the columns.")
         for name in quantiles:
             if released[name].bounds is None:
                 raise BadInput(f"{name} has no bounds, and so no quantiles.", hint="Leave it out.")
         wanted = {column.name: bins.get(column.name) if isinstance(bins, Mapping) else bins for column in chosen}
         for name, many in wanted.items():
             if many is not None and whole(many, f"The bins of {name}") > _MOST_BINS:
-                raise BadInput(f"There are at most {_MOST_BINS:,} bins, not {many:,}.")
+                raise BadInput(f"The limit is {_MOST_BINS:,} bins, not {many:,}.")
         fine = [_FINE if one.name in quantiles else wanted[one.name] for one in chosen]
         return cls(tuple(_attribute(one, many) for one, many in zip(chosen, fine, strict=True)))
 
@@ -174,7 +174,7 @@ def _attribute(column: Column, bins: int | None) -> Attribute:
     if column.bounds is None:
         what = "categories" if column.kind is Kind.TEXT else "bounds"
         raise NotDeclared(
-            f"Synthetic values of {column.name!r} are drawn from what the card declares, and it declares no {what}.",
+            f"Synthetic values of {column.name!r} are drawn from the card, which declares no {what}.",
             hint=f"Declare {what}, or leave the column out: name the others (columns=[…], or on COLUMNS).",
         )
     if bins is None:
@@ -183,5 +183,5 @@ def _attribute(column: Column, bins: int | None) -> Attribute:
 
 
 def _values(column: Column) -> int:
-    low, high = column.bounds  # type: ignore[misc]  # whoever asks has looked
+    low, high = column.bounds  # type: ignore[misc]  # anyone who asks has looked
     return int((high - low).days if column.kind is Kind.DATE else high - low) + 1  # type: ignore[operator,union-attr,arg-type]

@@ -75,26 +75,28 @@ class Synthesize(Method[pa.Table | Rows]):
 
     name: ClassVar[str]
     epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
-    delta: Number | None = parameter("Probability that the loss is larger; far less noise.", default=None)
-    rho: Number | None = parameter("Concentrated privacy loss, instead.", default=None)
+    delta: Number | None = parameter("Delta; a small one allows far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss, instead of epsilon.", default=None)
     by: str = parameter("Choice of marginals: aim is exact, mst fast.", default="aim", choices=tuple(WAYS))
     rows: int | None = parameter(
-        "Rows that are drawn; by default about as many as there are.", default=None, least=1, most=_MOST_ROWS
+        "Number of rows; default: about as many as in the original.", default=None, least=1, most=_MOST_ROWS
     )
-    columns: Sequence[str] = parameter("Columns that leave; by default all that may.", default=(), clause="on")
+    columns: Sequence[str] = parameter(
+        "Columns to synthesize; default: all that may be released.", default=(), clause="on"
+    )
     bins: int | Mapping[str, int] | None = parameter("Bins of columns with bounds.", default=None)
-    quantiles: Sequence[str] = parameter("Columns whose bins hold about as many rows each.", default=(), column="any")
-    person: Sequence[str] = parameter("Columns that are the same in all rows of a unit.", default=(), column="any")
+    quantiles: Sequence[str] = parameter("Columns with quantile bins.", default=(), column="any")
+    person: Sequence[str] = parameter("Columns that are constant within a unit.", default=(), column="any")
 
     def __post_init__(self) -> None:
         for field_ in ("columns", "quantiles", "person"):
             said = getattr(self, field_)
             if isinstance(said, str):
-                raise BadInput(f"{field_} are a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
+                raise BadInput(f"{field_} must be a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
             object.__setattr__(self, field_, tuple(said))
         check_parameters(self)
         if self.rows is not None and self.person:
-            raise BadInput("How many rows there are follows from the people that are drawn.", hint="Leave rows out.")
+            raise BadInput("The number of rows follows from the people that are drawn.", hint="Leave rows out.")
         _ = self.loss  # which says what is wrong with it
 
     @property
@@ -113,8 +115,8 @@ class Synthesize(Method[pa.Table | Rows]):
         """The loss that was asked for; an error if the card does not declare what rows are drawn from."""
         if card.from_data:
             raise NotDeclared(
-                f"The card of {card.name} has what was read off the data: {', '.join(card.from_data)}.",
-                hint="Declare it from what is known without looking, and take from_data off the card.",
+                f"The card of {card.name} has fields taken from the data: {', '.join(card.from_data)}.",
+                hint="Declare them from public knowledge, and remove from_data from the card.",
             )
         domain = self.domain(card)
         impossible = Impossible.of(card, domain)
@@ -122,18 +124,21 @@ class Synthesize(Method[pa.Table | Rows]):
             _require_possible(domain, impossible)
         if self.noise(card) > _WIDEST:
             raise BadInput(
-                f"{self.loss} is so little that nothing but noise would come out.", hint="Spend more, or on less."
+                f"{self.loss} is so small that the result would be pure noise.",
+                hint="Spend more, or synthesize fewer columns.",
             )
-        caveats = ["The rows are nobody's. What was not measured together is drawn as if it were independent."]
+        caveats = ["The rows are synthetic. Columns that were not measured together are drawn as independent."]
         if told := weakness(self.loss):
             caveats.append(told)
         if self.person:
             self._require_people(card, domain)
             same = ", ".join(self.person)
-            caveats.append(f"Rows of one {card.unit} have {same} in common; what else they share is not synthesised.")
+            caveats.append(
+                f"Rows of one {card.unit} have {same} in common; other relations between them are not synthesised."
+            )
         elif card.unit is not None and rows_per_unit(card) > 1:
-            caveats.append(f"Rows are not linked: which of them belong to one {card.unit} is not synthesised.")
-        caveats += [f"What the card calls impossible is not kept to: {text}." for text in impossible.left_out]
+            caveats.append(f"Rows are not linked: which of them belong to the same {card.unit} is not synthesised.")
+        caveats += [f"This impossible condition of the card is not enforced: {text}." for text in impossible.left_out]
         return replace(promised(self.loss, card), caveats=tuple(caveats))
 
     def noise(self, card: Card) -> float:
@@ -154,10 +159,10 @@ class Synthesize(Method[pa.Table | Rows]):
         if wide:
             done.append(f"rare codes of {', '.join(wide)} were merged, by counts with noise")
         if card.impossible:
-            done.append("rows that the card calls impossible were drawn again")
-        told = "the distances are beside the rows, and hold with 95 % confidence each"
+            done.append("rows that the card declares impossible were redrawn")
+        told = "the distances are in the rows' metadata, and hold with 95 % confidence each"
         if within := [name for name in domain.names if name not in exact_columns(domain)]:
-            told += f"; of {', '.join(within)} whole intervals were compared, and nothing is known within them"
+            told += f"; of {', '.join(within)} only whole intervals were compared"
         if left_out := too_many(domain):
             told += f"; not compared, since there are too many combinations: {', '.join(left_out)}"
         drawn = (
@@ -165,12 +170,12 @@ class Synthesize(Method[pa.Table | Rows]):
         )
         if self.person:
             same = ", ".join(self.person)
-            drawn = f"people were drawn ({same}, and how many rows they have), and for each of them rows with the same"
+            drawn = f"people were drawn ({same}, and their number of rows), and for each of them rows with the same"
         return (
             *done,
             f"marginals were chosen by {self.by} and counted with exact noise; a graphical model was fitted to them",
             drawn,
-            f"{COMPARED} of the allowance was spent on comparing columns and pairs of columns with the table; {told}",
+            f"{COMPARED} of the budget was spent on comparing columns and pairs of columns with the table; {told}",
         )
 
     def run(
@@ -178,7 +183,7 @@ class Synthesize(Method[pa.Table | Rows]):
     ) -> pa.Table | Rows:
         """Count on the engine, fit, draw, compare. ``trail`` is given all that was asked of the data, for audits.
 
-        The table must be bounded (``engines/bounded_table.py``): nobody has more rows in it than its card says, and no
+        The table must be bounded (``engines/bounded_table.py``): no one has more rows in it than its card says, and no
         value is beyond its bounds. Else nothing is promised. A ``Curator`` sees to that, and charges the loss.
         """
         say = progress or silent
@@ -223,10 +228,10 @@ class Synthesize(Method[pa.Table | Rows]):
 
     def _require_people(self, card: Card, domain: Domain) -> None:
         if card.unit is None:
-            raise BadInput("Without a unit every row is a person.", hint="Leave person out.")
+            raise BadInput("Without a unit each row is a different person.", hint="Leave person out.")
         for name in self.person:
             if name not in domain.names:
-                raise BadInput(f"{name} is no column that leaves, so it says nothing of a person.")
+                raise BadInput(f"{name} is not a released column, so it cannot describe a person.")
         self._units(card)
 
     def _units(self, card: Card) -> Domain:
@@ -245,12 +250,12 @@ class Synthesize(Method[pa.Table | Rows]):
             return ()
         return (
             bars(
-                "How far counts of these rows may be off",
+                "Error bounds of counts",
                 [near.called(columns) for columns, _ in far],
                 [100 * min(one, 1.0) for _, one in far],
-                caption="Whatever is counted over these columns is off by at most this per cent of the rows, with 95 % "
-                "confidence each; the worst first. At 100 there is no bound. Where it says "
-                f"{WITHIN!r} that holds for whole intervals alone.",
+                caption="Guaranteed bounds: any count over these columns differs by at most this per cent of "
+                f"the rows, with 95 % confidence each; worst first. 100 means no bound. With “{WITHIN}” it "
+                "holds for whole intervals only.",
             ),
         )
 
@@ -273,7 +278,7 @@ class Synthesize(Method[pa.Table | Rows]):
         if self.delta is None or self.delta == 0:
             return loss_of(self.epsilon, self.rho)
         if self.epsilon is None or self.rho is not None:
-            raise BadInput("A delta goes with an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
+            raise BadInput("A delta needs an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
         return Approximate(positive(self.epsilon, "epsilon"), probability(self.delta, "delta"))
 
     def _wide(self, domain: Domain) -> list[int]:
@@ -302,8 +307,8 @@ def _require_possible(domain: Domain, impossible: Impossible) -> None:
     rng = generator()
     if len(impossible.met(domain.decoded(anything.sample(_TRIED, rng), rng))) == _TRIED:
         raise BadInput(
-            f"Whatever is drawn, the card of the table calls it impossible: {'; '.join(impossible.conditions)}.",
-            hint="Check the conditions that no row can meet.",
+            f"Every drawn row is impossible by the table's card: {'; '.join(impossible.conditions)}.",
+            hint="Check the impossible conditions on the card.",
         )
 
 
@@ -331,7 +336,7 @@ def parse_private(method: str, card: Card) -> Synthesize:
     made = parse_synthesizer(method if named else f"synthesize {method}", card)
     if not isinstance(made, Synthesize):
         raise BadInput(
-            f"{method!r} promises nothing, and nothing leaves a workspace without a promise.",
+            f"{method!r} has no privacy guarantee, which a workspace requires.",
             hint="Add an epsilon: epsilon=1 delta=1e-9.",
         )
     return made

@@ -197,7 +197,7 @@ class Meter:
     ) -> int:
         """Which of the candidates to measure: one of those most wrong, by weight · (distance − penalty), nearly."""
         if not candidates or min(weights) < 0 or max(weights) <= 0:
-            raise BadInput("There is nothing to choose: candidates need weights, and one of them above zero.")
+            raise BadInput("There is nothing to choose: at least one candidate needs a weight above zero.")
         step = Chosen(
             self.domain,
             tuple(candidates),

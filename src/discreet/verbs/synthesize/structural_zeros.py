@@ -66,7 +66,7 @@ class Impossible:
             try:
                 cls({text: one}, ()).met(nobody)
             except DiscreetError as error:
-                raise BadInput(f"The card calls {text!r} impossible, and that cannot be asked: {error}") from None
+                raise BadInput(f"The impossible condition {text!r} of the card cannot be evaluated: {error}") from None
         return kept
 
     def met(self, rows: pa.Table) -> NDArray[np.int64]:

@@ -41,24 +41,22 @@ def synthesize(
     ``Curator`` does that (``make_synthetic``). Without one nothing is promised: the rows are attacked before they
     leave, and the holder's copy (``holder``, a new file) has what was found. ``control`` are people of the same kind
     who are not in the table, for the attacks to be compared with. With a ``seed`` such rows can be drawn again by
-    anybody."""
+    anyone."""
     require_table(table, "synthesize")
     chosen = parse_synthesizer(method, table.card) if isinstance(method, str) else method
     require_places(to, csv=csv, holder=holder)
     if isinstance(chosen, Synthesize):
         require_rows_of_people(table)
         for said, why in (
-            (seed, "Whoever knows a seed can take the noise away."),
-            (holder, "Synthetic rows are nobody's: there is nothing to keep."),
-            (control, "A control is for rows without a privacy loss, which are attacked before they leave."),
+            (seed, "Anyone who knows the seed can remove the noise."),
+            (holder, "Synthetic rows belong to no one: there is no holder's copy."),
+            (control, "A control group is for synthesizers without a privacy loss, which are attacked before release."),
         ):
             if said is not None:
                 raise BadInput(why, hint="Leave it out.")
         return release(_uncharged_method(chosen, table), table, to=to, csv=csv, progress=progress)
     if not isinstance(chosen, Synthesizer):
-        raise BadInput(
-            f"{type(chosen).__name__} makes no synthetic rows.", hint="Such as dc.Cart() or dc.Synthesize(1)."
-        )
+        raise BadInput(f"{type(chosen).__name__} is not a synthesizer.", hint="Such as dc.Cart() or dc.Synthesize(1).")
     own = getattr(chosen, "method", chosen)  # of several copies, that of each
     named = {name for name in (*getattr(own, "columns", ()), *getattr(own, "given", ())) if isinstance(name, str)}
     table = prepare(table, named, quasi=False)
@@ -86,8 +84,8 @@ def warning(near: CountBounds, card: Card) -> str:
     if not alone or alone[len(alone) // 2] < _USELESS_SHARE:
         return ""
     most = rows_per_unit(card)
-    fewer = f", or a rows_per_unit below {most} (the noise is as many times as large)" if most > 1 else ""
+    fewer = f", or a rows_per_unit below {most} (the noise grows with it)" if most > 1 else ""
     return (
-        "These rows are little more than noise: for most columns even simple counts may be off by half of all rows or "
-        f"more. What helps: more rows, fewer columns, a larger loss{fewer}."
+        "These rows are little more than noise: for most columns even simple counts may be off by half of "
+        f"all rows or more. To improve them: more rows, fewer columns, a larger loss{fewer}."
     )

@@ -38,7 +38,7 @@ class Protection:
 
     @cached_property
     def owners(self) -> dict[int, list[int]]:
-        """For each cell that somebody is alone in, the places of these insiders."""
+        """For each cell that someone is alone in, the places of these insiders."""
         found: dict[int, list[int]] = {}
         for number, cells in enumerate(self.insiders):
             for cell in cells:
@@ -117,7 +117,7 @@ class ProtectedTable:
     """What the recipe says beyond the method's own parameters."""
     pattern: Pattern | None = None
     known: Intervals | None = None
-    """What anybody can tell of each true value from its own printed one; None if that cannot be said."""
+    """What anyone can tell of each true value from its own printed one; None if that cannot be said."""
     holder: Sequence[tuple[str, str]] = ()
     """Facts for the holder alone, by name."""
     secret: bytes | None = None

@@ -29,24 +29,24 @@ def protect(
     """The cells, totals like all others, that are sensitive by any of the ``rules``, and what must be kept up.
 
     A cell must seem to reach as far as the most demanding of its rules asks, and at least a unit; ``share`` of its
-    value where a rule does not say how far. Nobody can be made to believe that a figure is negative if everybody
-    knows that none is, so below a cell no more is asked for than everybody holds possible. Rules on the largest
+    value where a rule does not say how far. No one can be made to believe that a figure is negative if everyone
+    knows that none is, so below a cell no more is asked for than everyone holds possible. Rules on the largest
     contributions are for such that are not negative; with ``negative="absolute"`` absolute values are taken for
     them. With sampling weights one or two respondents stand for many, and could tell their figures all the same:
     the cell is then taken as one contribution.
 
-    Whoever is alone in a cell knows its figure even if it is hidden: ``insiders`` has every cell somebody is alone in,
-    sensitive or not, since any may be hidden in the end. Without a unit on the card nobody can tell whether two cells
-    of linked tables have the same respondent, unless the tables share a cell that they are alone in. Totals over such
-    a cell need not be kept from whoever is alone in it (``within``): rules on contributions are subadditive, so what
-    others have there together gives nobody away unless one of the other parts does, which is sensitive itself. This
-    does not hold for cells that are sensitive by request or because they are empty.
+    Anyone who is alone in a cell knows its figure even if it is hidden: ``insiders`` has every cell someone is alone
+    in, sensitive or not, since any may be hidden in the end. Without a unit on the card no one can tell whether two
+    cells of linked tables have the same respondent, unless the tables share a cell that they are alone in. Totals
+    over such a cell need not be kept from anyone who is alone in it (``within``): rules on contributions are
+    subadditive, so what others have there together gives no one away unless one of the other parts does, which is
+    sensitive itself. This does not hold for cells that are sensitive by request or because they are empty.
     """
     part = exact(share, "share")
     if not 0 < part <= 1:
-        raise BadInput(f"share is above 0 and at most 1, got {share}.")
+        raise BadInput(f"share must be above 0 and at most 1, got {share}.")
     if negative not in ("refuse", "absolute"):
-        raise BadInput(f'negative is "refuse" or "absolute", got {negative!r}.')
+        raise BadInput(f'negative must be "refuse" or "absolute", got {negative!r}.')
     _require_there(cells, rules)
     below, above = np.zeros(len(cells)), np.zeros(len(cells))
     why = np.zeros((len(rules), len(cells)), bool)
@@ -152,5 +152,5 @@ def _require_there(cells: Cells, rules: Sequence[Rule]) -> None:
                 near = "".join(meant(code, known) for code in codes if code not in known)
                 sides = ", ".join(side.name for side in cells.tables[0].dimensions)
                 raise BadInput(
-                    f"There is no cell {', '.join(codes)}{near}.", hint=f"A cell has a code for each of {sides}."
+                    f"There is no cell {', '.join(codes)}{near}.", hint=f"A cell needs a code for each of {sides}."
                 )

@@ -90,13 +90,13 @@ class Rule:
 
 @declare(CELL_RULES, "minimum frequency", rank=0, example="min=3", spelled="min={n}")
 class MinFrequency(Rule):
-    """Fewer than ``n`` respondents, but not none; in a table of counts of which nobody knows who is in it, fewer rows.
+    """Fewer than ``n`` respondents, but not none; in a table of counts of which no one knows who is in it, fewer rows.
 
     The cell must seem to reach a share of its value (see ``protect``) below and above it, which is at least a unit; in
     a table of counts at least up to ``n``, so that an intruder must hold a count possible that would be safe.
     """
 
-    n: int = parameter("Fewest respondents of a cell that is safe.", least=2, most=1_000_000)
+    n: int = parameter("Minimum number of respondents of a safe cell.", least=2, most=1_000_000)
 
     @property
     def reason(self) -> str:
@@ -107,8 +107,8 @@ class MinFrequency(Rule):
         if counts is None:
             if seen.table.what:
                 raise BadInput(
-                    f"How many respondents are in each cell of the table of {seen.table.what} is not known.",
-                    hint="Give their number in a column, count.",
+                    f"The number of respondents in each cell of the table of {seen.table.what} is unknown.",
+                    hint="Add a column count with their number.",
                 )
             counts = seen.values
         cells = np.flatnonzero((counts > 0) & (counts < self.n))
@@ -123,7 +123,7 @@ class Dominance(Rule):
     """The ``n`` largest contributions are more than ``k`` of the total: a share (0.7), or per cent if above 1 (70)."""
 
     n: int = parameter("Number of the largest contributions.", least=1, most=MOST_KEPT)
-    k: Number = parameter("Largest share of the total that they may have: 0.7, 70% or 70.")
+    k: Number = parameter("Maximum share of the total that they may have: 0.7, 70% or 70.")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -152,8 +152,8 @@ class Dominance(Rule):
 class PriorPosterior(Rule):
     """The second largest contributor, who knew the largest within ``q`` per cent, would know it within ``p``."""
 
-    p: Number = parameter("How near the largest contribution may be known, per cent.", above=0, percent=True)
-    q: Number = parameter("How near it was known before, per cent.", above=0, percent=True)
+    p: Number = parameter("Closest permitted estimate of the largest contribution, per cent.", above=0, percent=True)
+    q: Number = parameter("Accuracy of prior knowledge about it, per cent.", above=0, percent=True)
     ranks: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
@@ -174,7 +174,9 @@ class PriorPosterior(Rule):
 class PPercent(Rule):
     """The second largest contributor could estimate the largest within ``p`` per cent."""
 
-    p: Number = parameter("How near the largest contribution may be known, per cent.", above=0, most=100, percent=True)
+    p: Number = parameter(
+        "Closest permitted estimate of the largest contribution, per cent.", above=0, most=100, percent=True
+    )
     ranks: ClassVar[int] = 2
 
     @property
@@ -187,12 +189,12 @@ class PPercent(Rule):
 
 @declare(CELL_RULES, "zero", example="zero", spelled="zero[={reach}]")
 class Zero(Rule):
-    """Nothing in the cell: it tells of everybody who could be there that they are not.
+    """Nothing in the cell: it tells of everyone who could be there that they are not.
 
     An intruder must hold figures up to ``reach`` possible.
     """
 
-    reach: Number = parameter("Figure that an empty cell must seem to reach.", default=1, above=0)
+    reach: Number = parameter("Upper protection level of an empty cell.", default=1, above=0)
 
     @property
     def reason(self) -> str:
@@ -202,19 +204,19 @@ class Zero(Rule):
         cells = np.flatnonzero(seen.values == 0)
         up = ceil(Fraction(self.reach) * 10**seen.table.decimals)
         if up >= 2**53:
-            raise BadInput("zero=… says up to what figure an empty cell must seem to reach; that is below 2**53 units.")
+            raise BadInput("zero=… is the upper protection level of empty cells and must be below 2**53 units.")
         return SensitiveCells(cells, np.zeros(len(cells), np.int64), np.full(len(cells), up, np.int64))
 
 
 @declare(CELL_RULES, "request", example="cells=M2,P3 | M1,P1", spelled="cells={cells}")
 class Request(Rule):
-    """Cells that are named, each by its codes: somebody asked for it. Each must seem to reach a share of its value."""
+    """Cells that are named, each by its codes: someone asked for it. Each must seem to reach a share of its value."""
 
-    cells: Sequence[Sequence[str]] = parameter("Cells by their codes, with | between them.")
+    cells: Sequence[Sequence[str]] = parameter("Cells by their codes, separated by |.")
 
     @property
     def reason(self) -> str:
-        return "hidden on request"
+        return "suppressed on request"
 
     def find(self, seen: RuleInput) -> SensitiveCells:
         named = [codes for codes in self.cells if has(seen.table, codes)]
@@ -249,8 +251,8 @@ def _largest(seen: RuleInput, ranks: int, what: str) -> Numbers:
     """The ``ranks`` largest contributions of each cell; an error if they are not known, or not what they must be."""
     if seen.refused:
         raise BadInput(
-            f"A rule with {what} is for contributions that are not negative; {seen.refused}.",
-            hint="Ask for absolute values (negative=absolute), or use min=….",
+            f"A rule with {what} needs non-negative contributions; {seen.refused}.",
+            hint="Use absolute values (negative=absolute), or min=….",
         )
     known = 0 if seen.largest is None else len(seen.largest)
     if seen.largest is None or known < ranks:
@@ -265,15 +267,15 @@ def _largest(seen: RuleInput, ranks: int, what: str) -> Numbers:
 
 
 def _require_known(seen: RuleInput, ranks: int, what: str) -> None:
-    """Raise an error if of some cells the largest contributions are not known: nobody can say that they are safe."""
+    """Raise an error if of some cells the largest contributions are not known: no one can say that they are safe."""
     if seen.known is None or seen.counts is None:
         return
     unsure = np.flatnonzero(seen.known < np.minimum(seen.counts, ranks))
     if len(unsure):
         names = " | ".join(", ".join(seen.table.codes(cell)) for cell in unsure[:3].tolist())
         raise BadInput(
-            f"A rule with {what} needs the {_ranks(ranks)} to each cell; of {number(len(unsure), 'cell')} nothing "
-            f"tells: {names}{' | …' if len(unsure) > 3 else ''}.",
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; unknown for "
+            f"{number(len(unsure), 'cell')}: {names}{' | …' if len(unsure) > 3 else ''}.",
             hint=f"Fill {', '.join(f'largest_{rank}' for rank in range(1, ranks + 1))} where there are that many.",
         )
 
@@ -309,12 +311,12 @@ def _rule(text: str) -> Rule:
     if name.strip().lower() == "cells":
         cells = [tuple(map(_unquoted, _split(cell, ","))) for cell in _split(rest, "|") if cell.strip()]
         if not cells:
-            raise BadInput(f"{text!r} names no cell.", hint=f"Write: {_CELLS}")
+            raise BadInput(f"{text!r} does not name a cell.", hint=f"Write: {_CELLS}")
         return Request(tuple(cells))
     parts = re.sub(r"\s*([=,])\s*", r"\1", text).split(",")
     letters = [part.partition("=")[0].lower() for part in parts]
     if len(set(letters)) < len(letters):
-        raise BadInput(f"{text!r} says a letter twice.", hint="Rules are divided by semicolons.")
+        raise BadInput(f"{text!r} has a parameter twice.", hint="Separate rules by semicolons.")
     for written in (",".join(parts), ",".join(reversed(parts))):
         for entry in CELL_RULES.entries():
             if entry.matches(written):
@@ -322,14 +324,18 @@ def _rule(text: str) -> Rule:
                 return made
     known = [re.split("[=[]", entry.spelled)[0] for entry in CELL_RULES.entries()]
     near = meant(letters[0], known) if letters[0] not in known else ""
-    raise BadInput(f"{text!r} is no rule{near}.", hint=f"Known are {', '.join(e.usage for e in CELL_RULES.entries())}.")
+    raise BadInput(
+        f"{text!r} is not a rule{near}.", hint=f"Known are {', '.join(e.usage for e in CELL_RULES.entries())}."
+    )
 
 
 def _split(text: str, mark: str) -> list[str]:
     """The pieces between marks that are not in quotes."""
     quoted = text.split('"')
     if len(quoted) % 2 == 0:
-        raise BadInput(f"{text!r} has a quote that is not closed.", hint=f"Write a quote in a code so: {_QUOTED}")
+        raise BadInput(
+            f"{text!r} has a quote that is not closed.", hint=f"Write a quote in a code like this: {_QUOTED}"
+        )
     pieces = [""]
     for place, run in enumerate(quoted):
         first, *others = run.split(mark) if place % 2 == 0 else [run]

@@ -46,7 +46,7 @@ _EVEN = 1e-9
 """Relative gap below which a pattern counts as optimal."""
 _MOST_INTERVALS = 30_000
 """Largest number of hidden cells whose intervals are computed; of more it is only certified that they hold."""
-_WHOSE = "Not checked together with other releases of the same people: a table of figures does not say whose they are."
+_WHOSE = "Not checked together with other releases of the same people: an aggregate table does not identify people."
 _BETWEEN = re.compile(r"\s*[×*]\s*|\s+x\s+")
 
 
@@ -69,7 +69,7 @@ def tabulate(
     holder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Release[pa.Table]:
-    """A table of counts, or of the sums of ``value``, that gives nobody away.
+    """A table of counts, or of the sums of ``value``, that gives no one away.
 
     ``source`` is a table of rows, which is added up on its engine ``by`` some columns (``"region × activity"``;
     several such texts make several tables, protected together), or tables of figures as ``dc.read_table`` gives them.
@@ -84,7 +84,7 @@ def tabulate(
     chosen = TABLE_METHODS.parse(method) if isinstance(method, str) else method
     sensitivity = _rules(rules)
     if chosen.needs_sensitivity_rules and not sensitivity:
-        raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
+        raise BadInput("No sensitivity rule given: add rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
     require_places(to, csv=csv, holder=holder)
     progress(0.0, "adding up")
 
@@ -108,7 +108,7 @@ def sides_of(by: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
     texts = by.split(";") if isinstance(by, str) else list(by)
     found = tuple(tuple(filter(None, map(str.strip, _BETWEEN.split(text.strip())))) for text in texts)
     if not found or not all(found):
-        raise BadInput("Say what the table is by.", hint='Such as "region × activity".')
+        raise BadInput("No dimensions given.", hint='Such as "region × activity".')
     return found
 
 
@@ -123,11 +123,11 @@ def _tables(
         given = (source,) if isinstance(source, CrossTable) else tuple(source)
         if not given or not all(isinstance(one, CrossTable) for one in given):
             raise BadInput(
-                f"A {type(source).__name__} is neither a table of rows nor tables of figures.",
+                f"A {type(source).__name__} is neither a table of rows nor aggregate tables.",
                 hint="Open rows with dc.read(data, card=…), figures with dc.read_table(file).",
             )
         if by or value or any(one is not None for one in how.values()):
-            raise BadInput("A table of figures has been added up already: give it and its rules alone.")
+            raise BadInput("An aggregate table takes only rules, no columns or weights.")
         return given, ()
     sides = sides_of(by)
     named = {name.split("@")[0] for side in sides for name in side}
@@ -147,9 +147,9 @@ def _rules(rules: str | Sequence[str | Rule]) -> tuple[Rule, ...]:
 
 
 def _known(cells: Cells, source: Source, value: str | None, method: TableMethod, rules: Sequence[Rule]) -> Cells:
-    """The cells with what everybody knows of each before the table is printed.
+    """The cells with what everyone knows of each before the table is printed.
 
-    A count of 0 is hidden only if ``zeros`` or a rule says so; where none does, everybody knows that what is hidden is
+    A count of 0 is hidden only if ``zeros`` or a rule says so; where none does, everyone knows that what is hidden is
     at least 1. Sums may be negative where the card says that what is added up may be.
     """
     if not cells.tables[0].what:
@@ -212,7 +212,7 @@ class _Tabulation(Method[pa.Table]):
             "cells",
             details.rows(),
             dict(details.in_figures()),
-            draw=lambda: details.fragment(f"{title} (for its holder alone)"),
+            draw=lambda: details.fragment(f"{title} (confidential)"),
             details=details,
         )
         return Made(
@@ -220,7 +220,7 @@ class _Tabulation(Method[pa.Table]):
             parameters,
             made.steps,
             claims=made.claims,
-            assumes=(f"Nobody knows more of a figure than what is printed{known}.",) if made.claims else (),
+            assumes=(f"No one knows more about a figure than the published table{known}.",) if made.claims else (),
             caveats=made.caveats if table is not None else (*made.caveats, _WHOSE),
             layout=printed.html(),
             seed=problem.seed,
@@ -234,7 +234,7 @@ class _Tabulation(Method[pa.Table]):
         if not written.equals(made.context[0].rows()) or written.filter(pc.field(HIDDEN)).column(-2).null_count != int(
             pc.sum(written.column(HIDDEN)).as_py() or 0
         ):
-            raise NoPromise("The table that was written is not the one that was protected. Nothing was released.")
+            raise NoPromise("The written table differs from the protected one. Nothing was released.")
         return made
 
     def on(self, table: Table) -> _Tabulation:
@@ -258,9 +258,9 @@ class _Tabulation(Method[pa.Table]):
         _, protected = made.context
         known, cells = protected.known, self.problem.cells
         if self.problem.weight is not None:
-            return Opaque("figures with sampling weights are of people that are not in the table")
+            return Opaque("weighted figures represent people who are not in the table")
         if known is None and protected.pattern is None:
-            return Opaque(f"{self.name} changes figures in a way that leaves no interval for the true ones")
+            return Opaque(f"{self.name} changes figures without an interval for the true ones")
         if known is None:
             low = np.where(protected.hidden, cells.lower, protected.values)
             known = Intervals(low, np.where(protected.hidden, cells.upper, protected.values))
@@ -286,7 +286,7 @@ class _Tabulation(Method[pa.Table]):
         )
         told = sorted({name for one in figures for side in one.sides for name in side.tells})
         if self.problem.value is not None and told:
-            why = f"its sums are by {' and '.join(told)}, which not everybody knows of people"
+            why = f"its sums are by {' and '.join(told)}, which are not public"
             return Opaque(why, (*told, self.problem.value))
         return figures
 
@@ -300,10 +300,10 @@ def _holder_facts(
         lost = hidden_loss(
             problem.cells, problem.protection, made.hidden, np.abs(problem.cells.values).astype(float), computed
         )
-        best = "the least possible" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} of it more than needed"
-        known = best if np.isfinite(pattern.bound) else "not compared with the least possible"
+        best = "optimal" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} above the optimum"
+        known = best if np.isfinite(pattern.bound) else "optimum unknown"
         facts.append(("lost", str(lost)))
-        facts.append(("what is hidden besides weighs", f"{known} ({pattern.method})"))
+        facts.append(("weight of secondary suppressions", f"{known} ({pattern.method})"))
     else:
         facts.append(("lost", str(changed_loss(problem.cells, made.values))))
     return facts

@@ -17,7 +17,7 @@ from discreet.service.api.views import Answer, Answers, Epsilon, ExactAnswer, Pr
 router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["ask"])
 
 
-@router.get("/tables", responses=READS, summary="The tables that you may know of")
+@router.get("/tables", responses=READS, summary="The tables visible to you")
 def tables(caller: Reader) -> list[Table]:
     """For analysts those that they may ask, for others all."""
     return [Table.of(view) for view in caller.desk.tables(caller.who)]
@@ -29,7 +29,7 @@ def table(name: Annotated[TableName, Path()], caller: Reader) -> Table:
     return Table.of(caller.desk.table(caller.who, name))
 
 
-@router.post("/price", response_model=Prices, responses=WRITES, summary="What questions would cost")
+@router.post("/price", response_model=Prices, responses=WRITES, summary="Price of questions")
 async def price(given: Pricing, caller: Asker) -> Response:
     """No row is looked at, nothing is charged or written down."""
     return await caller.work(lambda: _written(Prices(prices=_prices(given, caller))))
@@ -53,9 +53,9 @@ async def ask(given: Asking, caller: Asker) -> Response:
     return (await caller.answer(answered, lambda made: desk.gave(who, *made[0])))[1]
 
 
-@router.post("/ask/audited", responses=WRITES, summary="Ask an audited table")
+@router.post("/ask/audited", responses=WRITES, summary="Ask a table with query auditing")
 async def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
-    """Answer a question exactly, or deny it (409) when that could tell somebody's value. Nothing is charged."""
+    """Answer a question exactly, or deny it (409) when that could tell someone's value. Nothing is charged."""
     desk, who = caller.desk, caller.who
     made = await caller.answer(
         lambda: desk.ask_audited(who, given.question, hand_over=False), lambda made: desk.gave(who, made)
@@ -63,7 +63,7 @@ async def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
     return ExactAnswer.of(made)
 
 
-@router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a wished error")
+@router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a desired error")
 async def epsilon(given: Wishing, caller: Asker) -> Epsilon:
     """What to spend so that every figure is off by at most the error, with 95 % confidence. No row is looked at."""
     found = await caller.work(
@@ -74,7 +74,7 @@ async def epsilon(given: Wishing, caller: Asker) -> Epsilon:
     return Epsilon(epsilon=str(found), about=float(found))
 
 
-@router.post("/methods/price", responses=WRITES, summary="What a method would cost")
+@router.post("/methods/price", responses=WRITES, summary="Price of a method")
 async def method_price(given: Making, caller: Asker) -> Price:
     """No row is looked at, nothing is charged."""
     return await caller.work(lambda: Price.of(caller.desk.quote(caller.who, given.method.method(), given.table)))
@@ -89,7 +89,7 @@ async def method_release(given: Making, caller: Asker) -> Answer:
         found = desk.release_of(who, given.method.method(), given.table, key=given.key, hand_over=False)
         left = desk.table(who, given.table).left
         if left is None:
-            raise NotFound("There is no such table here for you.")
+            raise NotFound("There is no such table, or it is not visible to you.")
         return Answered(found.release, found.identity, {given.table: left}, found.free)
 
     return Answer.of(await caller.answer(made, lambda one: desk.gave(who, one)))

@@ -23,7 +23,7 @@ def budgets(caller: Reader) -> list[BudgetOut]:
     return [BudgetOut.of(view) for view in caller.desk.budgets.accounts(caller.who)]
 
 
-@router.put("/budgets/{account:path}", responses=WRITES, summary="Give an account another limit")
+@router.put("/budgets/{account:path}", responses=WRITES, summary="Set an account's limit")
 def set_limit(
     account: Annotated[Account, Path(examples=["visits/ann"])], given: NewLimit, caller: Manager
 ) -> BudgetOut:
@@ -31,17 +31,17 @@ def set_limit(
     return BudgetOut.of(caller.desk.budgets.set_limit(caller.who, account, given.budget.budget(), why=given.why))
 
 
-@router.get("/ledger", responses=READS | answers(404), summary="The last lines of the ledger")
+@router.get("/ledger", responses=READS | answers(404), summary="The last ledger entries")
 def ledger(
     caller: Reader,
-    account: Annotated[Account | None, Query(description="Of this account alone.")] = None,
+    account: Annotated[Account | None, Query(description="Only this account.")] = None,
     most: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> list[Entry]:
     """Newest first; for an analyst those of their own accounts."""
     return [Entry.of(line) for line in caller.desk.budgets.lines(caller.who, account=account, most=most)]
 
 
-@router.post("/ledger/verify", responses=READS, summary="Whether the ledger is sound")
+@router.post("/ledger/verify", responses=READS, summary="Check the ledger")
 def verify(caller: Overseer) -> Verdict:
     """Go through ledger and audit log line by line, and compare them with every answer that was given."""
     return Verdict.of(caller.desk.budgets.verify(caller.who))

@@ -22,13 +22,15 @@ router = APIRouter(route_class=EarlyRoute, tags=["data"])
 async def upload(
     request: Request,
     caller: Manager,
-    name: Annotated[str, Query(min_length=1, max_length=200, description="The file's name, which says its format.")],
+    name: Annotated[
+        str, Query(min_length=1, max_length=200, description="The file's name; its ending determines the format.")
+    ],
 ) -> UploadOut:
     """The body is the file as it is. It is kept for stewards alone, under the name that is answered."""
     return UploadOut(upload=await caller.desk.data.upload(caller.who, name, request.stream()))
 
 
-@router.get(UPLOADS, responses=READS, summary="Files that were uploaded")
+@router.get(UPLOADS, responses=READS, summary="Uploaded files")
 def uploads(caller: Holder) -> list[UploadOut]:
     """Newest first."""
     return [UploadOut(upload=one) for one in caller.desk.data.uploads(caller.who)]
@@ -41,7 +43,7 @@ async def draft(given: DataSource, caller: Manager) -> DraftOut:
     return DraftOut(card=drafted.to_toml(), rows=drafted.rows)
 
 
-@router.post("/v1/data/check", responses=WRITES | answers(404), summary="Whether rows fit a card")
+@router.post("/v1/data/check", responses=WRITES | answers(404), summary="Check rows against a card")
 async def check(given: CardText, caller: Manager) -> MisfitsOut:
     """By column what does not fit; under an empty name what is about the whole file."""
     card = _card(given.card)
@@ -49,9 +51,9 @@ async def check(given: CardText, caller: Manager) -> MisfitsOut:
     return MisfitsOut(misfits={name: list(lines) for name, lines in found.items()})
 
 
-@router.post("/v1/tables", status_code=201, responses=WRITES | answers(404), summary="Make a table of a file")
+@router.post("/v1/tables", status_code=201, responses=WRITES | answers(404), summary="Register a table")
 async def add(given: NewTable, caller: Manager) -> dict[str, Any]:
-    """With a budget of its own. Nobody may ask it until they have a budget for it."""
+    """With a budget of its own. No one may ask it until they have a budget for it."""
     card, budget = _card(given.card), given.budget.budget()
     await caller.work(lambda: caller.desk.data.add(caller.who, given.name, given.source, card, budget))
     return {"table": given.name}

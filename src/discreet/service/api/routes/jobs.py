@@ -77,20 +77,20 @@ def cancel(job: JobId, caller: Manager) -> None:
     | answers(404)
     | {200: {"content": {"text/event-stream": {"schema": _EVENT}}, "description": "Server-sent events."}},
     response_class=Response,
-    summary="A job, as it goes on",
+    summary="Progress of a job",
 )
 def events(
     job: JobId,
     caller: Overseer,
     request: Request,
-    seconds: Annotated[int, Query(ge=1, le=600, description="How long to tell of it at most.")] = 60,
+    seconds: Annotated[int, Query(ge=1, le=600, description="Longest time to follow it, seconds.")] = 60,
 ) -> StreamingResponse:
     """An event ``progress`` for each change, with the job as data, until it is over: then an event ``over``."""
     caller.desk.job(caller.who, job)
     return StreamingResponse(_told(request, caller, job, seconds), media_type="text/event-stream")
 
 
-@router.get("/{job}/result", responses=READS | answers(400, 404), summary="What a job found")
+@router.get("/{job}/result", responses=READS | answers(400, 404), summary="Result of a job")
 def result(job: JobId, caller: Holder) -> dict[str, Any]:
     """As plain data. It is about the rows, and for stewards alone."""
     found: dict[str, Any] = plain(caller.desk.job_result(caller.who, job))
@@ -117,7 +117,7 @@ def paper(job: JobId, name: Paper, caller: Holder) -> FileResponse:
 
 
 async def _told(request: Request, caller: Caller, job: str, seconds: int) -> AsyncIterator[str]:
-    """What is said of a job while it goes on, to somebody who may still know."""
+    """What is said of a job while it goes on, to someone who may still know."""
     end = time.monotonic() + seconds
     last, spoke = "", time.monotonic()
     while time.monotonic() < end:

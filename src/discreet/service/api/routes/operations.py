@@ -1,4 +1,4 @@
-"""Whether the service is there, how it does, and what can be requested."""
+"""Health check, how it does, and what can be requested."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from discreet.service.operations.permissions import READERS
 router = APIRouter(prefix="/v1", tags=["operations"])
 
 
-@router.get("/health", responses=answers(), summary="Whether the service is there")
+@router.get("/health", responses=answers(), summary="Health check")
 async def health() -> Health:
-    """Answers to anybody, and touches nothing."""
+    """Answers to anyone, and touches nothing."""
     return Health(version=__version__)
 
 
 @router.get(
     "/metrics",
-    responses=READS | {200: {"content": {"text/plain": {}}, "description": "As Prometheus reads them."}},
+    responses=READS | {200: {"content": {"text/plain": {}}, "description": "In Prometheus format."}},
     response_class=Response,
-    summary="Figures for Prometheus",
+    summary="Prometheus metrics",
 )
 def metrics(
     request: Request,
     token: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
     session: Annotated[str | None, Security(cookie)],
 ) -> Response:
-    """For stewards and auditors; for anybody on this computer if the service was started so."""
+    """For stewards and auditors; for anyone on this computer if the service was started so."""
     if not (request.app.state.settings.open_metrics and _is_near(request)):
         Needs(Scope.READ, READERS).find(request)
     return Response(request.app.state.metrics.text(), media_type=CONTENT)
@@ -48,7 +48,7 @@ def metrics(
 
 @router.get("/catalogue", responses=answers(), summary="All methods, models, rules and attacks")
 def catalogue() -> Catalogue:
-    """What each is called, how it is written, and a JSON schema of its parameters; the same for everybody."""
+    """What each is called, how it is written, and a JSON schema of its parameters; the same for everyone."""
     return Catalogue(families=[family.to_dict() for family in FAMILIES])
 
 

@@ -1,4 +1,4 @@
-"""People, their tokens, and what everybody did."""
+"""People, their tokens, and what everyone did."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Name: TypeAlias = Annotated[PersonName, Path()]
 TokenId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$"), Path()]
 
 
-@router.get("/people", responses=READS, summary="Everybody who may sign in")
+@router.get("/people", responses=READS, summary="People who may sign in")
 def people(caller: Overseer) -> list[PersonOut]:
     """For stewards and auditors."""
     return [PersonOut.of(one) for one in caller.desk.access.persons(caller.who)]
 
 
-@router.post("/people", status_code=201, responses=WRITES, summary="Let somebody sign in")
+@router.post("/people", status_code=201, responses=WRITES, summary="Add a person")
 def add(given: NewPerson, caller: Annotated[Caller, Depends(Needs(roles=(Role.STEWARD,), token=False))]) -> Welcomed:
     """Their one-time password is told this once, good for seven days, and changed at the first sign-in.
 
-    With a session: a token lets nobody in.
+    With a session: a token lets no one in.
     """
     budget = None if given.budget is None else given.budget.budget()
     password = caller.desk.access.add_person(
@@ -38,24 +38,24 @@ def add(given: NewPerson, caller: Annotated[Caller, Depends(Needs(roles=(Role.ST
     return Welcomed(person=_named(given.name, caller), password=password)
 
 
-@router.put("/people/{name}", responses=WRITES, summary="Keep somebody out, let them in, or reset their password")
+@router.put("/people/{name}", responses=WRITES, summary="Disable or enable an account, or reset its password")
 def change(name: Name, given: ChangedPerson, caller: Manager) -> Welcomed:
     """What they spent stays spent. A new one-time password is told this once, and not to a token."""
     if given.reset:
         require_session(caller)
     if given.disabled is None and not given.reset:
-        raise BadInput("Nothing was to be changed.", hint="Send disabled, or reset.")
+        raise BadInput("The request changes nothing.", hint="Send disabled, or reset.")
     if given.disabled is not None:
         caller.desk.access.disable(caller.who, name, given.disabled)
     password = caller.desk.access.reset_password(caller.who, name) if given.reset else None
     return Welcomed(person=_named(name, caller), password=password)
 
 
-@router.put("/people/{name}/budgets", responses=WRITES, summary="Let somebody ask")
+@router.put("/people/{name}/budgets", responses=WRITES, summary="Give an analyst a budget")
 def give_budget(name: Name, given: NewBudget, caller: Manager) -> list[BudgetOut]:
-    """Give somebody a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets.
+    """Give someone a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets.
 
-    The table's own budget counts too: nobody can spend more than the smaller of the two.
+    The table's own budget counts too: no one can spend more than the smaller of the two.
     """
     caller.desk.access.give_budget(caller.who, name, given.budget.budget(), given.tables)
     return [BudgetOut.of(view) for view in caller.desk.budgets.accounts(caller.who) if view.analyst == name]
@@ -63,13 +63,13 @@ def give_budget(name: Name, given: NewBudget, caller: Manager) -> list[BudgetOut
 
 @router.get("/tokens", responses=READS, summary="Tokens")
 def tokens(caller: Reader) -> list[TokenOut]:
-    """One's own; for stewards and auditors everybody's. Their texts are not kept."""
+    """One's own; for stewards and auditors everyone's. Their texts are not kept."""
     return [TokenOut.of(token) for token in caller.desk.access.tokens(caller.who)]
 
 
 @router.post("/tokens", status_code=201, responses=WRITES, summary="A new token")
 def new_token(given: NewToken, caller: Annotated[Caller, Depends(Needs(token=False))]) -> TokenText:
-    """For programs: with the rights of whoever makes it, as far as its scopes go. Its text is told this once.
+    """For programs: with the rights of anyone who makes it, as far as its scopes go. Its text is told this once.
 
     With a session: a token makes no token.
     """
@@ -79,17 +79,17 @@ def new_token(given: NewToken, caller: Annotated[Caller, Depends(Needs(token=Fal
 
 @router.delete("/tokens/{token}", status_code=204, responses=WRITES, summary="End a token")
 def revoke(token: TokenId, caller: Annotated[Caller, Depends(Needs(Scope.MANAGE))]) -> None:
-    """One's own or, as a steward, anybody's."""
+    """One's own or, as a steward, anyone's."""
     caller.desk.access.revoke(caller.who, token)
 
 
-@router.get("/audit", responses=READS, summary="Who did what")
+@router.get("/audit", responses=READS, summary="The audit log")
 def audit(
     caller: Overseer,
-    after: Annotated[int, Query(ge=0, le=10**15, description="Lines after this one, in the order asked for.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**15, description="Entries after this one, in the requested order.")] = 0,
     most: Annotated[int, Query(ge=1, le=1000)] = 200,
     newest_first: Annotated[bool, Query()] = True,
-    by: Annotated[str | None, Query(max_length=60, description="Of this person alone.")] = None,
+    by: Annotated[str | None, Query(max_length=60, description="Only this person.")] = None,
 ) -> list[AuditOut]:
     """For stewards and auditors."""
     lines = caller.desk.access.audit(caller.who, after=after, most=most, newest_first=newest_first, by=by)

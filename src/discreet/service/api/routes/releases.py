@@ -62,7 +62,7 @@ def release(release: ReleaseId, caller: Reader) -> ReleaseOut:
     return ReleaseOut.of(caller.desk.shelved(caller.who, release))
 
 
-@router.get("/{release}/statement", responses=READS | answers(404), summary="What it promises")
+@router.get("/{release}/statement", responses=READS | answers(404), summary="Privacy statement")
 def statement(release: ReleaseId, caller: Reader) -> Statement:
     """Statement, recipe and receipt; nothing of what is in it."""
     return Statement.of(caller.desk.statement(caller.who, release))
@@ -86,7 +86,7 @@ def report(release: ReleaseId, caller: Receiver) -> Response:
     "/{release}/download",
     responses=READS | answers(404) | {200: {"content": {"application/zip": {}}, "description": "A zip archive."}},
     response_class=Response,
-    summary="All of it",
+    summary="Download a release",
 )
 def download(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     """The release's folder as a zip archive: unpacked, it is what ``Release.load`` reads."""
@@ -99,18 +99,20 @@ def download(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     "/{release}/rows.csv",
     responses=READS | answers(400, 404) | {200: {"content": {"text/csv": {}}, "description": "Rows, as CSV."}},
     response_class=Response,
-    summary="Its rows, as CSV",
+    summary="Rows of a release, as CSV",
 )
 def rows(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     """The rows of a release that is a table, for spreadsheets; ``download`` has its promise too."""
     folder = caller.desk.folder(caller.who, release)
     if "payload.parquet" not in verified(folder):
-        raise BadInput("This release is no table.", hint=f"GET /v1/releases/{release}/download has all of it.")
+        raise BadInput(
+            "This release is not a table.", hint=f"GET /v1/releases/{release}/download has the whole release."
+        )
     headers = {"Content-Disposition": f'attachment; filename="{release}.csv"'}
     return StreamingResponse(_csv(folder / "payload.parquet"), media_type="text/csv", headers=headers)
 
 
-@router.put("/{release}/shared", responses=WRITES, summary="Share it, or no longer")
+@router.put("/{release}/shared", responses=WRITES, summary="Share a release, or stop sharing")
 def share(release: ReleaseId, given: Sharing, caller: Manager) -> ReleaseOut:
     """Let the analysts of a release's tables have it."""
     caller.desk.share(caller.who, release, given.shared)

@@ -42,7 +42,7 @@ def session(caller: SignedInCaller) -> Session:
 def sign_out(caller: SignedInCaller, request: Request, response: Response) -> None:
     """End the session."""
     if caller.session is None:
-        raise BadInput("Whoever comes with a token has no session.", hint="To end a token: DELETE /v1/tokens/{id}.")
+        raise BadInput("A token has no session.", hint="To end a token: DELETE /v1/tokens/{id}.")
     caller.desk.access.sign_out(caller.who, caller.session.token)
     drop_session(response, request.app.state.settings)
 

@@ -174,5 +174,5 @@ class Audit:
         return sets, parts
 
     def _answers(self, told: Told, whose: str) -> list[Fraction]:
-        """The answers that an auditor weighs in the order of its parts; of nobody, 0, which none looks at."""
+        """The answers that an auditor weighs in the order of its parts; of no one, 0, which none looks at."""
         return [Fraction(one or 0) for (_, asked), some in told.items() if self._charge(asked) == whose for one in some]

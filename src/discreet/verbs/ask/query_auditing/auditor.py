@@ -85,7 +85,7 @@ class Part:
 
 
 class Verdict(Enum):
-    """What an auditor says of a question before anybody has looked at its answer."""
+    """What an auditor says of a question before anyone has looked at its answer."""
 
     ANSWER = "answer"
     DENY = "deny"

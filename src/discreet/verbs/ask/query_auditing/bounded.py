@@ -9,16 +9,16 @@ so far, there are two as far apart as ``width``. Of truths, with a width of 1: b
 keep both as likely as before: that a column was closed tells that an answer lay near an end, by which most who were
 asked about are likely to have the value of that end.
 
-Let P be all that fits the answers so far, and s the answer to a question. In the slices of P by s, how far somebody's
-value can range is a concave function of s. So the answers after which everybody still ranges over ``width`` are an
+Let P be all that fits the answers so far, and s the answer to a question. In the slices of P by s, how far someone's
+value can range is a concave function of s. So the answers after which everyone still ranges over ``width`` are an
 interval, and those that tell too much, U, lie at the ends of what s can be.
 
 0. Without looking: fewer than five people whom the same sets are about are denied, since their answer often lies at an
    end.
-1. Without looking: if the slices at both ends leave everybody ``width``, U is empty, and the question is answered.
+1. Without looking: if the slices at both ends leave everyone ``width``, U is empty, and the question is answered.
 2. Without looking: else suppose it were denied. Then s is in U, which holds the slice at an end that tells too much. If
-   over these slices (one or both) somebody's values no longer lie ``width`` apart, the question is denied now. Whoever
-   asks can work this out: it tells nothing.
+   over these slices (one or both) someone's values no longer lie ``width`` apart, the question is denied now. Anyone
+   who asks can work this out: it tells nothing.
 3. Else it is looked at. An answer outside U is given. One in U is denied, and the column is closed for good: nothing is
    answered after the one denial that depends on the data, so nothing can be put together with it.
 
@@ -53,7 +53,7 @@ _TOLERANCE = 1e-6
 
 
 class Bounded:
-    """See ``Auditor``. Everybody has one row."""
+    """See ``Auditor``. Everyone has one row."""
 
     def __init__(self, classes: Classes, low: Fraction, high: Fraction, width: Fraction, *, whole: bool) -> None:
         Solver()  # if HiGHS is missing, that is said before anything is answered
@@ -93,7 +93,7 @@ class Bounded:
         return Verdict.LOOK if self._wide(_Ranges(*around)) else Verdict.DENY
 
     def bears(self, parts: Sequence[Part], answers: Sequence[Fraction]) -> bool:
-        """Step 3: whether everybody still ranges over the width."""
+        """Step 3: whether everyone still ranges over the width."""
         asked, sums = self._vectors(parts, answers)
         ranges = self._known(asked).given([*self._answers, *sums])
         return ranges is not None and self._wide(ranges)

@@ -4,7 +4,7 @@ After some answers for MAX, u(i) is the least answer among the questions that ro
 and only if every question has a row with u(i) equal to its answer: an *extreme*. A row is told if it is a question's
 only extreme; here, a question whose extremes are all one person's tells of that person.
 
-A new question about Q is denied if an answer m to it that is possible would tell of somebody. Of all possible m two are
+A new question about Q is denied if an answer m to it that is possible would tell of someone. Of all possible m two are
 worst, and only they are looked at:
 
 * For questions before: those with answers above m lose their extremes in Q, the others lose none. So small m are worst.
@@ -51,7 +51,7 @@ class _Side:
         self._least = np.concatenate((self._least, self._least[parents]))
 
     def tells(self, asked: Bools) -> bool:
-        """Whether a possible answer would tell of somebody."""
+        """Whether a possible answer would tell of someone."""
         ranks = self._ranks()
         least = ranks[self._least]
         from_, single = -1, -1
@@ -88,7 +88,7 @@ class Extremes:
             side.widen(parents)
 
     def weigh(self, parts: Sequence[Part]) -> Verdict:
-        """See above; a set of nobody tells nothing."""
+        """See above; a set of no one tells nothing."""
         some = [part for part in parts if part.asked.any()]
         if len(some) == 1:
             return Verdict.DENY if self._tells(some[0]) else Verdict.ANSWER

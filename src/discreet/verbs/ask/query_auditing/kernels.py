@@ -74,7 +74,7 @@ def subtract(target: _Numbers, times: int, row: _Numbers) -> None:
 
 @njit(cache=True)
 def only_where(row: _Numbers, low: _Numbers, high: _Numbers, person: int) -> bool:
-    """Whether a row is zero on every class that has a row of anybody but this person."""
+    """Whether a row is zero on every class that has a row of anyone but this person."""
     for place in range(row.size):  # noqa: SIM110  # Numba compiles no generators
         if row[place] and not (low[place] == person and high[place] == person):
             return False

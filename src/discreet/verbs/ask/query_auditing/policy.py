@@ -23,18 +23,18 @@ FEW = 100
 """Of a column that takes fewer values than this, a sum or an extreme at an end of them is to be expected, and tells."""
 NAME = "audited"
 _CAVEATS = (
-    "This is not differential privacy: nothing is promised of what can be guessed closely, of groups of people, nor to "
-    "anybody about whom somebody knows more than the answers say, such as a group's other values.",
-    "It does not compose: with other releases about the same people, from here or elsewhere, nothing is promised.",
+    "This is not differential privacy: it does not protect against close guesses, does not protect groups of "
+    "people, and does not hold against intruders who know more than the answers, such as a group's other values.",
+    "It does not compose: nothing is promised together with other releases about the same people, from here "
+    "or elsewhere.",
 )
-_BEYOND_BOUNDS = (
-    "Values are taken to be any number: whoever knows that they lie between bounds may learn more from answers near "
-    "the ends."
+_BEYOND_BOUNDS = "Values are assumed to be any number: someone who knows bounds may learn more from answers near them."
+_AT_AN_END = (
+    "No maximum is the lowest possible value, such as 0, and no minimum the highest: it would reveal everyone's value."
 )
-_AT_AN_END = "No largest value is the lowest there can be, such as 0, and no smallest the highest: all would have it."
 _APART = (
-    "Columns that are audited for anything but sums are not related to other audited ones: what follows from several "
-    "of them together is weighed for sums alone."
+    "Columns that are audited for anything but sums are unrelated to other audited columns: inference across "
+    "columns is audited for sums only."
 )
 
 
@@ -45,7 +45,7 @@ class Watch:
     how: str
     """``sum``, ``extremes`` or ``bounded``."""
     width: Fraction | None = None
-    """Of a bounded one: how far apart what is possible for somebody stays."""
+    """Of a bounded one: how far apart what is possible for someone stays."""
     look: bool = False
     """Of a bounded one: that answers are looked at before they are denied was agreed to."""
 
@@ -60,7 +60,9 @@ class Watch:
             or bounded != (found["width"] is not None)
             or (found["look"] and not bounded)
         ):
-            raise BadInput(f"{said!r} is no way to audit a column.", hint="Write sum, extremes, or bounded=WIDTH:look.")
+            raise BadInput(
+                f"{said!r} is not a kind of query auditing.", hint="Write sum, extremes, or bounded=WIDTH:look."
+            )
         width = None if found["width"] is None else exact(found["width"], "the width")
         return cls(found["how"], width, look=found["look"] is not None)
 
@@ -75,7 +77,7 @@ class Policy:
 
     columns: Mapping[str, Watch]
     by: tuple[str, ...]
-    """The columns that conditions and groups may use: they are taken to be known to everybody, of everybody."""
+    """The columns that conditions and groups may use: they are taken to be known to everyone, of everyone."""
 
     @classmethod
     def of(cls, columns: Mapping[str, str | Number], by: Sequence[str], card: Card) -> Policy:
@@ -87,14 +89,14 @@ class Policy:
     def require_fits(self, card: Card) -> None:
         """An error if the card does not allow what is to be audited."""
         if not self.columns:
-            raise BadInput("Which columns are to be audited?")
+            raise BadInput("No columns to audit given.")
         for name, watch in self.columns.items():
             _require_watchable(card, name, watch)
         for name in self.by:
             if card[name].role is Role.SENSITIVE or name in self.columns:
                 raise Refused(
-                    f"{name} is no column to choose sets by: whoever asks would learn it by the sets.",
-                    hint="Conditions and groups use columns that everybody may know of everybody.",
+                    f"{name} cannot be used in conditions: the selected sets would reveal it.",
+                    hint="Conditions and groups may use publicly known columns only.",
                 )
 
     def __str__(self) -> str:
@@ -117,33 +119,31 @@ def _require_watchable(card: Card, name: str, watch: Watch) -> None:
     if name == card.unit or not (truth or column.kind in NUMBERS):
         raise BadInput(
             f"{name} cannot be audited for {watch.how}.",
-            hint="Numbers can; truths too, as bounded=1:look, where SUM counts those that are true.",
+            hint="Audit numbers, or booleans as bounded=1:look, where SUM counts the true ones.",
         )
     if column.kind is Kind.DECIMAL and watch.how == BOUNDED:
         raise BadInput(
-            f"{name} has decimals, for which no bounded sums are audited: they go in steps, and real numbers do not.",
+            f"{name} has decimals, for which bounded sums cannot be audited.",
             hint="Declare it as real, or as an integer of its smallest units.",
         )
     if watch.how == BOUNDED and not watch.look:
         raise Refused(
-            f"{name}: any sum of bounded numbers could turn out to lie at its end, where it tells everybody's value. "
-            "An auditor that never looks at an answer before it denies it could answer nothing.",
-            hint=f"If denials may depend on the data, say so: {watch}:look.",
+            f"{name}: any sum of bounded numbers could lie at its bound, where it reveals everyone's value. "
+            "An auditor whose denials do not depend on the answer could answer nothing.",
+            hint=f"If denials may depend on the data, write {watch}:look.",
         )
     if not column.required:
         raise NotDeclared(
-            f"Whether somebody has a value of {name} at all would not be audited, and the card does not require one.",
-            hint="Declare required = true: a row without a value then does not count.",
+            f"Missing values of {name} are not audited, and the card does not require a value.",
+            hint="Declare required = true: rows without a value are then not counted.",
         )
     if column.bounds is None and not truth:
-        raise NotDeclared(f"The card has no bounds of {name}.", hint="Declare them: a sum could be beyond all numbers.")
+        raise NotDeclared(f"The card has no bounds of {name}.", hint="Declare them, so that sums cannot overflow.")
     if watch.how != BOUNDED and column.kind is Kind.INTEGER:
         require_many(name, ends_of(card, name), 1)
     if watch.width is not None:
         if card.unit is not None and card.rows_per_unit != 1:
-            raise Refused(
-                f"{name}: bounded sums are audited where everybody has one row.", hint="Declare rows_per_unit = 1."
-            )
+            raise Refused(f"{name}: bounded sums need one row per person.", hint="Declare rows_per_unit = 1.")
         low, high = ends_of(card, name)
         if not 0 < watch.width <= high - low:
             raise BadInput(f"The width for {name} lies above 0, and is at most {plain(high - low)}.")
@@ -163,7 +163,7 @@ def require_many(name: str, ends: tuple[Fraction, Fraction], step: Fraction | in
     low, high = ends
     if (high - low) / step + 1 < FEW:
         raise Refused(
-            f"{name} takes fewer than {FEW} values: it is not audited as if it could be any number.",
+            f"{name} takes fewer than {FEW} values, so it cannot be audited as an unbounded number.",
             hint=f"Sums of it can be audited as bounded={plain(high - low)}:look; or ask with noise.",
         )
 
@@ -177,11 +177,11 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
     """What is promised with an answer about these columns, and with all audited answers before it."""
     watched = {name: watch for name, watch in policy.columns.items() if name in columns}
     assumes = [
-        f"Everybody may know {_listed([*policy.by, *([card.unit] if card.unit else [])])} of everybody in {card.name}."
+        f"Anyone may know {_listed([*policy.by, *([card.unit] if card.unit else [])])} of everyone in {card.name}."
         if policy.by or card.unit
-        else f"Everybody may know who is in {card.name}.",
-        "Everything that is told about the audited columns is told by audited answers, which all are in one history.",
-        f"{card.whose} Nobody has more rows in {card.name} than its card allows, or lacks a value that it requires.",
+        else f"Anyone may know who is in {card.name}.",
+        "All that is released about the audited columns is in audited answers, in one history.",
+        f"{card.whose} No one has more rows in {card.name} than its card allows, or lacks a required value.",
     ]
     if any(watch.how != BOUNDED for watch in watched.values()):
         assumes.append(_BEYOND_BOUNDS)
@@ -190,7 +190,7 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
     if len(policy.columns) > 1 and any(watch.how != SUM for watch in policy.columns.values()):
         assumes.append(_APART)
     if any(watch.how == BOUNDED for watch in watched.values()):
-        assumes.append("The linear-programming solver that found between what values can range is right.")
+        assumes.append("The linear-programming solver that computed the ranges of values is correct.")
     return Statement(
         card.unit or "row",
         models=tuple(_claim(name, watch, card) for name, watch in watched.items()),
@@ -203,21 +203,21 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
 def _claim(name: str, watch: Watch, card: Card) -> Claim:
     if watch.width is not None:
         text = (
-            f"audited: by it and all audited answers before it, values of {name} remain possible that lie "
-            f"{plain(watch.width)} apart"
+            f"audited: together with all earlier audited answers, it leaves values of {name} possible that "
+            f"are {plain(watch.width)} apart"
         )
     else:
         text = (
-            f"audited: if values could be any number, by it and all audited answers before it no {name} is determined"
+            f"audited: together with all earlier audited answers, it determines no {name}, if values could "
+            "be any number"
         )
     return Claim(NAME, text, {"column": name, "how": str(watch), "table": card.name})
 
 
 def _looked(name: str) -> str:
     return (
-        f"Answers about {name} are looked at before they are denied. A denial that closes the column depends on the "
-        "data and tells that the answer lay near an end; and that several values stay possible does not mean that "
-        "nothing was learnt of how likely they are."
+        f"Denials about {name} depend on the answers. A denial that closes the column reveals that the "
+        "answer was near a bound; and although several values stay possible, some may become likelier."
     )
 
 

@@ -36,7 +36,7 @@ class AuditedFigure:
 
     @property
     def weighed(self) -> tuple[str, str] | None:
-        """What an auditor has to weigh for it: an average is a sum, since its count is known to everybody."""
+        """What an auditor has to weigh for it: an average is a sum, since its count is known to everyone."""
         return None if self.aggregate == COUNT else ("sum" if self.aggregate == "avg" else self.aggregate, self.column)
 
 
@@ -90,10 +90,10 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
     _require_names([name for name, _ in shown] + [one.name for one in figures])
     if not any(one.column for one in figures):
         raise BadQuery(
-            "This asks for no audited column.", hint=f"Ask for figures of {', '.join(policy.columns)}: SUM, AVG, …"
+            "The question has no audited column.", hint=f"Ask for figures of {', '.join(policy.columns)}: SUM, AVG, …"
         )
     if len(shown) < len(keys):
-        raise BadQuery("What a question groups by is in its answer too.", hint="Name it in SELECT.")
+        raise BadQuery("The columns of GROUP BY must be in SELECT.", hint="Add it to SELECT.")
     return AuditedQuestion(text, tuple(figures), tuple(shown), condition)
 
 
@@ -103,16 +103,16 @@ def _parsed(text: str) -> exp.Select:
     require_whole_characters(text)
     statements = statements_of(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise BadQuery("An audited question is one SELECT.")
+        raise BadQuery("A question with query auditing must be one SELECT.")
     select = statements[0]
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         raise BadQuery(
-            f"{extra[0].rstrip('_').upper()} cannot be asked of an audited table.",
-            hint="One table, WHERE and GROUP BY can: SELECT city, SUM(salary) FROM staff WHERE age > 40 GROUP BY city.",
+            f"{extra[0].rstrip('_').upper()} is not supported with query auditing.",
+            hint="Use one table, WHERE and GROUP BY: SELECT city, SUM(salary) FROM staff WHERE age > 40 GROUP BY city.",
         )
     if select.find(exp.Subquery) or sum(1 for _ in select.find_all(exp.Select)) > 1:
-        raise BadQuery("An audited question has no SELECT inside another.")
+        raise BadQuery("Query auditing does not support subqueries.")
     return select
 
 
@@ -120,11 +120,11 @@ def _table(select: exp.Select) -> exp.Table:
     source = select.args.get("from_")
     found = None if source is None else source.this
     if not isinstance(found, exp.Table) or not isinstance(found.this, exp.Identifier):
-        raise BadQuery("An audited question is about one table of the workspace: SELECT … FROM table.")
+        raise BadQuery("Query auditing needs one table of the workspace: SELECT … FROM table.")
     if any(value for key, value in found.args.items() if key not in ("this", "alias")):
-        raise BadQuery("An audited question is about one table as it is: no joins, samples or other names.")
+        raise BadQuery("Query auditing needs one plain table: no joins, samples or aliases.")
     if isinstance(alias := found.args.get("alias"), exp.TableAlias) and alias.columns:
-        raise BadQuery("The columns of an audited table keep their names.")
+        raise BadQuery("Column aliases of the table are not supported with query auditing.")
     return found
 
 
@@ -134,7 +134,7 @@ def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> AuditedFi
     aggregate = _FUNCTIONS.get(type(node))
     column = node.this if aggregate is not None else None
     if not isinstance(column, exp.Column) or len([one for one in node.args.values() if one]) > 1:
-        raise BadQuery(f"{node.sql()} cannot be audited.", hint="SUM, AVG, MAX and MIN of a column can, and COUNT(*).")
+        raise BadQuery(f"{node.sql()} cannot be audited.", hint="Use SUM, AVG, MAX or MIN of a column, or COUNT(*).")
     of = [part.name.casefold() for part in column.parts[:-1]]
     if of not in ([], [called.casefold()]):
         raise BadQuery(f"There is no {column.sql()} here.", hint=f"The table is called {called}.")
@@ -145,8 +145,8 @@ def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> AuditedFi
     how = policy.columns[watched].how
     if figure.weighed is None or figure.weighed[0] not in AGGREGATES[how]:
         raise BadQuery(
-            f"{watched} is audited for {how}; {node.sql()} is not covered by that.",
-            hint="Sums and extremes of one column together could tell what neither tells alone.",
+            f"{watched} is audited for {how}, which does not cover {node.sql()}.",
+            hint="Sums and extremes of one column together could reveal what neither does alone.",
         )
     return figure
 
@@ -165,7 +165,7 @@ def _require_public(node: exp.Expr, policy: Policy) -> None:
     for column in node.find_all(exp.Column):
         if column.name.casefold() not in allowed:
             raise BadQuery(
-                f"{column.name} is no column that sets may be chosen by.",
+                f"{column.name} cannot be used in conditions or groups.",
                 hint=f"Conditions and groups may use: {', '.join(policy.by) or 'none'}.",
             )
 

@@ -7,8 +7,8 @@ the very same answers: the span's complement has a direction in which each of th
 The decision does not even look at past answers: the sets are enough (Chin and Özsoyoğlu 1982).
 
 A question for a sum is a vector of zeros and ones, one for each class. What follows from answers about sums of real
-numbers is what linear combinations of these vectors give: so somebody's rows are told, in part or in a sum, if and only
-if a vector other than zero that is zero on everybody else's rows lies in the span. The span is computed modulo a prime.
+numbers is what linear combinations of these vectors give: so someone's rows are told, in part or in a sum, if and only
+if a vector other than zero that is zero on everyone else's rows lies in the span. The span is computed modulo a prime.
 
 Why the prime is safe. The vectors kept here are independent modulo the prime p, and span all that was asked over the
 rationals (below). Suppose a rational combination of them is zero off one person's rows and is not zero. Multiply it so
@@ -146,7 +146,7 @@ class Span:
     def tells(self) -> bool:
         """Whether a vector of the span is one person's alone.
 
-        The pivots' coordinates of a combination are its coefficients, so it takes no row whose pivot lies on somebody
+        The pivots' coordinates of a combination are its coefficients, so it takes no row whose pivot lies on someone
         else's rows: each person is compared with the few rows whose pivots are theirs.
         """
         low, high = self._classes.low, self._classes.high

@@ -42,12 +42,12 @@ def literal(_: Reader, node: exp.Literal) -> Value:
     try:
         decimal = Decimal(node.name)
     except InvalidOperation:
-        raise BadQuery(f"{said(node)} is no number.") from None
+        raise BadQuery(f"{said(node)} is not a number.") from None
     if decimal and abs(decimal.adjusted()) > 50:  # before it is written out
         raise BadQuery(f"{said(node)} is too {'large' if decimal.adjusted() > 0 else 'small'} to compute with.")
     exact = Fraction(decimal)
     if abs(exact) > SAFE:
-        raise BadQuery(f"{said(node)} is too large to compute with.")
+        raise BadQuery(f"{said(node)} is too large to compute.")
     if exact.denominator == 1:
         return Value(sql.literal(int(exact)), Kind.INTEGER, (exact, exact), (int(exact),))
     double = Fraction(float(exact))
@@ -61,7 +61,7 @@ def boolean(_: Reader, node: exp.Boolean) -> Value:
 
 def null(_: Reader, __: exp.Null) -> Value:
     """NULL has no kind, so it stands only where another value gives it one."""
-    raise BadQuery("NULL can only stand behind IS, in IN, CASE, COALESCE and NULLIF, beside other values.")
+    raise BadQuery("NULL is only supported after IS, and in IN, CASE, COALESCE and NULLIF with other values.")
 
 
 def cast(reader: Reader, node: exp.Cast) -> Value:
@@ -83,7 +83,7 @@ def cast(reader: Reader, node: exp.Cast) -> Value:
         return texts.made_text(node, exp.cast(value.sql.copy(), exp.DType.TEXT), longest)
     raise BadQuery(
         f"CAST from {value.kind.value} to {to.sql(dialect='duckdb')} could fail on some row.",
-        hint="Casts of numbers to DOUBLE and INTEGER, of conditions to INTEGER, of integers and dates to TEXT cannot.",
+        hint="Supported: numbers to DOUBLE or INTEGER, conditions to INTEGER, integers and dates to TEXT.",
     )
 
 
@@ -119,8 +119,8 @@ def scalar(node: exp.Expr, columns: Columns) -> Value:
     weight = sum(weights.get(one.name, 1) if isinstance(one, exp.Column) else 1 for one in parts)
     if weight > _HEAVIEST:
         raise BadQuery(
-            f"{said(node)} is too long, with all that the SELECTs inside compute for it.",
-            hint="Use what a SELECT inside computes less often.",
+            f"{said(node)} is too long, including the subqueries it uses.",
+            hint="Use the columns of subqueries less often.",
         )
     if not isinstance(value.sql, exp.Column):
         value.sql.meta[WEIGHT] = weight

@@ -49,7 +49,7 @@ def is_(reader: Reader, node: exp.Is) -> Value:
     if isinstance(what, exp.Null):
         return _condition(exp.paren(value.sql.copy()).is_(exp.null()))
     if not (isinstance(what, exp.Boolean) and value.kind is Kind.BOOLEAN):
-        raise BadQuery(f"{said(node)}: IS NULL is asked of any value, IS TRUE and IS FALSE of conditions.")
+        raise BadQuery(f"{said(node)}: IS NULL applies to any value, IS TRUE and IS FALSE to conditions.")
     known = exp.Coalesce(this=value.sql.copy(), expressions=[exp.Boolean(this=not what.this)])
     return _condition(known if what.this else exp.not_(known))
 
@@ -72,7 +72,7 @@ def among(reader: Reader, node: exp.In) -> Value:
     if not node.expressions:
         raise BadQuery("IN takes a list of values: x IN (1, 2).")
     if len(node.expressions) > MANY:
-        raise BadQuery(f"IN with {len(node.expressions):,} values is too long.", hint=f"At most {MANY:,} are taken.")
+        raise BadQuery(f"IN with {len(node.expressions):,} values is too long.", hint=f"The limit is {MANY:,} values.")
     value = reader.of(node.this)
     listed = [as_moment_beside(reader.of(one), value) for one in node.expressions if not isinstance(one, exp.Null)]
     if any(one.kind is not value.kind and not (one.number and value.number) for one in listed):
@@ -108,7 +108,7 @@ def _pattern(text: str, node: exp.Expr) -> str:
         if "\\" in text:
             raise BadQuery(
                 "LIKE with a backslash means different things on different engines.",
-                hint="Say which character escapes: LIKE '10!%' ESCAPE '!'.",
+                hint="Name an escape character: LIKE '10!%' ESCAPE '!'.",
             )
         return text
     mark = node.expression.name if isinstance(node.expression, exp.Literal) else ""
@@ -187,7 +187,7 @@ def nullif(reader: Reader, node: exp.Nullif) -> Value:
 def _alike(node: exp.Expr, values: list[Value]) -> tuple[Kind, Callable[[Value], exp.Expr]]:
     """The kind of several values that stand for one, and how to write each as that kind."""
     if not values:
-        raise BadQuery(f"{said(node)} has no value to give.")
+        raise BadQuery(f"{said(node)} has no value.")
     kinds = {value.kind for value in values}
     if all(value.number for value in values) and (len(kinds) > 1 or Kind.DECIMAL in kinds):
         return Kind.REAL, lambda value: value.as_double

@@ -36,7 +36,7 @@ def moment(reader: Reader, node: exp.Expr, part: exp.Expr | None) -> Value:
     """A part of ``node`` that must be a date or a timestamp."""
     value = reader.of(part)
     if value.kind not in MOMENTS:
-        raise BadQuery(f"{said(node)} is asked of dates and timestamps, not of {value.kind.value}.")
+        raise BadQuery(f"{said(node)} applies to dates and timestamps, not to {value.kind.value}.")
     return value
 
 
@@ -103,7 +103,9 @@ def _read(text: str, kind: Kind) -> Value:
     try:
         found = dt.date.fromisoformat(text) if kind is Kind.DATE else dt.datetime.fromisoformat(text)
     except ValueError:
-        raise BadQuery(f"{text!r} is no date or time.", hint="Write it like 2001-12-31, or 2001-12-31 23:59.") from None
+        raise BadQuery(
+            f"{text!r} is not a date or time.", hint="Write it like 2001-12-31, or 2001-12-31 23:59."
+        ) from None
     if isinstance(found, dt.datetime) and found.tzinfo is not None:
         raise BadQuery(f"{text!r} has a time zone.", hint="Write it in UTC, without one.")
     return Value(sql.literal(found), kind, (number(found), number(found)))
@@ -271,7 +273,7 @@ def _interval(reader: Reader, node: exp.Interval) -> tuple[str, int]:
     else:
         whole = given(reader.of(count))
     if whole is None or to not in _UNITS:
-        raise BadQuery(f"{said(node)}: an INTERVAL is a whole number of days, weeks, months, quarters or years.")
+        raise BadQuery(f"{said(node)}: an INTERVAL must be a whole number of days, weeks, months, quarters or years.")
     return ("day" if to in _DAYS else "month"), int(whole) * _UNITS[to]
 
 

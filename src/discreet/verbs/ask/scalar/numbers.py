@@ -230,7 +230,7 @@ def _factor(value: Value) -> exp.Expr:
     """A number as it can be multiplied and divided, on no row with an underflow: PostgreSQL fails on one."""
     far = largest(within(value))
     if far and not TINY <= far <= 1 / TINY:
-        raise BadQuery(f"{value.name or 'A factor'} is too large or too small to compute with.")
+        raise BadQuery(f"{value.name or 'A factor'} is too large or too small to compute.")
     return value.snapped
 
 

@@ -104,7 +104,7 @@ def made_text(node: exp.Expr, made: exp.Expr, longest: int) -> Value:
     if longest > LONGEST_TEXT:
         raise BadQuery(
             f"{said(node)} could have {longest:,} characters; a text may have {LONGEST_TEXT:,}.",
-            hint="Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are.",
+            hint="Cut the texts first: LEFT(x, 20), or declare max_length on the card.",
         )
     made.meta[CHARACTERS] = longest
     return Value(made, Kind.TEXT, longest=longest)

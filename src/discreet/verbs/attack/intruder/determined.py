@@ -222,7 +222,7 @@ class _Component:
         return verdicts
 
     def _swap(self, asked: Numbers, many: int) -> None:
-        """Collect whole-number databases in which only so many kinds of unknowns change, and what follows from them."""
+        """Collect whole-number databases in which only a few kinds of unknowns change, and what follows from them."""
         kinds, counts = np.unique(self._kind[self._kind >= 0], return_counts=True)
         common = kinds[np.argsort(-counts, kind="stable")][:_COMMON].tolist()
         mine = sorted({*(common if (self._kind[asked] < 0).any() else ()), *self._kind[asked].tolist()} - {-1})

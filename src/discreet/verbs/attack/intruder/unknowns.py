@@ -54,11 +54,11 @@ class Figures(Protocol):
 
     @property
     def lower(self) -> Numbers:
-        """The least that everybody knows each cell to be."""
+        """The least that everyone knows each cell to be."""
 
     @property
     def upper(self) -> Numbers:
-        """The most that everybody knows each cell to be."""
+        """The most that everyone knows each cell to be."""
 
 
 def unknowns(cells: Figures, hidden: Numbers, known: Iterable[int] = ()) -> list[Unknowns]:

@@ -2,7 +2,7 @@
 
 There are k public functions that send values to m buckets. A device draws one of them, and reports it together with a
 report of its own value's *bucket*, by SUE or by Hadamard response over the buckets. Why this is private: the function
-depends on nobody's answer, so the loss is that of the report of the bucket. The collector keeps what the k × m buckets
+depends on no one's answer, so the loss is that of the report of the bucket. The collector keeps what the k × m buckets
 count: a fixed size, however many values there are.
 
 Functions are v -> a v² + b v + c in the field of P = 2**31 - 1 elements, cut into stretches as in ``local_hashing``.
@@ -74,7 +74,7 @@ class CountMeanSketch(FrequencyOracle):
     ) -> None:
         super().__init__(domain, epsilon)
         if not (1 <= functions <= _MAX_SIZE and 2 <= buckets <= _MAX_SIZE):
-            raise BadInput(f"There are 1 to {_MAX_SIZE:,} functions and 2 to {_MAX_SIZE:,} buckets.")
+            raise BadInput(f"Choose 1 to {_MAX_SIZE:,} functions and 2 to {_MAX_SIZE:,} buckets.")
         if len(self.domain) > self.field:
             raise BadInput(f"Values must be no more than {self.field:,} to be hashed.")
         set_fields(self, functions=functions, buckets=buckets, seed=SYSTEM.bits(_SEED_BITS) if seed is None else seed)
@@ -151,7 +151,7 @@ class CountMeanSketch(FrequencyOracle):
         rows = reports_to_rows(reports)
         function = rows[:, :2].copy().view("<u2")[:, 0]
         if function.max() >= self.functions:
-            raise DataError("A report names a function that there is not.")
+            raise DataError("A report names an unknown hash function.")
         ordered = rows[np.argsort(function, kind="stable"), 2:]
         ends = np.cumsum(np.bincount(function, minlength=self.functions))
         counts = np.zeros((self.functions, self.inner.counter_length), dtype=np.int64)

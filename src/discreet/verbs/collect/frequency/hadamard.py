@@ -2,7 +2,7 @@
 
 Write every value as a row of signs, such that two rows agree in exactly half of the positions (those of the Hadamard
 matrix of the next power of two). A device draws a position evenly, looks up its own value's sign there, and reports the
-position and that sign, or the opposite by a coin. Why this is private: the place depends on nobody's answer, and the
+position and that sign, or the opposite by a coin. Why this is private: the place depends on no one's answer, and the
 sign is reported truly with probability e**ε / (e**ε + 1), rounded down, so that a report is at most e**ε times as
 likely for one answer as for another (Nguyên and others 2016; Cormode, Kulkarni, Srivastava 2018).
 
@@ -86,7 +86,7 @@ class Hadamard(FrequencyOracle):
         return 2 * self.positions
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        return count_outcomes(reports.to_numpy(), self.counter_length, "A report names a position that there is not.")
+        return count_outcomes(reports.to_numpy(), self.counter_length, "A report names an unknown position.")
 
     def support_counts(self, counts: Counts) -> Counts:
         """Transform of the surplus of pluses over minuses at each position."""

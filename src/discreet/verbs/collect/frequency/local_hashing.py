@@ -1,7 +1,7 @@
 """Local hashing: each device draws a hash function, and randomises the bucket of its value (BLH, OLH).
 
 Every device draws a function that sends all values to a few buckets, and reports it together with the bucket of its own
-value, or another bucket by randomised response. Why this is private: the function depends on nobody's answer, so the
+value, or another bucket by randomised response. Why this is private: the function depends on no one's answer, so the
 report loses what randomised response over the buckets loses. It supports every value that its function sends to the
 bucket it names.
 
@@ -61,7 +61,7 @@ class LocalHashing(FrequencyOracle):
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number, buckets: int) -> None:
         super().__init__(domain, epsilon)
         if not 2 <= buckets <= _MAX_BUCKETS:
-            raise BadInput(f"There are 2 to {_MAX_BUCKETS} buckets, not {buckets}.")
+            raise BadInput(f"The number of buckets must be 2 to {_MAX_BUCKETS}, not {buckets}.")
         if len(self.domain) > self.field:
             raise BadInput(f"Values must be no more than {self.field:,} to be hashed.")
         object.__setattr__(self, "buckets", buckets)
@@ -123,7 +123,7 @@ class LocalHashing(FrequencyOracle):
         """Count the reports whose function sends each value to the bucket they name."""
         records = reports_to_rows(reports).view(_REPORT)[:, 0]
         if max(records["a"].max(), records["b"].max()) >= self.field or records["bucket"].max() >= self.buckets:
-            raise DataError("A report names a bucket or a function that there is not.")
+            raise DataError("A report names an unknown bucket or hash function.")
         counts = np.zeros(len(self.domain), dtype=np.int64)
         edges = bucket_edges(self.field, self.buckets).astype(np.uint32)
         for start in range(0, records.size, _REPORTS_PER_BATCH):

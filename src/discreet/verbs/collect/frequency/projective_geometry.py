@@ -127,7 +127,7 @@ class PGR(FrequencyOracle):
         return self.points
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        return count_outcomes(reports.to_numpy(), self.points, "A report names a point that there is not.")
+        return count_outcomes(reports.to_numpy(), self.points, "A report names an unknown point.")
 
     def support_counts(self, counts: Counts) -> Counts:
         """Supports by one Fourier transform of all vectors; a vector's number has its first entry as highest digit."""
@@ -147,7 +147,7 @@ class PGR(FrequencyOracle):
         return self._chances(self.field, self.length)[:2]
 
     def _chances(self, field: int, length: int) -> tuple[Fraction, Fraction, Fraction]:
-        """p and q of a space, and the factor of the variance where nobody has a value."""
+        """p and q of a space, and the factor of the variance where no one has a value."""
         points, planes, shared = (_points(field, length - less) for less in (0, 1, 2))
         odds = exp_lower(self.epsilon)
         own = round_down(odds * planes / (odds * planes + points - planes))

@@ -7,7 +7,7 @@ rounded down. With p = 3/4 and two values it is two fair coins (Kairouz, Bonawit
 **Two coins, the oldest local protocol (Warner 1965).** The first coin says whether to tell the truth; if not, the
 second coin is the answer. A yes is reported with probability t + (1 - t) h by those who mean it and (1 - t) h by the
 others, where t is the first coin's probability of heads and h the second's. Why this is private: each answer can come
-from anybody, and the loss is the logarithm of the largest of
+from anyone, and the loss is the logarithm of the largest of
 
     (t + (1 - t) h) / ((1 - t) h)     and     (t + (1 - t) (1 - h)) / ((1 - t) (1 - h)).
 
@@ -15,7 +15,7 @@ With two fair coins both are 3: ε = ln 3. With a second coin that nearly always
 and a no tells much; yes and no then have probabilities of their own.
 
 **How it is drawn.** Which of the other values is reported, is an even number below d - 1, found exactly: 32 random bits
-times d - 1, of which the upper half counts, and which is drawn again where the lower half would favour somebody (Lemire
+times d - 1, of which the upper half counts, and which is drawn again where the lower half would favour someone (Lemire
 2019).
 """
 
@@ -133,7 +133,7 @@ class Coins(FrequencyOracle):
         return self.truth + self._q(value)
 
     def _q(self, value: int) -> Fraction:
-        """Probability that anybody else reports it: by the second coin."""
+        """Probability that anyone else reports it: by the second coin."""
         return (1 - self.truth) * (self.heads if value else 1 - self.heads)
 
     @cached_property
@@ -158,7 +158,7 @@ class Coins(FrequencyOracle):
 def _chance(number: Number, what: str) -> Fraction:
     probability = exact(number, what)
     if not 0 < probability < 1:
-        raise BadInput(f"{what} lies between 0 and 1, got {number}.", hint="A fair coin has 1/2.")
+        raise BadInput(f"{what} must be between 0 and 1, got {number}.", hint="For a fair coin write 1/2.")
     return probability
 
 

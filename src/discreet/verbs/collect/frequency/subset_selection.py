@@ -9,7 +9,7 @@ Others are drawn by coins, 64 at once: each other value is in by a coin with the
 are taken out or put in until there are as many as there must be. No step favours a value, so all subsets of that size
 are equally likely, whatever the coin's probability is; near their share it leaves little to correct. Whom to take out
 or put in is an even number below d, found exactly: 32 random bits times d, of which the upper half counts, and which is
-drawn again where the lower half would favour somebody (Lemire 2019) or where it is not a value to be changed.
+drawn again where the lower half would favour someone (Lemire 2019) or where it is not a value to be changed.
 """
 
 from __future__ import annotations

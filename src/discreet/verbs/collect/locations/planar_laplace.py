@@ -21,7 +21,7 @@ A place is first taken to the nearest point of the grid, and two places that are
 is within R metres and √2 steps that points lose ε: then the promise is about the places themselves.
 
 **Remapping by a public prior.** A *prior* is a public weight for every point of the region. Given a noisy point z, the
-probability that somebody at x made it is in proportion to e**-(λ N(z - x)), exactly and for every x alike, so the
+probability that someone at x made it is in proportion to e**-(λ N(z - x)), exactly and for every x alike, so the
 posterior is the prior times that. The device then reports, instead of z, the point whose expected distance from the
 true one is least under the posterior (Chatzikokolakis, Elsalamouny, Palamidessi 2017). Why this costs nothing: it looks
 at z and at what is public, not at the place. It must look at z before it is cut to the region, which tells more.
@@ -118,7 +118,7 @@ class Region:
         """Nearest point to each place, given by metres east and north of the corner."""
         places = np.asarray(metres, dtype=np.float64)
         if places.shape[-1:] != (2,) or np.isnan(places).any():
-            raise DataError("A place is metres east and metres north.", hint="Leave out places that are not known.")
+            raise DataError("A place must be metres east and metres north.", hint="Leave out unknown places.")
         return self.cut(np.rint(np.clip(places / float(self.step), -(2.0**52), 2.0**52)).astype(np.int64))
 
     def cut(self, points: Points) -> Points:
@@ -165,9 +165,11 @@ class PlanarLaplace:
     def __init__(self, region: Region, epsilon: Number, within: Number) -> None:
         set_fields(self, region=region, epsilon_within=exact(epsilon, "epsilon"), within=exact(within, "within"))
         if not (self.epsilon_within and self.within):
-            raise BadInput("epsilon and the metres it is lost within must be above 0.", hint="ln 4 in 200 m is usual.")
+            raise BadInput(
+                "epsilon and the metres it is lost within must be above 0.", hint="For example ln 4 within 200 m."
+            )
         if self._axis.scale > _MAX_SCALE:
-            raise BadInput("The noise is thousands of steps long.", hint="Take longer steps or a larger epsilon.")
+            raise BadInput("The noise is thousands of steps long.", hint="Use longer steps or a larger epsilon.")
 
     @property
     def per_metre(self) -> Fraction:
@@ -238,7 +240,7 @@ class PlanarLaplace:
     @property
     def _axis(self) -> DiscreteLaplace:
         if self.rate == 0:
-            raise BadInput("This loss is too small to be drawn by.", hint="Take longer steps or a larger epsilon.")
+            raise BadInput("This loss is too small to draw from.", hint="Use longer steps or a larger epsilon.")
         return DiscreteLaplace(1 / (self.rate * _AXIS_WEIGHT))
 
 
@@ -321,7 +323,7 @@ class Remap:
             )
         wrong = self.prior.shape != (points,) or not np.isfinite(self.prior).all() or (self.prior < 0).any()
         if wrong or self.prior.sum() == 0:
-            raise BadInput("A prior has a weight for every point of the region, none below 0 and not all 0.")
+            raise BadInput("A prior needs a weight of at least 0 for every point of the region, not all 0.")
 
     def posterior(self, noisy: Points) -> Floats:
         """Posterior probability of every point of the region, a row for each noisy point."""

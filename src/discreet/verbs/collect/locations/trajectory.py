@@ -125,7 +125,7 @@ class PredictiveTrajectory(Trajectory):
         if not 1 <= fresh <= points or not 0 < self.for_tests < 1 or points < 2:
             raise BadInput(
                 "A predictive day has 2 points or more, from one to all of them fresh, and a share of ε for its tests.",
-                hint="A quarter of ε for tests and as many fresh points as stops are usual.",
+                hint="For example a quarter of ε for tests, and as many fresh points as stops.",
             )
         super().__init__(region, epsilon, within, points)
 

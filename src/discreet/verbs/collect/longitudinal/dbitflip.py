@@ -3,7 +3,7 @@
 A device draws a few of the values once (for numbers: of the ranges), and for each of them keeps a bit that says whether
 it has it, reported truly with probability p. Every report is that: the values it speaks of, and their bits.
 
-Why this is private. Which values are spoken of depends on nobody's answer. Given them, two answers differ in two bits
+Why this is private. Which values are spoken of depends on no one's answer. Given them, two answers differ in two bits
 at most, each by a factor of p / (1 - p), which is kept at or below e**(ε/2); a device that speaks of one value only
 differs in one bit, which may have all of ε. The same bits are reported in every round, so the loss of one report is
 that of all of them about a value that stays. Each value has bits of its own, and a change of value shows as soon as a
@@ -55,7 +55,7 @@ class DBitFlip(FrequencyOracle):
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number, bits: int = 1) -> None:
         super().__init__(domain, epsilon)
         if not 1 <= bits <= len(self.domain):
-            raise BadInput(f"A device speaks of 1 to {len(self.domain)} values, not {bits}.")
+            raise BadInput(f"A device must report on 1 to {len(self.domain)} values, not {bits}.")
         object.__setattr__(self, "bits", bits)
 
     @cached_property
@@ -133,7 +133,7 @@ class DBitFlip(FrequencyOracle):
         rows, d = reports_to_rows(reports), len(self.domain)
         spoken, report_codes = rows[:, : self._width], rows[:, self._width :]
         if (report_codes & ~spoken).any():
-            raise DataError("A report has a bit of a value that it does not speak of.")
+            raise DataError("A report has a bit of a value that it does not cover.")
         return np.concatenate([count_bits(report_codes, d), count_bits(spoken, d, self.bits)])
 
     def support_counts(self, counts: Counts) -> Counts:
@@ -166,7 +166,7 @@ class _DBitFlipTally(ReportTally):
         whole, d = FrequencyEstimate.of(self, confidence), len(self.oracle.domain)
         ones, spoke = self.counts[:d], self.counts[d:]
         if not spoke.all():
-            raise BadInput("Nobody spoke of some of the values.", hint="Wait for more reports.")
+            raise BadInput("Some values have no reports.", hint="Wait for more reports.")
         (p, q), n = self.oracle.probabilities, self.reports
         shares = (ones / spoke - q) / (p - q)
         near: Floats = np.clip(shares, 0, 1)

@@ -14,7 +14,7 @@ and the least at another.
 **LOLOHA (Arcolezi and others 2023).** A device draws a function once that sends all values to a few buckets, and from
 then on answers by L-GRR over the buckets.
 
-Why this is private. The function depends on nobody's answer, and given it the reports are those of L-GRR on a bucket:
+Why this is private. The function depends on no one's answer, and given it the reports are those of L-GRR on a bucket:
 so all losses about a value that stays are those of L-GRR over buckets. A round is as accurate as OLH.
 
 A change to a value of the same bucket changes nothing at all, and there are no more permanent answers than buckets. The
@@ -132,7 +132,8 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         """Loss about one value; several have no guarantee, since they decide whether the bucket changed."""
         if values > 1:
             raise NoPromise(
-                "Whether two values share a bucket shows in the end, so there is no bound for several of them.",
+                "Over time it becomes visible whether two values share a bucket, so there is no bound for "
+                "several values.",
                 hint="loss_of_changes holds for a number of rounds.",
             )
         return super().loss_of_values(values)

@@ -119,7 +119,7 @@ class MemoizedOracle(FrequencyOracle):
     def loss_of(self, rounds: int) -> Pure:
         """Loss of several reports about a value that stays."""
         if rounds < 1:
-            raise BadInput(f"There is one round or more, got {rounds}.")
+            raise BadInput(f"The number of rounds must be at least 1, got {rounds}.")
         return self.loss if rounds == 1 else Pure(min(epsilon_claim(self.ratio(rounds)), self.permanent_epsilon))
 
     @property

@@ -1,4 +1,4 @@
-"""RS+FD and RS+RFD: one sampled question is answered, the others get fake data, and nobody sees which.
+"""RS+FD and RS+RFD: one sampled question is answered, the others get fake data, and no one sees which.
 
 Arcolezi, Couchot, Al Bouna, Xiao (2021) make up values evenly; Arcolezi, Gambs, Couchot, Palamidessi (2023) make them
 up by what is known to be likely, which the estimate then has to make up for less. An even choice is one of them, so
@@ -114,7 +114,7 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
             self, priors=tuple(_prior(domain, likely.get(n)) for n, domain in self.questions.domains), protects=protects
         )
         if unknown := set(likely) - set(self.questions.names):
-            raise BadInput(f"There is no question {min(unknown)!r} to make up answers to.")
+            raise BadInput(f"There is no question {min(unknown)!r} for fake answers.")
         claim = self.epsilon
         if protects == "answer":
             object.__setattr__(self, "epsilon", require_epsilon(self._amplified(claim)))
@@ -213,11 +213,13 @@ def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
     """Convert weights of values to probabilities in whole 2**-64ths."""
     exact_weights = [exact(weight, "a weight") for weight in ([1] * len(domain) if weights is None else weights)]
     if len(exact_weights) != len(domain) or min(exact_weights) == 0:
-        raise BadInput("A prior has a weight above 0 for every value.", hint="Else a value would be known to be true.")
+        raise BadInput(
+            "A prior has a weight above 0 for every value.", hint="Otherwise a value would be known to be true."
+        )
     common = prod({weight.denominator for weight in exact_weights})
     parts = to_units([int(weight * common) for weight in exact_weights])
     if min(parts) == 0:
-        raise BadInput("A weight of a prior is too small to be drawn by.")
+        raise BadInput("A weight of a prior is too small to draw from.")
     return parts
 
 

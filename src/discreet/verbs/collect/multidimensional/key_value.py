@@ -15,7 +15,7 @@ right on average. People with more than ``length`` pairs are counted too little:
 *By randomised response:* a pair of a key and a sign, or any other. Why this is private. The d keys and ``length``
 made-up ones, each with either sign, are 2 (d + length) pairs. The truth is reported with odds of t' = 1 + length (e**ε
 - 1) to any other pair. A report is the truth of at most one of the at least ``length`` keys that are drawn from, so its
-probability is at most (t' + length - 1) / length = e**ε times what it has at least for everybody. Keys differ from each
+probability is at most (t' + length - 1) / length = e**ε times what it has at least for everyone. Keys differ from each
 other, or this would not hold; so the sampling earns a larger loss inside.
 
 *By two bits a key:* for each key nothing, minus or plus. Why this is private. The own key is reported with probability
@@ -253,7 +253,7 @@ def _flat(people: People) -> tuple[Codes, pa.Array[Any], Any]:
         people = pa.concat_arrays(people.chunks or [pa.array([], people.type)])
     if isinstance(people, pa.MapArray):
         if people.null_count:
-            raise DataError("A person's pairs are missing.", hint="Who has none has an empty map.")
+            raise DataError("A person's pairs are missing.", hint="Use an empty map for people without pairs.")
         starts = people.offsets.to_numpy().astype(np.int64)
         first, last = int(starts[0]), int(starts[-1])
         keys, values = people.keys.slice(first, last - first), people.items.slice(first, last - first)
@@ -272,7 +272,7 @@ def _require_once(starts: Codes, keys: pa.Array[Any]) -> None:
     person = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     pairs = pa.table({"person": pa.array(person), "key": keys})
     if pairs.group_by(["person", "key"]).aggregate([]).num_rows < pairs.num_rows:
-        raise DataError("A person has a key twice.", hint="Give each key one value, their mean perhaps.")
+        raise DataError("A person has a key twice.", hint="Give each key one value, for example the mean.")
 
 
 @dataclass(frozen=True, init=False)
@@ -423,7 +423,7 @@ class KeyValueUE(KeyValue):
         for chunk in chunks_of(reports, self.report_type, self.name):
             minus, plus = np.split(reports_to_rows(chunk), 2, axis=1)
             if (minus & plus).any():
-                raise DataError("A report tells a key with both signs.")
+                raise DataError("A report has a key with both signs.")
             report_codes = [count_bits(plane, len(self.keys)) for plane in (minus, plus)]
             counts += np.concatenate([[len(chunk)], *report_codes])
         return counts

@@ -91,7 +91,7 @@ class Questions:
             raise DataError(f"There are no answers to {missing[0]!r}.", hint=f"Questions are {', '.join(self.names)}.")
         columns = [domain.codes(table[name]) for name, domain in self.domains]
         if len({len(column) for column in columns}) > 1:
-            raise DataError("Questions have different numbers of answers.", hint="A row is a person.")
+            raise DataError("Questions have different numbers of answers.", hint="Each row is one person.")
         return columns
 
 
@@ -133,9 +133,9 @@ class QuestionShares:
     supported: Floats
     """Share of these that support each value."""
     level: Floats
-    """Share that would if nobody had it."""
+    """Share that would if no one had it."""
     rise: float
-    """Increase of that share if everybody had it."""
+    """Increase of that share if everyone had it."""
     confidence: float
 
     def __post_init__(self) -> None:

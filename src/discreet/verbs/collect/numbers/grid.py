@@ -25,7 +25,7 @@ _ROUNDING_BITS = 53
 
 @dataclass(frozen=True, init=False)
 class NumberGrid:
-    """A grid of ``steps`` equal steps from ``low`` to ``high``, declared before anybody answers."""
+    """A grid of ``steps`` equal steps from ``low`` to ``high``, declared before anyone answers."""
 
     low: Fraction
     high: Fraction
@@ -36,7 +36,7 @@ class NumberGrid:
         if self.low >= self.high:
             raise BadInput(f"A grid goes from a number to a larger one, got {low} to {high}.")
         if type(steps) is not int or not 1 <= steps <= MAX_STEPS:
-            raise BadInput(f"A grid has 1 to {MAX_STEPS} steps, got {steps!r}.", hint="256 is usual.")
+            raise BadInput(f"A grid has 1 to {MAX_STEPS} steps, got {steps!r}.", hint="For example 256.")
 
     @property
     def step(self) -> Fraction:

@@ -7,7 +7,7 @@ holds for all people of whom those who answered are a fair sample (for those who
 is by the normal approximation, but for two cases. Of two outcomes it is the interval of a coin
 (``confidence_intervals``). Of more, where there are too few reports for the normal approximation
 (``reports_for_normality``), as at a large ε, where one that says a far number is rare, it is by Maurer and Pontil's
-bound (2009, Theorem 11), which knows how far off a report can be that nobody has made yet: if all reports agree, the
+bound (2009, Theorem 11), which knows how far off a report can be that no one has made yet: if all reports agree, the
 bar is not 0. Counts of outcomes are all a collector keeps, and add up.
 """
 

@@ -29,7 +29,7 @@ proportion to q**|x| with q = e**-(ε / s), so two points at most s steps apart 
 cutting what comes out to the grid is done to what is private already. The table that is drawn from is checked as such
 (see channels).
 
-Why it is unbiased though it is cut. Beyond an end, noise goes on geometrically and without memory: whoever is cut to
+Why it is unbiased though it is cut. Beyond an end, noise goes on geometrically and without memory: anyone who is cut to
 the end was on average q / (1 - q) steps beyond it, wherever they came from. So that is what an end says. Each report
 says the mean of what it stands for: cutting loses nothing but noise, and it takes no more than a code of the grid.
 
@@ -316,7 +316,7 @@ def rounded_channel(weights: Callable[[Fraction], Weights], epsilon: Fraction) -
         channel = Channel(tuple(map(to_units, weights(less))))
         if channel.keeps_to(epsilon):
             return channel, less
-    raise BadInput("These chances are too small to be flipped by.", hint="Use fewer steps or a smaller epsilon.")
+    raise BadInput("These probabilities are too small to draw from.", hint="Use fewer steps or a smaller epsilon.")
 
 
 @njit(cache=True)

@@ -4,7 +4,7 @@ The grid's cells are joined by ``fanout`` into longer and longer intervals. A de
 reports the interval of that level that its number is in (``question_sampling``, whose argument for privacy this is). A
 range is then made of few long intervals instead of many cells (Cormode, Kulkarni, Srivastava 2019).
 
-Levels tell the same things twice: an interval is the sum of its parts, and all together are everybody. *Constrained
+Levels tell the same things twice: an interval is the sum of its parts, and all together are everyone. *Constrained
 inference* (Hay and others 2010) takes the shares of cells that are nearest to all figures of all levels, each weighed
 by its variance, and add up to one. That is a fixed matrix times the figures, so what comes out is unbiased still, and
 every range is a sum of scores over people. Their own spread, level by level, is the error bar: devices' coins, who was
@@ -48,9 +48,9 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
     def __init__(self, grid: NumberGrid, epsilon: Number, fanout: int = 4) -> None:
         set_fields(self, grid=grid, epsilon=require_epsilon(epsilon), fanout=fanout)
         if not 2 <= grid.steps <= _MAX_CELLS:
-            raise BadInput(f"Ranges are of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
+            raise BadInput(f"Ranges are of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="For example 256.")
         if fanout < 2:
-            raise BadInput(f"Intervals are joined two by two or more, got {fanout}.", hint="4 is usual.")
+            raise BadInput(f"Intervals are joined two by two or more, got {fanout}.", hint="For example 4.")
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:

@@ -21,12 +21,12 @@ FORMAT: Format[dict[str, Any]] = Format("survey", unmarked=True)
 _SURVEY_KEYS = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
 _QUESTION_KEYS = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
 _HEAD = (
-    "A survey for discreet: answers are randomised on the respondents' devices, and never leave them as they are.",
-    "Change what you like before the first person answers; not afterwards.",
+    "A survey for discreet: answers are randomised on the respondents' devices, and true answers never leave them.",
+    "Edit it before the first person answers, not afterwards.",
 )
 _EPSILON = (
-    "What each person loses at most, by all questions together: every answer is at most e**epsilon times",
-    "as likely to lead to a report as any other answer. 1 is usual; above 5 little is hidden.",
+    "Privacy loss of each person, all questions together: every answer is at most e**epsilon times",
+    "as likely to lead to a report as any other answer. 1 is common; above 5 there is little protection.",
 )
 
 EXAMPLE = (
@@ -45,7 +45,7 @@ def load(path: Path) -> Survey:
     except FileNotFoundError:
         raise NotFound(f"There is no survey at {path}.", hint=f"Make one with: discreet collect new {path}") from None
     except UnicodeDecodeError:
-        raise BadInput(f"{path} is not text.", hint="A survey is a TOML file.") from None
+        raise BadInput(f"{path} is not text.", hint="A survey must be a TOML file.") from None
     return loads(text, str(path))
 
 
@@ -61,7 +61,7 @@ def loads(text: str, name: str = "the survey") -> Survey:
         _require(data, "A survey", _SURVEY_KEYS, "title", "epsilon", "people", "questions")
         if not isinstance(data["questions"], Mapping) or not data["questions"]:
             raise BadInput(
-                "A survey has questions.", hint='Write each as [questions.age], text = "…", kind = "number".'
+                "The survey has no questions.", hint='Write each as [questions.age], text = "…", kind = "number".'
             )
         questions = []
         for asked, document in data["questions"].items():
@@ -84,7 +84,7 @@ def dumps(survey: Survey) -> str:
         ("format",): _HEAD,
         ("epsilon",): _EPSILON,
         ("share",): _wrapped(why),
-        ("people",): ("How many are expected to answer: protocols are chosen for them.",),
+        ("people",): ("Expected number of respondents, for which protocols are chosen.",),
     }
     data = FORMAT.mark() | {"title": survey.title, "about": survey.about or None}
     data |= {"epsilon": _number(survey.epsilon), "share": survey.share, "people": survey.people}
@@ -108,10 +108,10 @@ def _survey(data: Mapping[str, Any], questions: tuple[Question, ...]) -> Survey:
     if not isinstance(data["title"], str) or not isinstance(data.get("about", ""), str):
         raise BadInput("title and about are texts.")
     if type(data["people"]) is not int:
-        raise BadInput("people is how many are expected to answer, a whole number.")
+        raise BadInput("people must be a whole number, the expected respondents.")
     if len(questions) > 1 and "share" not in data:
         raise BadInput(
-            "The survey does not say how epsilon is shared among its questions.",
+            "The survey does not declare how epsilon is shared among its questions.",
             hint='Write share = "split" (a part for each) or share = "sampled" (one question each, drawn at random).',
         )
     epsilon = exact(data["epsilon"], "epsilon")
@@ -123,14 +123,14 @@ def _survey(data: Mapping[str, Any], questions: tuple[Question, ...]) -> Survey:
 
 def _question(name: str, document: Any) -> Question:
     if not isinstance(document, Mapping):
-        raise BadInput("A question has a text and a kind.")
+        raise BadInput("A question needs a text and a kind.")
     _require(document, "A question", _QUESTION_KEYS, "text", "kind")
     for key in ("text", "kind", "wants", "protocol"):
         if not isinstance(document.get(key, ""), str):
             raise BadInput(f"{key} is a text.")
     values = document.get("values", [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise BadInput('values is a list of texts, such as ["female", "male", "other"].')
+        raise BadInput('values must be a list of texts, such as ["female", "male", "other"].')
     return Question(
         name,
         document["text"],
@@ -147,9 +147,11 @@ def _grid(document: Mapping[str, Any]) -> NumberGrid | None:
         return None
     bounds = document.get("bounds")
     if not isinstance(bounds, list) or len(bounds) != 2 or not all(type(end) in (int, Decimal) for end in bounds):
-        raise BadInput("bounds are the smallest and the largest number, such as [0, 10].")
+        raise BadInput("bounds must be the smallest and the largest number, such as [0, 10].")
     if type(document.get("steps")) is not int:
-        raise BadInput("steps is into how many steps a number is put, a whole number.", hint="One a unit is usual.")
+        raise BadInput(
+            "steps must be a whole number, the number of steps of the grid.", hint="For example one step per unit."
+        )
     return NumberGrid(bounds[0], bounds[1], document["steps"])
 
 
@@ -164,7 +166,7 @@ def _shuffler(document: Any) -> Shuffler | None:
 def _require(document: Mapping[str, Any], what: str, known: tuple[str, ...], *needed: str) -> None:
     for key in document:
         if key not in known:
-            raise BadInput(f"{what} has no {key!r}{meant(key, known)}.", hint=f"Known are {', '.join(known)}.")
+            raise BadInput(f"{what} has no field {key!r}{meant(key, known)}.", hint=f"Known are {', '.join(known)}.")
     for key in needed:
         if key not in document:
             raise BadInput(f"{what} needs {key}.")

@@ -48,7 +48,7 @@ class Inbox:
     def __init__(self, survey: Survey, path: Path, codes: Iterable[str] | None = None) -> None:
         self._survey = survey
         self.needs_code = codes is not None
-        """Whether everybody has a one-time code."""
+        """Whether everyone has a one-time code."""
         self._lock = threading.Lock()
         self._closed = False
         with ExitStack() as files:  # let go of, if anything is wrong with them
@@ -58,8 +58,10 @@ class Inbox:
                 self._reports.append(json.dumps(head))
             if has_codes(path, survey) != self.needs_code:
                 raise BadInput(
-                    "People had no codes so far." if self.needs_code else "People had one-time codes so far.",
-                    hint="Go on as before (with or without --codes), or keep reports elsewhere: --reports FILE",
+                    "These reports were collected without codes."
+                    if self.needs_code
+                    else "These reports were collected with one-time codes.",
+                    hint="Continue as before (with or without --codes), or use another file: --reports FILE",
                 )
             self._ids = {bytes.fromhex(line["id"]) for line in _read(path, survey)}
             used = path.with_name(f"{path.name}.used")
@@ -83,7 +85,7 @@ class Inbox:
         if document["survey"] != self._survey.fingerprint:
             raise BadInput("The survey has changed.", hint="Load the page again.")
         if not _ID.fullmatch(document["id"]):
-            raise BadInput("The id of a report is 32 hexadecimal digits.")
+            raise BadInput("The id of a report must be 32 hexadecimal digits.")
         require_survey_reports(self._survey, document["reports"])
         line = json.dumps({"id": document["id"], "reports": document["reports"]})
         with self._lock:
@@ -108,7 +110,7 @@ def require_survey_reports(survey: Survey, reports: Mapping[str, Any]) -> None:
         set(reports) == set(wanted) if survey.share == "split" else len(reports) == 1 and set(reports) <= set(wanted)
     )
     if not complete:
-        raise DataError("The report does not answer what this survey asks.", hint="Load the page again.")
+        raise DataError("The report does not match the survey's questions.", hint="Load the page again.")
     for name, report in reports.items():
         QuestionTally(wanted[name]).add(as_array(wanted[name], [report]))
 
@@ -122,7 +124,7 @@ def as_array(protocol: QuestionProtocol, reports: list[Any]) -> pa.Array[Any]:
             raise DataError(f"{protocol.name}: a report is {2 * kind.byte_width} hexadecimal digits.")
         return pa.array([bytes.fromhex(report) for report in reports], kind)
     if not all(type(report) is int and 0 <= report < 2**kind.bit_width for report in reports):
-        raise DataError(f"{protocol.name}: a report is a whole number.")
+        raise DataError(f"{protocol.name}: a report must be a whole number.")
     return pa.array(reports, kind)
 
 
@@ -146,13 +148,13 @@ def _columns(survey: Survey, batch: list[dict[str, Any]]) -> dict[str, pa.Array[
 
 
 def has_codes(path: Path, survey: Survey) -> bool:
-    """Whether everybody whose report is in a file had a one-time code."""
+    """Whether everyone whose report is in a file had a one-time code."""
     with path.open("rb") as file:
         head = FORMAT.read(_line(file.readline(), path) or {}, path.name)
     if head.get("survey") != survey.fingerprint:
         raise DataError(
-            f"The reports in {path.name} are not of this survey as it is now.",
-            hint="Was the survey changed? Put it back as it was, or move the reports away.",
+            f"The reports in {path.name} do not belong to the current version of this survey.",
+            hint="Restore the survey file, or move the reports away.",
         )
     return bool(fields(head, f"The first line of {path.name}", survey=str, codes=bool)["codes"])
 
@@ -191,7 +193,7 @@ class _Lines:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._file.close()
-            raise BadInput(f"Another process collects into {path}.", hint="Stop it first.") from None
+            raise BadInput(f"Another process is using {path}.", hint="Stop it first.") from None
         flush_name(path.absolute())
         self._truncate()
 
@@ -260,9 +262,9 @@ class OneTimeCodes:
         """
         hashed = _hashed(code)
         if hashed not in self._places:
-            raise NotAllowed("This code is not on the list.", hint="Is it written as it was given to you?")
+            raise NotAllowed("This code is not on the list.", hint="Check that it is typed as you received it.")
         if hashed in self._used and self._owed.get(report) != hashed:
-            raise NotAllowed("This code has been used.", hint="Each counts once.")
+            raise NotAllowed("This code has been used.", hint="Each code works once.")
         self._used.add(hashed)
         self._owed[report] = hashed
         os.pwrite(self._file.fileno(), b"x", self._places[hashed] * _LINE_BYTES + _HASH_DIGITS + 1)
@@ -279,7 +281,7 @@ class OneTimeCodes:
 def _used(path: Path) -> set[str]:
     text = path.read_text(encoding="utf-8", errors="replace")
     if not re.fullmatch(rf"([0-9a-f]{{{_HASH_DIGITS}}} [-x]\n)*", text):
-        raise DataError(f"{path.name} does not say which codes were used.", hint="Restore it from a backup.")
+        raise DataError(f"{path.name} does not list the used codes.", hint="Restore it from a backup.")
     return {line[:_HASH_DIGITS] for line in text.splitlines() if line.endswith("x")}
 
 

@@ -54,22 +54,22 @@ class Question:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise BadInput(f"A question is of the kind {', '.join(get_args(Kind))}, not {self.kind!r}.")
+            raise BadInput(f"A question's kind must be {', '.join(get_args(Kind))}, not {self.kind!r}.")
         if self.wants not in get_args(Wants):
-            raise BadInput(f"What is wanted of numbers is {' or '.join(get_args(Wants))}, not {self.wants!r}.")
+            raise BadInput(f"wants must be {' or '.join(get_args(Wants))}, not {self.wants!r}.")
         if (self.kind == "number") != (self.grid is not None) or (self.kind == "choice") != bool(self.values):
-            raise BadInput("A choice has values and a number has bounds and steps; yes/no has neither.")
+            raise BadInput("A choice needs values, a number needs bounds and steps, yes/no neither.")
         if self.wants == "mean" and self.grid is None:
             raise BadInput("Only numbers have a mean.")
         if self.wants == "mean" and self.grid is not None and self.grid.steps > MAX_STEPS:
             raise BadInput(
                 f"A mean takes {MAX_STEPS} steps at most, got {self.grid.steps}.",
-                hint="Numbers are rounded at random, so that the mean is right with fewer steps, too.",
+                hint="Numbers are rounded at random, so the mean is unbiased with fewer steps, too.",
             )
         if self.wants == "distribution" and not 2 <= len(self.domain) <= MAX_VALUES:
             raise BadInput(
                 f"A question has 2 to {MAX_VALUES} answers, not {len(self.domain)}.",
-                hint="Join values, take fewer steps, or ask for the mean alone.",
+                hint="Merge values, use fewer steps, or ask only for the mean.",
             )
 
     @cached_property
@@ -139,7 +139,7 @@ def browser_parameters(mechanism: Mechanism) -> dict[str, Any]:
         case Window():
             shape = {"steps": mechanism.grid.steps, "width": mechanism.width}
             return {"way": "window", **shape, "inside": str(mechanism.inside)}
-    raise BadInput(f"A page cannot do {mechanism.name}.")
+    raise BadInput(f"The survey page does not support {mechanism.name}.")
 
 
 def explain_protocol(mechanism: Mechanism) -> str:
@@ -147,30 +147,32 @@ def explain_protocol(mechanism: Mechanism) -> str:
     match mechanism:
         case Coins():
             return (
-                f"A first coin ({_percent(mechanism.truth)} heads) says whether your true answer is sent; if not, "
-                f"a second coin ({_percent(mechanism.heads)} heads) answers for you."
+                f"A first coin ({_percent(mechanism.truth)} heads) decides whether your true answer is sent; "
+                f"if not, a second coin ({_percent(mechanism.heads)} heads) answers for you."
             )
         case GRR():
             return (
-                f"With a chance of {_percent(mechanism.p_own)} your true answer is sent, otherwise one of the others, "
+                f"With probability {_percent(mechanism.p_own)} your true answer is sent, otherwise one of "
+                "the others, "
                 "drawn at random."
             )
         case UnaryEncoding():
             return (
-                f"For every possible answer a coin is flipped: yours is named with a chance of "
+                f"For every possible answer a coin is flipped: yours is named with probability "
                 f"{_percent(mechanism.p_own)}, each of the others with {_percent(mechanism.q_other)}."
             )
         case Duchi():
             return (
-                "One of two signs is sent, “high” or “low”: “high” with a chance between "
-                f"{_percent(mechanism.upper(0))} and {_percent(mechanism.upper(mechanism.grid.steps))}, by your number."
+                "One of two signs is sent, “high” or “low”: “high” with a probability between "
+                f"{_percent(mechanism.upper(0))} and {_percent(mechanism.upper(mechanism.grid.steps))}, by "
+                "your number."
             )
         case Window():
             return (
-                f"With a chance of {_percent(mechanism.inside)} a number near yours is sent, otherwise any other at "
+                f"With probability {_percent(mechanism.inside)} a number near yours is sent, otherwise any other at "
                 "random."
             )
-    raise BadInput(f"A page cannot do {mechanism.name}.")
+    raise BadInput(f"The survey page does not support {mechanism.name}.")
 
 
 def _named(question: Question, name: str, epsilon: Fraction) -> Mechanism:
@@ -187,9 +189,9 @@ def _named(question: Question, name: str, epsilon: Fraction) -> Mechanism:
         raise _unknown(question, name, [*_FREQUENCY, *(["coins"] if len(question.domain) == 2 else [])])
     if oracle.epsilon > epsilon:
         raise BadInput(
-            f"Two fair coins lose {equation('ε', oracle.epsilon)}, and {question.name} may lose "
+            f"Two fair coins have {equation('ε', oracle.epsilon)}, but {question.name} may have at most "
             f"{equation('ε', epsilon)}.",
-            hint="Raise epsilon of the survey, ask fewer questions, or leave the protocol out.",
+            hint="Raise the survey's epsilon, ask fewer questions, or leave the protocol out.",
         )
     return oracle
 
@@ -200,15 +202,15 @@ def _best_for_mean(question: Question, epsilon: Fraction, people: int) -> tuple[
     best, other = sorted(all_of_them, key=lambda one: float(np.mean(one.variances)))
     off, beside = (math.sqrt(float(one.variances.mean()) / people) for one in (best, other))
     return best, (
-        f"{best.name}: with {equation('ε', epsilon)} and {people:,} people the mean is off by about {off:,.3g} if "
-        f"numbers are evenly spread; {other.name} would be off by {beside:,.3g}."
+        f"{best.name}: with {equation('ε', epsilon)} and {people:,} people the mean has an error of about "
+        f"{off:,.3g} if numbers are evenly spread; with {other.name} it would be {beside:,.3g}."
     )
 
 
 def _unknown(question: Question, name: str, known: Iterable[str]) -> BadInput:
     return BadInput(
         f"{question.name} cannot be asked by the protocol {name!r}.",
-        hint=f"The page can do {', '.join(known)} here. Leave it out, and the most accurate is taken.",
+        hint=f"Supported here: {', '.join(known)}. If left out, the most accurate is used.",
     )
 
 

@@ -35,7 +35,7 @@ def randomize_file(
 ) -> int:
     """Randomise a file of answers into a Parquet file of reports, in batches; return the number of people."""
     if reports.exists():
-        raise BadInput(f"{reports} is there already.", hint="Give a new name.")
+        raise BadInput(f"{reports} already exists.", hint="Choose another name.")
     people, part = 0, reports.with_name(f".{reports.name}.part")
     try:
         with pq.ParquetWriter(part, report_schema(survey)) as out:
@@ -74,7 +74,7 @@ def report_schema(survey: Survey) -> pa.Schema:
 
 
 def had_codes(survey: Survey, path: Path) -> bool:
-    """Whether everybody whose report is in a file had a one-time code."""
+    """Whether everyone whose report is in a file had a one-time code."""
     if not path.is_file():
         raise NotFound(f"There are no reports at {path}.", hint="discreet collect serve or randomize makes them.")
     return path.suffix != ".parquet" and inbox.has_codes(path, survey)
@@ -88,8 +88,8 @@ def read_reports(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa
     with pq.ParquetFile(path) as file:
         if (file.schema_arrow.metadata or {}).get(_FINGERPRINT_KEY) != survey.fingerprint.encode():
             raise DataError(
-                f"The reports in {path.name} are not of this survey as it is now.",
-                hint="Was the survey changed? Put it back as it was.",
+                f"The reports in {path.name} do not belong to the current version of this survey.",
+                hint="Restore the survey file.",
             )
         for batch in file.iter_batches(batch_size=_ROWS_PER_BATCH):
             columns = {protocol.name: batch.column(protocol.name) for protocol in survey.protocols}
@@ -115,7 +115,7 @@ def _indices(indices: Codes) -> Any:
 def _question_values(protocol: QuestionProtocol, column: pa.Array[Any]) -> pa.Array[Any]:
     """Convert answers to the question's own values: truth values to no and yes, dictionaries to their values."""
     if column.null_count:
-        raise DataError(f"Somebody did not answer {protocol.name}.", hint="Leave out people who did not answer.")
+        raise DataError(f"An answer to {protocol.name} is missing.", hint="Leave out people who did not answer.")
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
     if pa.types.is_boolean(column.type) and protocol.question.kind == "yes/no":
@@ -126,8 +126,8 @@ def _question_values(protocol: QuestionProtocol, column: pa.Array[Any]) -> pa.Ar
         and pc.any(pc.not_equal(pc.floor(column), column)).as_py()
     ):
         raise DataError(
-            f"{protocol.name} asks for whole numbers, and an answer is none.",
-            hint="Give it more or fewer steps, to round to.",
+            f"{protocol.name} needs whole numbers, and an answer is not one.",
+            hint="Change the number of steps to round to.",
         )
     return column
 
@@ -157,7 +157,7 @@ def _answers(survey: Survey, path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _line(error: pa.ArrowException) -> str:
-    """Line of an error; not the text there, which may be somebody's answer."""
+    """Line of an error; not the text there, which may be someone's answer."""
     row = re.search(r"Row #(\d+)", str(error))
     return f": something is wrong in line {row[1]}" if row else ""
 
@@ -165,4 +165,6 @@ def _line(error: pa.ArrowException) -> str:
 def _require(names: list[str], result: list[str], path: Path) -> None:
     missing = [name for name in names if name not in result]
     if missing:
-        raise DataError(f"{path} has no column {missing[0]!r}.", hint="It needs one for every question, by its name.")
+        raise DataError(
+            f"{path} has no column {missing[0]!r}.", hint="It needs a column for every question, with its name."
+        )

@@ -84,7 +84,7 @@ class SurveyResults:
     tallies: tuple[QuestionTally, ...]
     confidence: float
     codes: bool = False
-    """Whether everybody had a one-time code."""
+    """Whether everyone had a one-time code."""
     alarms: tuple[tuple[str, PoisoningAlarm], ...] = ()
     """Alarms about reports on a question that may be made up."""
     postprocess: str | None = None
@@ -99,7 +99,7 @@ class SurveyResults:
                 few = "is one report" if question.reports else "are no reports"
                 raise BadInput(
                     f"There {few} on {question.protocol.name} to estimate from.",
-                    hint="It takes two: wait for more people.",
+                    hint="At least two are needed: wait for more people.",
                 )
 
     @property
@@ -162,12 +162,14 @@ class SurveyResults:
         parameters: dict[str, Any] = {"survey": self.survey.fingerprint, "share": self.survey.share}
         parameters |= {"people": self.people, "confidence": self.confidence, "questions": questions}
         parameters |= {"postprocess": self.postprocess} if self.postprocess else {}
-        notes = [f"Audit of {question.protocol.name}: {question.protocol.loss_audit}" for question in self.tallies]
-        notes += [f"Made-up reports on {name}: {poisoning_tolerance(estimate)}" for name, estimate in self._estimates]
-        quiet = "No test for made-up reports raised an alarm; crude attacks alone are noticed."
-        notes += [f"Alarm about {name}: {alarm}" for name, alarm in self.alarms] or [quiet]
+        notes = [f"Loss audit of {question.protocol.name}: {question.protocol.loss_audit}" for question in self.tallies]
+        notes += [f"Forged reports on {name}: {poisoning_tolerance(estimate)}" for name, estimate in self._estimates]
+        quiet = "No test for forged reports raised a warning; only crude attacks are detected."
+        notes += [f"Warning about {name}: {alarm}" for name, alarm in self.alarms] or [quiet]
         if self.postprocess:
-            notes.append(f"Shares were post-processed by {self.postprocess} and may be biased; bounds are from before.")
+            notes.append(
+                f"Shares were post-processed by {self.postprocess} and may be biased; bounds are from before that."
+            )
         made = Made(self.table(), parameters, tuple(notes), pictures=self.pictures, title=self.survey.title)
         return make_release(self.survey.statement(self.people, codes=self.codes), made)
 
@@ -177,7 +179,7 @@ def estimate_survey(
 ) -> SurveyResults:
     """Estimate the figures of a survey from files of reports, which are read in batches.
 
-    A file that is given twice, by whatever name, is refused: everybody in it would count twice.
+    A file that is given twice, by whatever name, is refused: everyone in it would count twice.
     """
     tallies, people, codes = tuple(QuestionTally(protocol) for protocol in survey.protocols), 0, True
     detectors = [
@@ -219,7 +221,7 @@ def _digest(path: Path, digests: dict[bytes, Path]) -> bytes:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
     if digest in digests:
-        raise BadInput(f"The same reports are in {digests[digest]} and {path}.", hint="Give them once.")
+        raise BadInput(f"The same reports are in {digests[digest]} and {path}.", hint="Give each file once.")
     return digest
 
 

@@ -79,11 +79,11 @@ class Survey:
     def __post_init__(self) -> None:
         require_epsilon(self.epsilon)
         if self.share not in get_args(Share):
-            raise BadInput(f"Epsilon is shared among questions by {' or '.join(get_args(Share))}, not {self.share!r}.")
+            raise BadInput(f"share must be {' or '.join(get_args(Share))}, not {self.share!r}.")
         if self.people < 1:
-            raise BadInput(f"A survey is for one person or more, got {self.people}.")
+            raise BadInput(f"The number of people must be at least 1, got {self.people}.")
         if not self.questions or len({question.name for question in self.questions}) < len(self.questions):
-            raise BadInput("A survey has one question or more, each with a name of its own.")
+            raise BadInput("A survey needs one or more questions, with different names.")
 
     @property
     def epsilon_per_question(self) -> Fraction:
@@ -127,15 +127,15 @@ class Survey:
     def statement(self, reports: int, *, codes: bool = False) -> Statement:
         """Statement to each respondent, given the number of reports."""
         assumes = [
-            "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
-            "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
+            "Each device runs the randomiser of this survey, with random bits that no one else knows.",
+            "Each person has one code." if codes else "Each person answers once: answering twice doubles the loss.",
         ]
         caveats = []
         if self.shuffler:
-            caveats.append(f"One report by itself, with a name on it, loses {self.loss}.")
+            caveats.append(f"A single report that is linked to a name has a loss of {self.loss}.")
             assumes.append(
-                f"{self.shuffler.who} mixes all reports, {reports:,} at least, before anybody sees them, does not work "
-                "with the collector, and all of them are of people who keep to the protocol."
+                f"{self.shuffler.who} shuffles all reports, at least {reports:,}, before anyone sees them, "
+                "does not collude with the collector, and all of them are from people who follow the protocol."
             )
         if self.shuffler is None:
             return respondent_statement(self.loss, assumes, caveats)
@@ -155,16 +155,16 @@ class Survey:
 def better_share(survey: Survey) -> tuple[Share, str]:
     """Allocation of epsilon (split or sampled) with the smaller expected error, and the reason."""
     if len(survey.questions) == 1:
-        return "split", "There is one question, which has all of epsilon."
+        return "split", "There is one question, which gets all of epsilon."
     shares: tuple[Share, ...] = get_args(Share)
     plain = replace(survey, questions=tuple(replace(one, protocol=None) for one in survey.questions))
     off = {share: replace(plain, share=share).error() for share in shares}
     best: Share = min(shares, key=lambda share: off[share])
     each = equation("ε", survey.epsilon / len(survey.questions))
     return best, (
-        f"split: everybody answers every question with {each}. sampled: a device draws one question, and answers it "
-        f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, shares are off by about "
-        f"{off['split']:.1%} if split and {off['sampled']:.1%} if sampled, in the worst question."
+        f"split: everyone answers every question with {each}. sampled: a device draws one question, and answers it "
+        f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, the error of shares in "
+        f"the worst question is about {off['split']:.1%} if split and {off['sampled']:.1%} if sampled."
     )
 
 

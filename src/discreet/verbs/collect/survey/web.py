@@ -1,11 +1,11 @@
 """The survey's web page and the endpoint for its reports, as an ASGI app.
 
 The page is plain HTML, a style sheet and two scripts, all of them from here. There is no form, so the browser itself
-can send nothing; the policy lets the page talk to nobody but where it came from, and run nothing but its two scripts.
+can send nothing; the policy lets the page talk to no one but where it came from, and run nothing but its two scripts.
 The randomiser is shown on the page as it runs.
 
-Who may call it, and how large a request may be, is decided by whoever serves it; see `discreet collect serve`. Nothing
-about a request is written down but the report that it brings: no address, no time, no browser.
+Who may call it, and how large a request may be, is decided by anyone who serves it; see `discreet collect serve`.
+Nothing about a request is written down but the report that it brings: no address, no time, no browser.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ with extra("serve"):
 
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 FILES = {"page.js": "text/javascript", "randomise.js": "text/javascript", "page.css": "text/css"}
@@ -49,8 +50,9 @@ _PAGE = Template("""<!doctype html>
 $about
 <div class="note">
 <p><strong>Your answers stay with you.</strong> Before anything is sent, your browser flips coins for each answer. What
-is sent may be your answer or another, and nobody but you knows which: $promise</p>
-<p>$share Whoever asks can still tell how many people answered what, because chance evens out over many people.</p>
+is sent may be your answer or another, and only you know which: $promise</p>
+<p>$share The organisers can still estimate how many people gave each answer, because chance evens
+out over many people.</p>
 </div>
 <noscript><p class="note">Your browser flips the coins, so this page needs JavaScript. Nothing is sent without it.</p>
 </noscript>
@@ -75,11 +77,11 @@ $code
 </html>
 """)
 _CODE = Markup("""<fieldset><legend>Your one-time code</legend><input type="text" id="code" autocomplete="off" \
-aria-label="Your one-time code"><p class="hint">It is used up by your report. It stands beside it when it is sent, and \
-is not kept with it.</p></fieldset>""")
+aria-label="Your one-time code"><p class="hint">It works once. It is sent with your report, but not \
+stored with it.</p></fieldset>""")
 _SHARES = {
-    "split": "Every question has its part of that.",
-    "sampled": "Of all the questions your browser has drawn one at random, and asks that one alone.",
+    "split": "Each question has a part of that.",
+    "sampled": "Your browser drew one of the questions at random, and asks only that one.",
 }
 
 
@@ -132,7 +134,7 @@ def _decimal(number: Fraction) -> str:
     """A bound as a decimal number, written out."""
     digits = next((many for many in range(10) if (number * 10**many).denominator == 1), None)
     if digits is None:
-        raise BadInput(f"A bound has nine decimal places at most, got {number}.")
+        raise BadInput(f"A bound may have at most nine decimal places, got {number}.")
     return f"{float(number):.{digits}f}" if digits else str(number)
 
 
@@ -151,7 +153,7 @@ def make_app(survey: Survey, inbox: Inbox) -> Starlette:
             message = error.message.encode("utf-8", "replace").decode()  # it may quote what was sent
             return JSONResponse({"message": message, "hint": error.hint}, status)
         except OSError:
-            return JSONResponse({"message": "The report could not be kept.", "hint": "Please try again later."}, 503)
+            return JSONResponse({"message": "The report could not be stored.", "hint": "Please try again later."}, 503)
         return JSONResponse({"message": "Received."})
 
     files = [Route(f"/{name}", _file(name, kind)) for name, kind in FILES.items()]
@@ -166,8 +168,8 @@ def _file(name: str, kind: str) -> Any:
 
 async def _json(request: Request) -> Any:
     if request.headers.get("content-type") != "application/json":
-        raise BadInput("A report is JSON.")
+        raise BadInput("A report must be JSON.")
     try:
         return await request.json()
     except (ValueError, RecursionError):
-        raise BadInput("A report is JSON.") from None
+        raise BadInput("A report must be JSON.") from None

@@ -2,7 +2,7 @@
 
 A row is in one cell of a histogram or table, so the sensitivity is 1.
 
-**Order statistics by a secure binary search over the declared range.** Of each probe everybody learns how many rows lie
+**Order statistics by a secure binary search over the declared range.** Of each probe everyone learns how many rows lie
 at or below it, and nothing else; the probes follow from these counts. The result is an order statistic, one of the
 values there are, and exact.
 """
@@ -61,7 +61,7 @@ class Histogram(_CellCounts):
 
     of: str = parameter("Column, with categories unless there are edges: city:ulm|bonn.", default=VALUE)
     edges: str = parameter("Edges of intervals: 0,18,65,110.", default="")
-    title: ClassVar[str] = "how many rows lie in each declared interval or category"
+    title: ClassVar[str] = "number of rows in each declared interval or category"
     example: ClassVar[str] = "histogram of=age edges=0,18,65,110; histogram of=city:ulm|bonn"
 
     def local(self, data: Data, terms: Terms) -> list[int]:
@@ -97,9 +97,7 @@ class Histogram(_CellCounts):
     def _edges(self, terms: Terms) -> list[int]:
         edges = [signed(edge, "an edge") * 10**terms.decimals for edge in self._written()]
         if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
-            raise BadInput(
-                "A histogram needs declared edges in their order, or categories.", hint=f"Write: {self.example}"
-            )
+            raise BadInput("A histogram needs declared edges in order, or categories.", hint=f"Write: {self.example}")
         if any(edge.denominator != 1 for edge in edges):
             raise BadInput(f"An edge has more than {terms.decimals} decimals.", hint="Declare more decimals.")
         return [int(edge) for edge in edges]
@@ -110,7 +108,7 @@ class ContingencyTable(_CellCounts):
     """Contingency table: rows with each combination of categories."""
 
     of: str = parameter("Columns with categories: sex:f|m,city:ulm|bonn.")
-    title: ClassVar[str] = "how many rows have each combination of categories"
+    title: ClassVar[str] = "number of rows with each combination of categories"
     example: ClassVar[str] = "table of=sex:f|m,city:ulm|bonn"
 
     def local(self, data: Data, terms: Terms) -> list[int]:
@@ -141,7 +139,7 @@ class _OrderStatistic(ColumnFunction):
         counted = yield from secure_sums.total([data.rows], 0, MAX_PARTY_ROWS)
         [n] = counted.values
         if not n:
-            return secure_sums.result({self.name: None, "rows": 0}, ("Everybody learnt that there are no rows.",))
+            return secure_sums.result({self.name: None, "rows": 0}, ("All parties learned that there are no rows.",))
         rank, low, high = self.rank(n), measure.encoding.low, measure.encoding.high
         seen = []
         while low < high:
@@ -150,10 +148,10 @@ class _OrderStatistic(ColumnFunction):
             [count] = below.values
             seen.append(f"{count:,} at or below {measure.encoding.decode(middle)}")
             low, high = (low, middle) if count >= rank else (middle + 1, high)
-        probes = (f"Everybody saw these counts of rows: {'; '.join(seen)}.",) if seen else ()
+        probes = (f"All parties saw these counts of rows: {'; '.join(seen)}.",) if seen else ()
         return secure_sums.result(
             {self.name: measure.encoding.decode(low), "rows": n},
-            (f"Everybody learnt that there are {n:,} rows.", *probes),
+            (f"All parties learned that there are {n:,} rows.", *probes),
         )
 
     def rank(self, n: int) -> int:
@@ -166,8 +164,8 @@ class _OrderStatistic(ColumnFunction):
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         return (
-            "Everybody learns how many rows there are in all, and how many of them lie at or below "
-            f"each of up to {self.sums(terms) - 1} numbers on the way to the result.",
+            "All parties learn the total number of rows, and the number at or below each of up to "
+            f"{self.sums(terms) - 1} intermediate values of the search.",
         )
 
 
@@ -207,12 +205,12 @@ class QuantileFunction(_OrderStatistic):
 
     at: str = parameter("Share of the rows: 0.9 or 1/4.")
     of: str = parameter("Column, with bounds: age:0:110.", default=VALUE)
-    title: ClassVar[str] = "the value that a share of the rows does not exceed, by a search"
+    title: ClassVar[str] = "the quantile at a share of the rows, by a search"
     example: ClassVar[str] = "quantile at=0.9; quantile at=1/4 of=age:0:110"
 
     def __post_init__(self) -> None:
         if not self.share:
-            raise BadInput("A quantile is at a share above 0 and up to 1.", hint=f"Write: {self.example}")
+            raise BadInput("A quantile needs a share above 0 and at most 1.", hint=f"Write: {self.example}")
 
     @property
     def share(self) -> Fraction:  # type: ignore[override]

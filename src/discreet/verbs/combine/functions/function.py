@@ -58,8 +58,7 @@ class Function(ABC):
     def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
         """Sensitivity of the figures: what one unit can change in them."""
         raise NoPromise(
-            f"{self.name} takes totals that steer what is asked next, or that noise would make useless: "
-            "no noise inside is offered.",
+            f"{self.name} is adaptive or too sensitive to noise: noise is not supported.",
             hint="Leave epsilon out, or use sum, count, mean, variance, histogram, table or bayes.",
         )
 
@@ -148,7 +147,7 @@ def parse_columns(text: str, terms: Terms) -> tuple[DeclaredColumn, ...]:
     """Parse columns, separated by commas."""
     columns = tuple(_parse_column(part.strip(), terms) for part in text.split(","))
     if len({field.name for field in columns}) < len(columns):
-        raise BadInput(f"A column comes twice in {text!r}.")
+        raise BadInput(f"A column occurs twice in {text!r}.")
     return columns
 
 
@@ -177,7 +176,7 @@ def target_column(y: str, inputs: Sequence[DeclaredColumn], terms: Terms, exampl
     """Parse the one column of categories that a classifier predicts from ``inputs``."""
     [target, *more] = category_columns(y, terms)
     if more or target.name in {column.name for column in inputs}:
-        raise BadInput("y is one column, and none of x.", hint=f"Write: {example}")
+        raise BadInput("y must be one column that is not in x.", hint=f"Write: {example}")
     return target
 
 
@@ -203,7 +202,7 @@ def require_declared(value: str, choice: CategoryColumn) -> str:
 def _parse_column(text: str, terms: Terms) -> DeclaredColumn:
     name, _, rest = text.partition(":")
     if not name:
-        raise BadInput(f"{text!r} names no column.", hint="Write age, age:0:110 or sex:f|m")
+        raise BadInput(f"{text!r} does not name a column.", hint="Write age, age:0:110 or sex:f|m")
     if "|" in rest:
         values = tuple(value.strip() for value in rest.split("|"))
         if len(set(values)) < len(values) or not all(values):
@@ -213,7 +212,7 @@ def _parse_column(text: str, terms: Terms) -> DeclaredColumn:
         return NumberColumn(name, FixedPoint.from_terms(terms))
     parts = rest.split(":")
     if len(parts) not in (2, 3) or (len(parts) == 3 and not parts[2].isdigit()):
-        raise BadInput(f"{text!r} is no column.", hint="Write age:0:110, height:1.00:2.50:2 or sex:f|m")
+        raise BadInput(f"{text!r} is not a column.", hint="Write age:0:110, height:1.00:2.50:2 or sex:f|m")
     return NumberColumn(
         name, FixedPoint.between(parts[0], parts[1], int(parts[2]) if len(parts) == 3 else terms.decimals)
     )

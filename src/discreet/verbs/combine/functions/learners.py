@@ -10,7 +10,7 @@ column that leaves the least entropy of the classes.
 
 **k-means: each round sums, for each centre, the number of nearest rows and their columns.** Distances are taken with
 every column scaled by its declared bounds. The first centres are spread over the bounds (Halton's points), so that
-nothing is read off the data; rounds end when no total changes. It is Lloyd's method on the pooled rows.
+nothing is taken from the data; rounds end when no total changes. It is Lloyd's method on the pooled rows.
 """
 
 from __future__ import annotations
@@ -191,14 +191,14 @@ class Id3Tree(Function):
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         return (
-            "Everybody learns, for every node of the tree that could be split, how many rows of each class have each "
-            "category of each column that was not asked yet.",
+            "All parties learn, for every node of the tree that could be split, the number of rows of each "
+            "class and category of each unused column.",
         )
 
     def check(self, terms: Terms) -> None:
         self._fields(terms)
         if self.depth < 1:
-            raise BadInput("A tree has a depth of one at least.")
+            raise BadInput("A tree needs a depth of at least 1.")
         super().check(terms)
 
     def _fields(self, terms: Terms) -> tuple[CategoryColumn, tuple[CategoryColumn, ...]]:
@@ -329,8 +329,8 @@ class KMeans(Function):
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         return (
-            f"Everybody learns, in each of up to {self.rounds} rounds, how many rows are nearest to each centre and "
-            "the sums of their columns.",
+            f"All parties learn, in each of up to {self.rounds} rounds, the number of rows nearest to each "
+            "centre and their column sums.",
         )
 
     def check(self, terms: Terms) -> None:

@@ -103,7 +103,7 @@ class Regression(SingleSumFunction):
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         return (
-            "Everybody learns the number of rows, and of every two columns the sum of their products: "
+            "All parties learn the number of rows, and for every two columns the sum of their products: "
             "all means, variances and covariances of the pooled rows.",
         )
 
@@ -128,7 +128,7 @@ def inverse(matrix: Sequence[Sequence[int]]) -> list[list[Fraction]]:
         pivot = next((row for row in range(place, size) if work[row][place]), None)
         if pivot is None:
             raise Aborted(
-                "The coefficients cannot be told apart: a column follows from the others, or there are too few rows.",
+                "The coefficients are not identifiable: a column follows from the others, or there are too few rows.",
                 hint="Leave a column out.",
             )
         work[place], work[pivot] = work[pivot], work[place]
@@ -187,14 +187,15 @@ class Logistic(Function):
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         return (
-            f"Everybody learns, in each of up to {self.rounds} rounds, the coefficients so far, and the gradient and "
+            f"All parties learn, in each of up to {self.rounds} rounds, the coefficients so far, and the "
+            "gradient and "
             "the Hessian of the likelihood over all rows.",
         )
 
     def check(self, terms: Terms) -> None:
         self._fields(terms)
         if self.rounds < 1:
-            raise BadInput("There is one round at least.")
+            raise BadInput("At least one round is needed.")
         super().check(terms)
 
     def _fields(self, terms: Terms) -> tuple[CategoryColumn, tuple[NumberColumn, ...]]:

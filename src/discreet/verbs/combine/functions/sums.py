@@ -94,7 +94,7 @@ class Sum(SingleSumFunction):
 class Count(SingleSumFunction):
     """Number of rows of all parties together; its sensitivity is 1."""
 
-    title: ClassVar[str] = "how many rows all have together"
+    title: ClassVar[str] = "total number of rows"
     example: ClassVar[str] = "count"
 
     def bounds(self, terms: Terms) -> tuple[int, int]:
@@ -185,7 +185,7 @@ class Mean(ColumnFunction, SingleSumFunction):
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         also = ", and the sum of their squares" if self.powers > 1 else ""
         noisy = ", each with noise" if terms.epsilon is not None else ""
-        return (f"Everybody learns how many rows there are in all, and their sum{also}{noisy}.",)
+        return (f"All parties learn the total number of rows, and their sum{also}{noisy}.",)
 
 
 @declare(COMBINE_FUNCTIONS, "variance", rank=3)

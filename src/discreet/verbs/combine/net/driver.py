@@ -1,15 +1,15 @@
 """Driver of one party between hosts: carries out its effects over the mesh, within deadlines and across crashes.
 
 Whatever decides what the party says next (a message, who was late) is on the disk before the play goes on; playing
-again from the beginning gives identical messages. At the end the parties *settle*: each signs what it heard everybody
-tell all, and nobody takes a result before these agree. What a protocol expects to be told must have been told to all
+again from the beginning gives identical messages. At the end the parties *settle*: each signs what it heard everyone
+tell all, and no one takes a result before these agree. What a protocol expects to be told must have been told to all
 (``broadcast``), and counts among what is compared. So a party that tells two others different things is found out,
 whatever the protocol, and two honest parties never hold results of different messages.
 
-Time: a step has the manifest's deadline. Whoever has not spoken by then is asked whether it is there; one that answers
-gets as long again (it waits for somebody else, perhaps), one that does not is late. Where the protocol can do without
-it, the others go on; otherwise the session ends, and all are told who was missing. Each asks for itself before it names
-somebody (``evidence.py``).
+Time: a step has the manifest's deadline. Anyone who has not spoken by then is asked whether it is there; one that
+answers gets as long again (it waits for someone else, perhaps), one that does not is late. Where the protocol can do
+without it, the others go on; otherwise the session ends, and all are told who was missing. Each asks for itself
+before it names someone (``evidence.py``).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class _Driver(Generic[T]):
         except Aborted as error:
             raise await self._abort(error) from None
         except DiscreetError:  # what it says may be for the party's own eyes
-            await self._abort(Aborted(f"{self._mesh.name} could not go on.", culprits=(self._mesh.name,)))
+            await self._abort(Aborted(f"{self._mesh.name} could not continue.", culprits=(self._mesh.name,)))
             raise
         await self._part()
         return result
@@ -174,12 +174,12 @@ class _Driver(Generic[T]):
                     break
                 why = "".join(f" ({peer.problem})" for peer in missing if peer.problem)
                 raise _NeverMet(
-                    f"Nobody came for {', '.join(names)} within {self._start_within:.0f} seconds{why}.",
+                    f"No connection from {', '.join(names)} within {self._start_within:.0f} seconds{why}.",
                     culprits=names,
-                    hint="When they run the session as well, run it again.",
+                    hint="Run it again when they run the session, too.",
                 )
         self._check_ended()
-        self._mesh.flush()  # nothing is said before it is on the disk that somebody is there
+        self._mesh.flush()  # nothing is said before it is on the disk that someone is there
 
     # -- the play
 
@@ -191,7 +191,7 @@ class _Driver(Generic[T]):
             except StopIteration as ended:
                 return ended.value  # type: ignore[no-any-return]
             except Aborted:
-                self._about = self._others  # what it found may come of somebody who told different things
+                self._about = self._others  # what it found may come of someone who told different things
                 raise
             received = None
             if effect.kind in OWN_KINDS:
@@ -248,7 +248,9 @@ class _Driver(Generic[T]):
         silent = tuple(name for name in missing if not self._mesh.peers[name].busy)
         if silent:
             return Aborted.missing(silent, kind)
-        return Aborted(f"{Aborted.missing(missing, kind).message} They are there, and may wait for somebody else.")
+        return Aborted(
+            f"{Aborted.missing(missing, kind).message} They are connected, and may be waiting for another party."
+        )
 
     def _check_ended(self) -> None:
         """Raise if the session cannot go on: a party broke the rules, or too many dropped out."""

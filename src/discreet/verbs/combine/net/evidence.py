@@ -1,18 +1,18 @@
 """Evidence of cheating and its limits: contradictory signatures, and whom a party may blame for an abort.
 
-Two signed headers that contradict each other prove to anybody, for ever, that their signer broke the rules.
+Two signed headers that contradict each other prove to anyone, for ever, that their signer broke the rules.
 
 An honest party numbers its messages, never uses a number twice, and tells each party each kind once; what it tells all
 has places, of which it uses each once. After a crash it says exactly the same again. So two different headers of one
-session with the same number, or in the same place, or of the same kind for the same receiver, are signed by nobody
+session with the same number, or in the same place, or of the same kind for the same receiver, are signed by no one
 honest. Two parties who were told different things always hold such a pair: in the first place where they differ.
 
 Hellos are the exception: a hello says by which fresh key a party is sealed for, and one that lost its folder says
-another when it begins again. That ends the session, and names the party; it convicts nobody.
+another when it begins again. That ends the session, and names the party; it convicts no one.
 
 A party names others for what it saw itself: they broke the rules towards it, or were not there when it asked. Of what
 another says it believes only what such evidence proves. So no liar can make honest parties accuse an honest one: where
-there is no proof, they say who ended the session and why that one says it did, and name nobody.
+there is no proof, they say who ended the session and why that one says it did, and name no one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load_evidence(path: Path | str) -> Evidence:
 
 
 def check_evidence(manifest: Manifest, evidence: Evidence) -> str:
-    """Check evidence and give the convicted party; BadInput if it convicts nobody."""
+    """Check evidence and give the convicted party; BadInput if it convicts no one."""
     first, second = evidence.first, evidence.second
     for signed in (first, second):
         signed.check(manifest)

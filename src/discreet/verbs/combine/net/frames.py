@@ -2,10 +2,10 @@
 
 The header says in which session, who, to whom, of which kind and the how-maniest of the sender's messages. It is signed
 once, and checked by every receiver before anything is made of it. A message is sealed for one party, or told to all
-others: nothing in between. What is told has its place among all that its sender told, so that whoever leaves something
-out, or tells two parties different things in the same place, is convicted by its own signatures.
+others: nothing in between. What is told has its place among all that its sender told, so that anyone who leaves
+something out, or tells two parties different things in the same place, is convicted by its own signatures.
 
-A body for one party is sealed, so that nobody who sees the frame can read it and transcripts need no more than its
+A body for one party is sealed, so that no one who sees the frame can read it and transcripts need no more than its
 digest. The key is X25519 of two keys made for this session, through HKDF; the nonce is a keyed digest of the message
 itself, so that a party that says the same again after a crash seals it to the same bytes, and one that would say
 something else under the same number does not use a nonce twice.

@@ -9,7 +9,7 @@ whatever becomes of the journal. As long as no other party was met, nothing was 
 session may be begun again with another.
 
 Which sessions a party began is noted outside of their folders too, beside its key: one whose folder is gone is not
-begun again, since nobody knows what the party said in it.
+begun again, since no one knows what the party said in it.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ class Journal:
         if not records:
             if noted and _is_noted(noted, manifest):
                 raise Damaged(
-                    f"{name} began this session before, and what it kept of it is no longer in {folder}: it cannot go "
-                    "on, since nobody knows what it said.",
-                    hint="Put the folder back, or agree on a new session (discreet combine new).",
+                    f"{name} started this session before, but its files are no longer in {folder}: it cannot "
+                    "resume, because its earlier messages are unknown.",
+                    hint="Restore the folder, or agree on a new session (discreet combine new).",
                 )
             self._new(folder, begun)
         if noted and not _is_noted(noted, manifest):
@@ -132,9 +132,9 @@ class Journal:
         if not (folder / SECRET).exists() and (folder / _NEW).exists():  # a crash came between the two
             (folder / _NEW).rename(folder / SECRET)
         if not (folder / SECRET).is_file():
-            raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
+            raise Damaged(f"{folder} has lost its secret: this party cannot continue.", hint="Agree on a new session.")
         first = FORMAT.read(document.loads(records[0][1].decode()), folder)
-        if len(records) == 1 and first != begun and {**first, "brought": brought} == begun:  # nobody was met yet
+        if len(records) == 1 and first != begun and {**first, "brought": brought} == begun:  # no one was met yet
             os.ftruncate(self._handle, 0)
             self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
             self.flush()
@@ -147,8 +147,8 @@ class Journal:
         ):
             if first.get(part) != begun[part]:
                 raise BadInput(
-                    f"{folder} was begun with another {what}, and a session goes on only with the same.",
-                    hint="Take that again, or agree on a new session (discreet combine new).",
+                    f"{folder} was started with another {what}; a session must be resumed with the same.",
+                    hint="Use that one, or agree on a new session (discreet combine new).",
                 )
         for kind, data in records[1:]:
             self._replay(kind, data)
@@ -157,7 +157,7 @@ class Journal:
         """Start a journal: the secret gets its name afterwards, so that a secret alone means a lost journal."""
         if (folder / SECRET).exists():
             raise Damaged(
-                f"{folder} has lost its journal: this party cannot go on, since nobody knows what it said.",
+                f"{folder} has lost its journal: this party cannot resume, because its earlier messages are unknown.",
                 hint="Agree on a new session.",
             )
         (folder / _NEW).unlink(missing_ok=True)

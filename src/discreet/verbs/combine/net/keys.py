@@ -1,9 +1,9 @@
 """Identity keys of parties: Ed25519 keys, whose public halves the others know beforehand.
 
-There is no authority. A public key stands in the manifest, and whoever proves to have the private half is that party;
-people compare fingerprints once, by phone. The certificate that TLS asks for is only a wrapper: it is made of the name
-and the public key alone, so that everybody can make everybody's, byte by byte, and a certificate that differs is
-nobody's. Its signature is by a key that all the world knows and proves nothing; TLS makes the other side sign the
+There is no authority. A public key stands in the manifest, and anyone who proves to have the private half is that
+party; people compare fingerprints once, by phone. The certificate that TLS asks for is only a wrapper: it is made of
+the name and the public key alone, so that everyone can make everyone's, byte by byte, and a certificate that differs is
+no one's. Its signature is by a key that all the world knows and proves nothing; TLS makes the other side sign the
 handshake with the key inside, which does.
 """
 

@@ -151,7 +151,7 @@ class Link(asyncio.BufferedProtocol):
             self._owner.control(self, word, count)
             return True
         if word != _FRAME or size > MAX_HEADER_BYTES:
-            raise BadInput("What came is no message.")
+            raise BadInput("The received data is not a message.")
         if have < _HEAD.size + size + SIGNATURE_BYTES:
             return False
         at = self._start + _HEAD.size
@@ -224,7 +224,7 @@ class Peer:
         if signed.header.sealed or signed.header.kind == ABORT:
             return
         if signed.header.place != len(self.broadcasts):
-            raise BadInput("It left out something that it told others.")
+            raise BadInput("It left out something that it sent to others.")
         before = self.chain[-1] if self.chain else b""
         self.broadcasts.append(signed)
         self.chain.append(hashlib.sha256(before + signed.raw).digest())
@@ -243,7 +243,7 @@ def compare_broadcasts(everybody: Sequence[Peer], own: Peer, name: str, heard: o
     for peer, (count, digest) in zip(everybody, _CHAIN.iter_unpack(heard), strict=True):
         if 0 < count <= len(peer.chain) and peer.chain[count - 1][:16] != digest:
             if peer is own or peer.name == name:
-                raise Aborted(f"{name} says something else than it heard or told.", culprits=(name,))
+                raise Aborted(f"{name} reports other messages than it received or sent.", culprits=(name,))
             raise DisputedBroadcast(peer.name, name, own.name)
         if count > len(peer.chain) and peer is own:
-            raise Aborted(f"{name} says it heard what was never told.", culprits=(name,))
+            raise Aborted(f"{name} reports a message that was never sent.", culprits=(name,))

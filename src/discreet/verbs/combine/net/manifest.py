@@ -32,7 +32,7 @@ FIRST_PORT = 8650
 _NONCE_LETTERS = 24
 _MANIFEST_BYTES = 1_000_000
 """Size limit of a manifest."""
-_HINT = "Whoever made the file should make it anew with: discreet combine new"
+_HINT = "The author of the file should make a new one: discreet combine new"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Manifest:
 
     def _problems(self) -> Any:
         if tuple(party.name for party in self.parties) != self.terms.parties:
-            yield "The parties are not those of the terms, in their order."
+            yield "The parties do not match those of the terms, in order."
         for what in ("key", "address"):
             owners: dict[str, str] = {}
             for party in self.parties:
@@ -122,10 +122,10 @@ class Manifest:
         for party in self.parties:
             if party.name == name:
                 return party
-        raise BadInput(f"{name} takes no part in {self.name}.", hint=f"Parties: {', '.join(self.terms.parties)}.")
+        raise BadInput(f"{name} is not a party of {self.name}.", hint=f"Parties: {', '.join(self.terms.parties)}.")
 
     def others(self, name: str) -> tuple[Endpoint, ...]:
-        """Everybody but this party."""
+        """Everyone but this party."""
         return tuple(party for party in self.parties if party.name != name)
 
 
@@ -172,7 +172,7 @@ def load(path: Path | str) -> Manifest:
     """Load the manifest in a file."""
     path = Path(path)
     if not path.is_file():
-        raise NotFound(f"There is no manifest {path}.", hint="Ask whoever began the session for the file.")
+        raise NotFound(f"There is no manifest {path}.", hint="Ask the organiser of the session for the file.")
     if path.stat().st_size > _MANIFEST_BYTES:
         raise BadInput(f"{path} is too long to be a manifest.")
     try:
@@ -221,7 +221,7 @@ def _read(
     problems += [f"{what} has no {name}." for name in sorted(needed - set(data))]
     for name, value in data.items():
         if name not in kinds:
-            problems.append(f"{what} has {name}, which means nothing.")
+            problems.append(f"{what} has an unknown field {name}.")
             continue
         convert, wanted = _KINDS[str(kinds[name])]
         try:
@@ -275,6 +275,6 @@ def _addresses(at: Sequence[str], parties: Sequence[str]) -> dict[str, str]:
     for text in at:
         party, equals, address = text.partition("=")
         if not equals or party not in parties:
-            raise BadInput(f"{text!r} does not say where a party is.", hint=f"Write --at {parties[0]}=host:port")
+            raise BadInput(f"{text!r} is not the address of a party.", hint=f"Write --at {parties[0]}=host:port")
         addresses[party] = address
     return addresses

@@ -2,11 +2,11 @@
 
 A party is known by its key alone; a connector (TLS between hosts) opens connections and says whose they are. Here
 messages are numbered, signed, sealed, kept until the end and sent again after a connection broke; what comes is
-checked, its signature included, and the same message twice is ignored. Whoever sends a different message in the place
-of another, or of a kind it sent before, is convicted by its own signatures.
+checked, its signature included, and the same message twice is ignored. Anyone who sends a different message in the
+place of another, or of a kind it sent before, is convicted by its own signatures.
 
 A message is sealed for one party or told to all others, also to those who left: one rule for all, so that at the end
-everybody can compare all that was told. What is told has a random part of its own, the salt: its digest, which stands
+everyone can compare all that was told. What is told has a random part of its own, the salt: its digest, which stands
 in transcripts that others may see, says nothing about it.
 """
 
@@ -91,7 +91,7 @@ class Mesh:
             try:
                 self._seal_all(peer)
             except _NoKey as error:
-                raise Aborted(f"What {to} gave to seal with is no key.", culprits=(to,)) from error
+                raise Aborted(f"What {to} gave to seal with is not a key.", culprits=(to,)) from error
         self.writable(peer.link)
 
     def broadcast(self, kind: str, body: Body) -> None:
@@ -127,7 +127,7 @@ class Mesh:
     def take(self, of: str, kind: str, *, broadcast: bool) -> Body:
         """Take a received message; aborts if it had to be a ``broadcast`` and was sent to this party alone."""
         if broadcast and self.peers[of].known[kind].header.sealed:
-            raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be told to all.", culprits=(of,))
+            raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be sent to all.", culprits=(of,))
         body = self.inbox.pop((of, kind))
         self.peers[of].unread -= _weight(body)
         return body
@@ -304,8 +304,8 @@ class Mesh:
         made = frames.sign(self._identity, header, data)
         if self._log.sent.get(number, made.signed.raw) != made.signed.raw:
             raise BadInput(
-                f"Message {number} ({kind}) would now say something else than before the interruption.",
-                hint="This party cannot go on with this session: agree on a new one.",
+                f"Message {number} ({kind}) would now differ from the one before the interruption.",
+                hint="This party cannot continue this session: agree on a new one.",
             )
         self._log.add(made.signed, body, sent=True, shown=data if kind == frames.SETTLED else b"")
         return made
@@ -334,7 +334,7 @@ class Mesh:
         if header.to and self.name not in header.to:
             raise BadInput("It sent a message that is for others.")
         if header.to != ((self.name,) if header.sealed else ()):
-            raise BadInput("It told some parties what it must seal for one, or tell all.")
+            raise BadInput("It sent some parties what it must seal for one, or send to all.")
         came.check_body()
         came.signed.check(self.manifest)
 
@@ -387,7 +387,7 @@ class Mesh:
             return
         peer.unread += _weight(body)
         if peer.unread > _MAX_UNREAD_MESSAGES * self.manifest.most_bytes:
-            raise BadInput("It sent more than anybody asked for.")
+            raise BadInput("It sent more than was requested.")
         self.inbox[peer.name, header.kind] = body
 
     def _opened(self, peer: Peer, came: frames.Frame) -> dict[str, Any]:
@@ -403,11 +403,11 @@ class Mesh:
             self._stop(Aborted(f"{peer.name} sent another message in the place of one.", culprits=(peer.name,)))
 
     def _began_twice(self, name: str) -> None:
-        """Abort because a party said two hellos: nobody knows which of them it stands by."""
+        """Abort because a party said two hellos: no one knows which of them it stands by."""
         self.convicted = self.convicted or Aborted(
-            f"{name} began this session twice, with other keys: it lost the folder it kept, or ran it in two places.",
+            f"{name} started this session twice with different keys: it lost its folder, or ran it in two places.",
             culprits=(name,),
-            hint="Nobody can go on with it: agree on a new session (discreet combine new).",
+            hint="The session cannot continue: agree on a new one (discreet combine new).",
         )
         self._stop(self.convicted)
 
@@ -422,7 +422,7 @@ class Mesh:
                 raise BadInput("Its last word cannot be read.")
 
     def _examine(self, proof: bytes) -> None:
-        """Compare shown headers with what came here, and convict whoever signed contradictory ones.
+        """Compare shown headers with what came here, and convict anyone who signed contradictory ones.
 
         Of a party that said two hellos nothing else is compared: both times it began with other keys.
         """
@@ -451,7 +451,7 @@ class Mesh:
 
 
 class _OtherManifest(BadInput):
-    """Another party has another manifest: most likely a mistake of whoever distributed it."""
+    """Another party has another manifest: most likely a mistake of anyone who distributed it."""
 
 
 class _NoKey(BadInput):

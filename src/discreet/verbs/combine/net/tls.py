@@ -1,11 +1,11 @@
 """TLS 1.3 connections between hosts, in which both sides prove possession of the key in the manifest.
 
 Each side trusts exactly the certificates that it makes itself of the names and keys in the manifest (``keys.py``), so
-the handshake fails for everybody else, before a byte of theirs is looked at. Whose connection it is, is read off the
-certificate and nothing else: a caller cannot claim another name, and whoever is called must be the one who was meant.
-Handshakes that are not finished are limited in number and time, so that strangers cost little memory; when there are
-too many, one makes room that has said nothing yet, the oldest of the address that has most of these, so that strangers
-do not keep a party out.
+the handshake fails for everyone else, before a byte of theirs is looked at. Whose connection it is, is taken from the
+certificate and nothing else: a caller cannot claim another name, and anyone who is called must be the one who was
+meant. Handshakes that are not finished are limited in number and time, so that strangers cost little memory; when
+there are too many, one makes room that has said nothing yet, the oldest of the address that has most of these, so
+that strangers do not keep a party out.
 
 Of two parties the later one in the manifest calls the earlier one, again and again until it answers.
 
@@ -58,7 +58,7 @@ class TlsConnector:
         if identity.public != self._me.key:
             raise BadInput(
                 f"The manifest has another key of {identity.name} than the one here.",
-                hint=f"Send {identity.name}.pub again to whoever makes the manifest.",
+                hint=f"Send {identity.name}.pub again to the author of the manifest.",
             )
         place = manifest.parties.index(self._me)
         self._earlier, self._later = manifest.parties[:place], manifest.parties[place + 1 :]
@@ -144,7 +144,7 @@ class TlsConnector:
                 await asyncio.shield(link.gone)
                 pause = _FIRST_PAUSE_SECONDS if link.greeted else pause
             except ssl.SSLCertVerificationError:
-                mesh.peers[party.name].problem = f"at {party.address} answers somebody who has not {party.name}'s key"
+                mesh.peers[party.name].problem = f"at {party.address} answers a party without {party.name}'s key"
             except (TimeoutError, OSError) as error:
                 mesh.peers[party.name].problem = f"{party.address}: {error}"
             await asyncio.sleep(pause)
@@ -155,7 +155,7 @@ class TlsConnector:
         name = names.get(secure.getpeercert(binary_form=True) or b"")
         if name is None:
             secure.close()
-            raise ssl.SSLCertVerificationError("A certificate of nobody.")
+            raise ssl.SSLCertVerificationError("A certificate without a name.")
         link = Link(mesh, name)
         self._links.add(link)
         link.gone.add_done_callback(lambda _: self._links.discard(link))

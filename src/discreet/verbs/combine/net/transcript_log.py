@@ -1,11 +1,11 @@
 """Transcript of one party: a line for each message sent or received, chained by digests.
 
 A line has no body, only its digest and the signed header. Bodies are sealed or have a salt, so that a digest says
-nothing about them and the transcript may be shown to others. A line that says somebody sent something has that party's
+nothing about them and the transcript may be shown to others. A line that says someone sent something has that party's
 signature. In the message with which it settles, a party signs the chain up to there: nothing before can be changed or
 left out later without another signature, and the others have the first one. A session that did not come so far has
-only the chain, which whoever has the folder could make anew. What the party itself saw, in words, is in a file beside
-it that only its owner can read.
+only the chain, which anyone who has the folder could make anew. What the party itself saw, in words, is in a file
+beside it that only its owner can read.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _line(text: str, where: str) -> TranscriptLine:
     try:
         data = document.fields(document.loads(text), where, **_LINE_FIELDS)
         if hashlib.sha256(text.rpartition(_CHAIN_FIELD)[0].encode()).hexdigest() != data["chain"]:
-            raise Damaged(f"{where} was changed: its digest is another.")
+            raise Damaged(f"{where} was changed: its digest does not match.")
         for name in ("header", "signature", "shown"):
             data[name] = base64.b64decode(data[name], validate=True)
     except (BadInput, ValueError) as error:

@@ -5,7 +5,7 @@ that it agrees on with each other party, and tells its vector under all its mask
 a mask of two honest parties looks uniform to all others, and every two honest parties have one. Given what their
 vectors add up to, the masked vectors of the honest parties are therefore uniform, whatever the vectors. A coalition
 learns this sum, which it can compute from the total and its own vectors, and nothing else. All but one together learn
-the last one's value from the total itself, whatever the protocol. This needs nobody's good will: whatever keys or
+the last one's value from the total itself, whatever the protocol. This needs no one's good will: whatever keys or
 vectors the coalition tells, to whomever, the masks of the honest are not touched.
 
 **With dropouts**, masks with those who are gone have to be taken out (Bonawitz and others 2017, in the version against
@@ -16,11 +16,11 @@ seed, for each who is gone the share of its key. Why nothing but the total of th
 
 - *Never both.* With a party's key and seed together its masked vector is bare; with either alone it is uniform. A party
   gives away one of the two for each, once, and only after ``threshold`` parties, itself included, signed the same list
-  of who stays. To get both of somebody, a coalition of c that also rules the network and tells two groups two lists
+  of who stays. To get both of someone, a coalition of c that also rules the network and tells two groups two lists
   needs ``threshold`` - c honest parties in each; with n parties there are n - c honest ones, so this takes 2·threshold
   <= n + c. Hence the threshold must be more than half of the parties, or the network alone could do it, and coalitions
   of fewer than 2·threshold - n are withstood even if they lie.
-- *Masks between all who stay.* A party gives nothing away unless it has masked its vector with everybody on the list.
+- *Masks between all who stay.* A party gives nothing away unless it has masked its vector with everyone on the list.
   So every two honest parties who stay have their mask on, and the argument above holds among them.
 - *Fewer than the threshold* have too few shares of anything, if they follow the protocol. That many or more have all
   secrets.
@@ -28,19 +28,19 @@ seed, for each who is gone the share of its key. Why nothing but the total of th
 What a dropout reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that even a
 vector that arrives too late stays hidden. But the total is then of fewer parties: if enough leave that all who stay
 but one are in league, the total itself gives that one away. Below the threshold the session ends, and at most one of
-the two secrets of anybody is known. Even against malicious parties nothing is given away before this party itself has
+the two secrets of anyone is known. Even against malicious parties nothing is revealed before this party itself has
 checked the list of survivors and ``threshold`` parties have signed the same one.
 
 **With an adder** vectors go to one party, which adds up and tells the total: that costs n vectors each way instead of
-n·n. It learns nothing more, since everybody may see masked vectors. Everybody compares a digest of the total with all
+n·n. It learns nothing more, since everyone may see masked vectors. Everyone compares a digest of the total with all
 others before accepting it, so an adder cannot tell different totals; the same wrong one it can.
 
 **dining**: the dining cryptographers (Chaum 1988) are masks modulo two. Every two parties share a random bit for each
-place of the message; each party broadcasts the parity of its bits, and whoever has something to say adds its message.
-The parity of all broadcasts is the message, and nobody knows whose it is; if several speak at once it is the parity of
-their messages. Why the speaker stays hidden: the parity is the sum modulo two, so the argument above applies. Given the
-message, every other choice of honest speakers that gives it is equally likely. All but one together know whether the
-last one spoke, from the message itself.
+place of the message; each party broadcasts the parity of its bits, and anyone who has something to say adds its
+message. The parity of all broadcasts is the message, and no one knows whose it is; if several speak at once it is the
+parity of their messages. Why the speaker stays hidden: the parity is the sum modulo two, so the argument above
+applies. Given the message, every other choice of honest speakers that gives it is equally likely. All but one
+together know whether the last one spoke, from the message itself.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Masks(SumProtocol):
             "and also from those that do not follow it (malicious), as long as these are fewer than twice the "
             "threshold less the number of parties, which is any number when all must stay; but such a party can "
             "falsify the total, choose its value after it has seen what the others told, or end the session, and "
-            "an adder can tell everybody the same wrong total."
+            "an adder can send all the same wrong total."
         )
 
 
@@ -120,7 +120,8 @@ def _require_majority(parties: tuple[str, ...], least: int) -> None:
     if 2 * least <= len(parties):
         raise BadInput(
             f"With masks more than half of the {len(parties)} parties must stay, got a threshold of {least}.",
-            hint="Otherwise each half could be told that the other is gone, and together they would give all away.",
+            hint="Otherwise each half could be told that the other dropped out, and together they would "
+            "reveal everything.",
         )
 
 
@@ -173,12 +174,12 @@ def require_same(me: Party, mine: tuple[Any, ...], heard: Mapping[str, tuple[Any
         raise Aborted(
             f"{', '.join(odd)} had {what} than most of the parties.",
             culprits=odd,
-            hint="Somebody told them something else, or they lie: the signed messages that all kept show which.",
+            hint="They received something else, or they lie: the signed messages that all parties keep show which.",
         )
 
 
 def _types(answer: tuple[Any, ...]) -> list[type]:
-    """Types of what is compared: whoever breaks the rules may say anything."""
+    """Types of what is compared: anyone who breaks the rules may say anything."""
     return [type(one) for one in answer]
 
 
@@ -231,7 +232,7 @@ def _share_secrets(me: Party) -> Play[tuple[dict[str, Body], dict[str, Body], di
 
 
 def _collect(me: Party, word: str, mine: Body, others: tuple[str, ...]) -> Play[dict[str, Body]]:
-    """Messages of ``others``, by party, for whoever adds up; empty for the rest, who send theirs to the adder."""
+    """Messages of ``others``, by party, for anyone who adds up; empty for the rest, who send theirs to the adder."""
     if not me.adder:
         yield Broadcast(me.others, me.kind(word), mine)
     elif me.name != me.adder:
@@ -244,9 +245,9 @@ def _collect(me: Party, word: str, mine: Body, others: tuple[str, ...]) -> Play[
 def _find_survivors(
     me: Party, came: Mapping[str, Body], peers: tuple[str, ...], keyed: tuple[str, ...]
 ) -> Play[_Survivors]:
-    """Find the survivors, by the vectors that came or by the adder's list; nobody is both there and gone.
+    """Find the survivors, by the vectors that came or by the adder's list; no one is both there and gone.
 
-    ``keyed`` are those whose keys came: nobody can have masked with others.
+    ``keyed`` are those whose keys came: no one can have masked with others.
     """
     if came:
         stay = _in_order(me, came)
@@ -273,9 +274,9 @@ def require_safe_survivors(me: Party, stay: tuple[str, ...], gone: tuple[str, ..
         named = ", ".join(_in_order(me, both))
         raise Aborted(f"Both secrets of {named} were asked for; neither is given.", culprits=(me.adder,))
     if me.name not in stay:
-        raise Aborted(f"{me.name} was too late; the others go on without it.", culprits=(me.name,))
+        raise Aborted(f"{me.name} was too late; the others continue without it.", culprits=(me.name,))
     if len(stay) < me.least:
-        raise Aborted(f"{len(stay)} parties stay, and {me.least} are needed.", culprits=gone)
+        raise Aborted(f"{len(stay)} parties remain, but {me.least} are needed.", culprits=gone)
     if strangers := set(stay) - set(peers):
         named = ", ".join(_in_order(me, strangers))
         raise Aborted(f"{named} should stay, with whom {me.name} has no mask.", culprits=_in_order(me, strangers))
@@ -284,7 +285,7 @@ def require_safe_survivors(me: Party, stay: tuple[str, ...], gone: tuple[str, ..
 def _require_keyed(me: Party, of: str, named: Iterable[str], keyed: tuple[str, ...]) -> None:
     """Abort if a list has parties whose keys this party never got: it could not remove their masks.
 
-    Nobody is accused: either the list is a lie, or those on it reached one party and not the other.
+    No one is accused: either the list is a lie, or those on it reached one party and not the other.
     """
     if strangers := set(named) - set(keyed):
         names = ", ".join(_in_order(me, strangers))
@@ -305,7 +306,7 @@ def _agree(me: Party, survivors: _Survivors, keys: Mapping[str, Body], seen: Ite
     """Broadcast this list and a digest of the keys and, where all add up, of what came; all survivors must agree.
 
     It goes to the dropouts, too: if they are still there, they see that there is another list than theirs.
-    ``seen`` has all that the total follows from: the lists of masks, and the sum of the masked vectors. Whoever told
+    ``seen`` has all that the total follows from: the lists of masks, and the sum of the masked vectors. Anyone who told
     these differently, with the same sum, changed nothing.
     """
     parts: list[MessagePart] = []
@@ -400,7 +401,7 @@ def _party_list(me: Party, of: str, names: MessagePart) -> tuple[str, ...]:
     """A list of parties in a message; aborts unless it is one, in the manifest's order."""
     texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
     if not texts or _in_order(me, names) != names:
-        raise Aborted(f"{of} told something else than a list of parties.", culprits=(of,))
+        raise Aborted(f"{of} sent something else than a list of parties.", culprits=(of,))
     parties: tuple[str, ...] = names
     return parties
 

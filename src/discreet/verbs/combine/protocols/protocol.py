@@ -49,7 +49,7 @@ class Party:
         return self.crypto.draw(self.kind(word), self.group, self.length)
 
     def mask(self, seed: object, word: str) -> Vector:
-        """A uniform vector that whoever knows the seed knows."""
+        """A uniform vector that anyone who knows the seed knows."""
         return self.crypto.mask(seed, self.kind(word), self.group, self.length)
 
     def vector_from(self, of: str, body: Body) -> Vector:

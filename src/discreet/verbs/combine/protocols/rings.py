@@ -5,12 +5,12 @@ on, sealed for the next one alone; the first subtracts its vector again and broa
 learns only the total: what it gets is hidden by the first one's uniform vector, and the first gets the total plus what
 it knows. Two who stand on both sides of a third subtract what went in from what came out, and have its value. So two
 neighbours learn nothing more than the total, and three in a row learn no other's value, but two of them learn the third
-one's: a smaller coalition may learn more. Nobody may drop out: the sum so far would be lost.
+one's: a smaller coalition may learn more. No one may drop out: the sum so far would be lost.
 
 **paths.** Each party splits its vector into random pieces, one for each of several rings with other neighbours. Why a
-coalition must surround its victim on every ring: the pieces are uniform but for their sum, so that whoever lacks one
+coalition must surround its victim on every ring: the pieces are uniform but for their sum, so that anyone who lacks one
 knows nothing of the value, and the two neighbours on a ring learn the piece of that ring only. The rings have as few
-neighbours in common as can be (Walecki 1892): with n parties there are (n - 1) // 2 rings in which nobody meets a
+neighbours in common as can be (Walecki 1892): with n parties there are (n - 1) // 2 rings in which no one meets a
 neighbour again, and one more, for an even n, after which every two parties have been neighbours; then nothing short of
 all but one learns anything. Further rings are the first ones again, and add nothing.
 
@@ -59,7 +59,7 @@ class Ring(SumProtocol):
         return Total(total, me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Coalitions that surround nobody on all rings, nor does a part of them: on one ring, two neighbours."""
+        """Coalitions that surround no one on all rings, nor does a part of them: on one ring, two neighbours."""
         return safe_coalitions(self.orders(parties), parties)
 
     def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -69,7 +69,7 @@ class Ring(SumProtocol):
     def adversary(self) -> str:
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); "
-            "those on both sides of others learn what those add up to, and nobody can check the total."
+            "those on both sides of others learn what those add up to, and no one can check the total."
         )
 
 
@@ -89,7 +89,7 @@ class Paths(Ring):
     def adversary(self) -> str:
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); those "
-            "who surround others on every ring learn what those add up to, and nobody can check the totals."
+            "who surround others on every ring learn what those add up to, and no one can check the totals."
         )
 
 

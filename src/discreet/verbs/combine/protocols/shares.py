@@ -6,8 +6,8 @@ A coalition of all but two parties or fewer lacks at least the piece that an hon
 parties exchanged; given the total, every choice of honest inputs with that total is equally likely. All but one
 together learn the last one's value from the total itself, whatever the protocol.
 
-**trusted**: one trusted party adds up everybody's vectors. The baseline to compare with, not a protection. What is
-learnt: the trusted party sees everybody's vector. The others see the total only, so that a coalition without the
+**trusted**: one trusted party adds up everyone's vectors. The baseline to compare with, not a protection. What is
+learnt: the trusted party sees everyone's vector. The others see the total only, so that a coalition without the
 trusted party learns nothing beyond it; all but the trusted one learn its value from the total itself.
 """
 
@@ -29,7 +29,7 @@ from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 class Shares(SumProtocol):
     """Additive secret sharing: every party gets a piece of every vector."""
 
-    title: ClassVar[str] = "everybody gets a random piece of everybody's value"
+    title: ClassVar[str] = "every party gets a random piece of every value"
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
         """Send pieces to all others, then broadcast the sum of the pieces received."""
@@ -53,7 +53,7 @@ class Shares(SumProtocol):
 class Trusted(SumProtocol):
     """A trusted party that sees every vector."""
 
-    title: ClassVar[str] = "one party is trusted with everybody's value: it sees all"
+    title: ClassVar[str] = "one party is trusted with all values and sees them"
     party: str = parameter("Party that is trusted; by default the first.", default="")
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
@@ -75,7 +75,7 @@ class Trusted(SumProtocol):
         return combinations(others, max(len(others) - 1, 1))
 
     def adversary(self) -> str:
-        return "The trusted party sees everybody's value, tells nobody, and tells the true total."
+        return "The trusted party sees every value, reveals none, and reports the true total."
 
     def _trusted(self, parties: tuple[str, ...]) -> str:
         if self.party and self.party not in parties:

@@ -51,7 +51,7 @@ class Scenario(TypedDict, total=False):
     drops: Mapping[str, str]
     """Parties that drop out, each before its message of a kind."""
     late: Mapping[str, str]
-    """The same, with that message arriving late, when nobody waits for it any more."""
+    """The same, with that message arriving late, when no one waits for it any more."""
     group: ModularGroup
     """Group of the values; default: 64-bit integers, or bits for the dining cryptographers."""
 
@@ -110,7 +110,7 @@ class SymbolicRun:
         members = set(coalition)
         if not members or not members < set(self.parties):
             raise BadInput(
-                f"A coalition is some of {listed(self.parties)}, not all; got {listed(sorted(members) or ['nobody'])}."
+                f"A coalition is some of {listed(self.parties)}, not all; got {listed(sorted(members) or ['no one'])}."
             )
         of = tuple(party for party in self.parties if party in members)
         results = [symbols.LinearForm.sum(map(symbols.Value, self.result)), *self.totals]

@@ -2,8 +2,8 @@
 
 All elements of a vector go through a protocol alike, so one form stands for each of them. Its variables are the
 parties' values, what parties drew, and masks. A mask's seed is a term; since AES in counter mode looks uniform to
-whoever does not know its key, a mask is a variable of its own, known to whoever knows the seed and uniform for
-everybody else.
+anyone who does not know its key, a mask is a variable of its own, known to anyone who knows the seed and uniform for
+everyone else.
 
 A label that serves two purposes would give related bits where a protocol counts on independent ones: an error here.
 """
@@ -29,7 +29,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Seed:
-    """The seed that two secrets' owners agreed on; whoever knows one of the secrets knows it."""
+    """The seed that two secrets' owners agreed on; anyone who knows one of the secrets knows it."""
 
     of: frozenset[Any]
 
@@ -53,7 +53,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Digest:
-    """A digest of several parts. Whoever can guess them can check the guess, so it counts as telling them."""
+    """A digest of several parts. Anyone who can guess them can check the guess, so it counts as telling them."""
 
     of: tuple[Any, ...]
 

@@ -7,7 +7,7 @@
 
 ``key`` is the column by which people are found, under one name at all holders. ``most`` is how many keys a holder may
 bring, and so how many people it can guess at. ``least`` is how many people must be shared: ten for every column unless
-said otherwise. Whoever knows as many columns as there are people could solve the products for another's values.
+said otherwise. Anyone who knows as many columns as there are people could solve the products for another's values.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class VerticalFunction(ABC):
 
     def reveals(self) -> tuple[str, ...]:
         """What every party sees besides the result, as full sentences."""
-        return ("Everybody learns the mean of every column and the covariance of every two, of the people shared.",)
+        return ("All parties learn the mean of every column and the covariance of every two, of the people shared.",)
 
 
 @declare(VERTICAL_FUNCTIONS, "covariance", rank=0, kw_only=True)

@@ -11,7 +11,7 @@ and nothing is rounded.
 3. The first computes u = r - R_aᵀ·B, the second v = Aᵀ·Y + s. They exchange u and v.
    u + v = r - R_aᵀY - R_aᵀR_b + XᵀY + R_aᵀY + R_aᵀR_b - r = XᵀY.
 
-Why nobody learns more than the product (each side's view can be made up from its own input and the product alone):
+Why no one learns more than the product (each side's view can be made up from its own input and the product alone):
 
 - The second sees A, which is X plus a uniform matrix it does not know; s, which is uniform because r is, independent
   of A; and u = XᵀY - v, which follows from the product and from what it computed itself.
@@ -23,8 +23,8 @@ Why nobody learns more than the product (each side's view can be made up from it
 
 So a coalition learns more exactly when it has the dealer of a pair and one of the pair, without the other: it takes R
 away and reads the other's rows. ``withstands`` lists the coalitions that do not. Two parties alone have no dealer,
-and get no promise. Everybody follows the protocol (semi-honest); a dealer that deals wrong numbers makes the result
-wrong, and nobody would notice.
+and get no promise. Everyone follows the protocol (semi-honest); a dealer that deals wrong numbers makes the result
+wrong, and no one would notice.
 
 MPyC does the same by Shamir's shares in a prime field; ``docs/decisions/0007-vertical.md`` says why it is not used
 here.

@@ -23,17 +23,17 @@ bare hash protects no key, since all possible keys can be tried out. Nothing tha
 
 **Blinded keys: people's keys as points of Curve25519, multiplied by secrets, to be compared and not read.** Two holders
 blind the same point one after the other, in either order, and get the same bytes: X25519(a, X25519(b, P)) = X25519(b,
-X25519(a, P)). Why a blinded key tells nothing to whoever does not know the secret:
+X25519(a, P)). Why a blinded key tells nothing to anyone who does not know the secret:
 
 - A key's point is found by hashing and trying again until the number is the coordinate of a point *on the curve*. A
-  number that is none lies on the curve's twist, multiplication keeps it there, and whoever saw it could rule out half
-  of all keys.
+  number that is none lies on the curve's twist, multiplication keeps it there, and anyone who saw it could rule out
+  half of all keys.
 - A secret is a multiple of 8 (X25519 clears the low bits itself), so the product lies in the subgroup of prime order
   and tells nothing of the part of the point that lies outside it.
 - There, with the hash taken as a random function, blinded points cannot be told from random ones (decisional
   Diffie-Hellman).
 
-How long the search for a point takes depends on the key; nobody but its holder sees that clock.
+How long the search for a point takes depends on the key; no one but its holder sees that clock.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def parse_checked(terms: Terms) -> VerticalFunction:
         raise NoPromise("Noise is not added to what is computed across columns.", hint="Leave epsilon out.")
     if terms.threshold not in (0, len(terms.parties)) or terms.adder:
         raise BadInput(
-            "Across columns every party is needed to the end, and nobody adds up for the others.",
+            "Across columns every party is needed to the end, and no single party adds up.",
             hint="Leave out threshold and adder.",
         )
     if not isinstance(function, Overlap):
@@ -83,7 +83,7 @@ def parse_checked(terms: Terms) -> VerticalFunction:
 def _answer(function: VerticalFunction, moments: Moments, terms: Terms) -> Any:
     try:
         return function.answer(moments, terms)
-    except DataError as error:  # of the joined rows, which is the same for everybody
+    except DataError as error:  # of the joined rows, which is the same for everyone
         raise Aborted(error.message, hint=error.hint) from None
 
 
@@ -103,7 +103,7 @@ def _moments(terms: Terms, function: VerticalFunction, party: psi.IntersectionPa
         people = yield from psi.receive_size(party)
     if people < function.min_people(terms):
         raise Aborted(
-            f"The holders share fewer than {function.min_people(terms):,} people, too few to hide anybody among.",
+            f"The holders share fewer than {function.min_people(terms):,} people, too few for privacy.",
             hint="least= in the function says how many are needed.",
         )
     columns = function.columns(terms)

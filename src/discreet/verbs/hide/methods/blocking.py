@@ -2,7 +2,7 @@
 
 Saygin, Verykios and Clifton (2001), "Using unknowns to prevent discovery of association rules". An unknown cell, "?",
 may or may not have its item, so that a support is an interval: from the transactions that have the itemset for certain
-to those that may have it. Nothing that is released is false. Here a secret is hidden if it is so for whoever takes
+to those that may have it. Nothing that is released is false. Here a secret is hidden if it is so for anyone who takes
 unknown for absent, which also puts the least possible confidence (the least support of the whole over the largest of
 the antecedent) below the threshold, since the antecedent's largest support is no smaller than its certain one.
 
@@ -37,7 +37,7 @@ class Blocking:
     """The most frequent item becomes unknown in the shortest transactions, and in as many that lack it."""
 
     name: ClassVar[str]
-    decoys: bool = parameter("Whether cells without the item become unknown, too.", default=True)
+    decoys: bool = parameter("Whether cells without the item become unknown as well.", default=True)
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Make cells unknown. ``after`` has what is certain, ``possible`` what may be there."""
@@ -60,7 +60,7 @@ class Blocking:
         if self.decoys:
             _others(working, possible, entropy)
         may = Transactions(problem.transactions.items, possible, problem.transactions.rows)
-        told = [("every unknown taken for present", _largest(one, may, working)) for one in problem.secrets]
+        told = [("every unknown taken as present", _largest(one, may, working)) for one in problem.secrets]
         of_secrets = {item for one in problem.secrets for item in one.whole}
         unknown = sorted({step.item for step in working.steps})
         named = [f"{item} ({'of a secret' if item in of_secrets else 'a decoy'})" for item in unknown]

@@ -165,7 +165,7 @@ def minimal_sets(secrets: Sequence[Itemset]) -> tuple[list[Itemset], bool]:
 
 
 def _thinned(taken: Itemset, secrets: Sequence[Itemset]) -> Itemset:
-    """A minimal part of what was taken out that breaks the same secrets."""
+    """A minimal part of what was removed that breaks the same secrets."""
     broken = [secret for secret in secrets if secret & taken]
     for item in sorted(taken):
         less = taken - {item}
@@ -175,7 +175,7 @@ def _thinned(taken: Itemset, secrets: Sequence[Itemset]) -> Itemset:
 
 
 def _better(hits: dict[str, tuple[int, ...]]) -> dict[str, str]:
-    """For each item one that breaks the same secrets and does at most its harm. Whoever takes the first may take the
+    """For each item one that breaks the same secrets and does at most its harm. Anyone who takes the first may take the
     second: a set with the one in the place of the other breaks as much, harms no more, and is no larger."""
     better: dict[str, str] = {}
     for item, (secrets, endangered, antecedents) in hits.items():
@@ -248,7 +248,7 @@ def _class(rows: Array, choices: list[Choice], better: dict[str, str]) -> Class:
 def _endangered(
     problem: HidingProblem, secrets: tuple[Secret, ...], bits: list[Any]
 ) -> tuple[tuple[tuple[Itemset, ...], ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """The innocent itemsets that could get lost, grouped, the room of each group, and which implies which.
+    """The non-sensitive itemsets that could get lost, grouped, the room of each group, and which implies which.
 
     An itemset is as safe as those that contain it: if it were lost, they would be too. So it is not endangered if an
     innocent one with one item more is not.

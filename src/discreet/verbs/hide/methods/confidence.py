@@ -37,8 +37,8 @@ class RaiseAntecedent:
             self._raised(working, secret)
         if back := [str(one) for one in problem.secrets if working.excess(one)]:
             raise NoPromise(
-                f"Putting items in for other secrets brings back: {'; '.join(back)}.",
-                hint="Use a method that takes items out, such as lower-consequent or exact.",
+                f"Adding items for other secrets reveals again: {'; '.join(back)}.",
+                hint="Use a method that removes items, such as lower-consequent or exact.",
             )
         return working.outcome()
 
@@ -65,7 +65,7 @@ class RaiseAntecedent:
             raise NoPromise(
                 f"{secret} cannot be hidden by raising its antecedent: with it in every transaction that lacks the "
                 "consequent the confidence is still too high.",
-                hint="Use a method that takes items out, such as lower-consequent or exact.",
+                hint="Use a method that removes items, such as lower-consequent or exact.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Exact hiding: the fewest innocent itemsets lost, or the fewest items taken out, by integer programming.
+"""Exact hiding: the fewest non-sensitive itemsets lost, or the fewest items removed, by integer programming.
 
 After the inline approach of Gkoulalas-Divanis and Verykios (2006), "An integer programming approach for frequent
 itemset hiding", and Menon, Sarkar and Mukherjee (2005). Where they have a variable for each cell, the program here is
@@ -6,12 +6,12 @@ itemset hiding", and Menon, Sarkar and Mukherjee (2005). Where they have a varia
 
 - Only transactions with a secret are looked at, and in each only items of the secrets that it has. Why that is enough:
   put back everything else that a solution takes out. No secret gets more transactions by that (one that the transaction
-  did not have is not made by putting back its own items), and no innocent itemset fewer. For the same reason each set
-  of items that leaves a transaction is a minimal one for the secrets that it breaks. The antecedent of a rule only
+  did not have is not made by putting back its own items), and no non-sensitive itemset fewer. For the same reason each
+  set of items that leaves a transaction is a minimal one for the secrets that it breaks. The antecedent of a rule only
   gets more frequent, which lowers the confidence.
 - Transactions with the same secrets and the same endangered itemsets are alike. So a variable is how many of such a
   class lose a given set of items, a whole number, and there are as many as there are classes times a few sets.
-- An innocent itemset is endangered only if enough transactions with a secret have it that it could get lost. Those
+- An non-sensitive itemset is endangered only if enough transactions with a secret have it that it could get lost. Those
   that are hit by the same and have the same room are one row with their number as weight.
 
 A secret itemset S is hidden if enough transactions lose an item of it: Σ y ≥ support − limit. A rule is hidden by its
@@ -66,8 +66,8 @@ class Exact:
     """The least side effects that there can be, with the proof or how far from it."""
 
     name: ClassVar[str]
-    least: Goal = parameter("What is least: innocent itemsets lost, or items taken out.", default="lost")
-    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+    least: Goal = parameter("Objective: fewest non-sensitive itemsets lost, or fewest items removed.", default="lost")
+    seconds: float = parameter("Time limit of the search, seconds.", default=60.0, above=0)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -80,7 +80,7 @@ class Exact:
             progress(0.5 * place / len(HEURISTICS), heuristic.name)
             outcome = heuristic.apply(problem)
             tried.append((self._rank(*cost(problem, outcome.after)), heuristic.name, outcome))
-        progress(0.5, "making the program")
+        progress(0.5, "building the integer program")
         classes = classified(problem, [one.after for _, _, one in tried])
         progress(0.6, "solving")
         keeping = [one for one in tried if not problem.lost(one[2].after)]
@@ -104,7 +104,7 @@ class Exact:
 
 
 def cost(problem: HidingProblem, after: Transactions) -> tuple[int, int]:
-    """How many innocent itemsets are lost, and how many items were taken out."""
+    """How many non-sensitive itemsets are lost, and how many items were removed."""
     gone = problem.transactions.bits & ~after.bits
     rarer = {problem.transactions.items[code] for code in np.flatnonzero(gone.any(axis=1))}
     lost = sum(not rarer.isdisjoint(one) and after.support(one) < problem.least for one in problem.innocent)
@@ -133,14 +133,15 @@ def _conflict(problem: HidingProblem, seconds: float) -> NoPromise:
         if fewer.secrets and solve(classified(fewer), None, "changed", time.monotonic() + seconds / 10) is None:
             needed = list(fewer.secrets)
     return NoPromise(
-        f"No way was found to hide {'; '.join(map(str, needed))} while {'; '.join(map(written, problem.keep))} "
+        f"No solution was found that hides {'; '.join(map(str, needed))} while "
+        f"{'; '.join(map(written, problem.keep))} "
         f"{'stays' if len(problem.keep) == 1 else 'stay'} frequent.",
-        hint='Hide or keep less, or set a higher threshold for a secret: "bread, wine; support=5%".',
+        hint='Hide or protect less, or set a higher threshold for a secret: "bread, wine; support=5%".',
     )
 
 
 def _conflicts(problem: HidingProblem, outcome: HidingResult) -> list[tuple[str, str]]:
-    """The innocent itemsets that could not be kept, each with the secrets that share its items."""
+    """The non-sensitive itemsets that could not be kept, each with the secrets that share its items."""
     lost = [one for one in problem.border if outcome.after.support(one) < problem.least]
     told = []
     for itemset in lost[:_CONFLICTS]:
@@ -152,7 +153,7 @@ def _conflicts(problem: HidingProblem, outcome: HidingResult) -> list[tuple[str,
 
 def _beside(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
     return [
-        (name, f"{number(lost, 'itemset')} lost, {number(changed, 'item')} taken out")
+        (name, f"{number(lost, 'itemset')} lost, {number(changed, 'item')} removed")
         for name, (lost, changed) in figures.items()
     ]
 
@@ -166,12 +167,12 @@ def _told(
     proved = solved.bound >= goal
     bound = f"not proved within {exact.seconds:g} seconds: at least {solved.bound:,}, and {goal:,} were reached"
     if not lost:
-        border = f"all {len(problem.innocent):,} innocent itemsets stay frequent"
+        border = f"all {len(problem.innocent):,} non-sensitive itemsets stay frequent"
     elif proved and exact.least == "lost":
-        border = f"relaxed: nothing that hides the secrets keeps all {len(problem.innocent):,} innocent itemsets"
+        border = f"relaxed: nothing that hides the secrets keeps all {len(problem.innocent):,} non-sensitive itemsets"
     else:
-        border = f"relaxed: {number(lost, 'innocent itemset')} of {len(problem.innocent):,} are lost"
-    what = "innocent itemsets lost" if exact.least == "lost" else "items taken out"
+        border = f"relaxed: {number(lost, 'non-sensitive itemset')} of {len(problem.innocent):,} are lost"
+    what = "non-sensitive itemsets lost" if exact.least == "lost" else "items removed"
     return [
         ("border", border),
         (f"fewest {what}", "proved" if proved else bound),
@@ -293,7 +294,7 @@ class _Program:
         self.limits.append(self.rows[-1])
 
     def started(self, after: Transactions) -> Array:
-        """A solution that somebody else found, as values of the variables."""
+        """A solution that someone else found, as values of the variables."""
         value = np.zeros(self.size)
         number = {key: place for place, key in enumerate(self.keys)}
         for key in self.classes.chosen(after):
@@ -301,11 +302,11 @@ class _Program:
         return self._completed(value)
 
     def _lost(self, value: Array) -> list[int]:
-        """The groups that are lost by what is taken out."""
+        """The groups that are lost by what is removed."""
         return [group for group, harm in enumerate(self.harms) if value[harm].sum() > self.classes.room[group] + 0.5]
 
     def _completed(self, value: Array) -> Array:
-        """The same with what is lost, and how rules are hidden, as they follow from what is taken out."""
+        """The same with what is lost, and how rules are hidden, as they follow from what is removed."""
         value = value.copy()
         value[self.numbers : self.numbers + len(self.harms)] = 0.0
         value[self.numbers + np.array(self._lost(value), int)] = 1.0

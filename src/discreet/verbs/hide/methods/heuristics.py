@@ -99,7 +99,7 @@ class IGA:
     """The victim is an item that several secrets share, and the rarest if there is no such item.
 
     Item grouping: such an item is the victim of all of them, and transactions with most secrets come first, so that one
-    item taken out hides several.
+    item removed hides several.
     """
 
     name: ClassVar[str]
@@ -162,7 +162,7 @@ class SWA:
     """
 
     name: ClassVar[str]
-    window: int = parameter("Number of transactions looked at together.", default=10_000, least=1)
+    window: int = parameter("Window size, transactions.", default=10_000, least=1)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -233,11 +233,11 @@ class WatchedBorder:
 
 
 class _Border:
-    """Change the cell that does least harm to the border of innocent itemsets.
+    """Change the cell that does least harm to the border of non-sensitive itemsets.
 
-    All innocent itemsets stay frequent if the largest of them do, the *border*: each other one is part of one of these
-    and has at least its support. Harm to the border is counted differently by each method. Longer secrets come first,
-    and of the same length the rarer: what they take may be enough for others.
+    All non-sensitive itemsets stay frequent if the largest of them do, the *border*: each other one is part of one
+    of these and has at least its support. Harm to the border is counted differently by each method. Longer secrets
+    come first, and of the same length the rarer: what they take may be enough for others.
     """
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:

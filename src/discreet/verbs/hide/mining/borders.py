@@ -66,7 +66,7 @@ def _require_all(frequent: Frequent) -> None:
     """An error if itemsets may be missing: with one as long as they may be, there may be longer ones."""
     if frequent.longest is not None and frequent.deepest >= frequent.longest:
         raise BadInput(
-            f"Itemsets of more than {frequent.longest} items were not looked for, and the border may be among them.",
+            f"Itemsets of more than {frequent.longest} items were not mined, but the border may contain them.",
             hint="Mine without longest.",
         )
 

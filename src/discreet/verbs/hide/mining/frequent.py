@@ -125,7 +125,7 @@ class Frequent:
         if which == "all":
             return replace(self, shown=np.arange(len(self.nodes)))
         if which not in ("closed", "maximal"):
-            raise BadInput(f"Itemsets are kept all, closed or maximal, not {which!r}.")
+            raise BadInput(f"Itemsets must be all, closed or maximal, not {which!r}.")
         from discreet.verbs.hide.mining import kernels
 
         covered = kernels.covered(self.nodes, self.deepest)
@@ -165,7 +165,7 @@ def frequent(transactions: Transactions, least: int, *, longest: int | None = No
     if len(nodes) > MOST_ITEMSETS:
         raise BadInput(
             f"More than {MOST_ITEMSETS:,} itemsets are in at least {least:,} transactions.",
-            hint="Ask for a higher support, or for shorter itemsets.",
+            hint="Use a higher support, or shorter itemsets.",
         )
     found = Frequent(
         tuple(transactions.items[code] for code in order),

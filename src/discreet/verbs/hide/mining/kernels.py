@@ -109,7 +109,7 @@ def _join(  # noqa: PLR0917  # Numba takes arguments by position
     depth = 0
     while depth >= 0 and made <= most:
         one, end, node = frames[depth, 0], frames[depth, 1], frames[depth, 2]
-        if end - one < 2 or depth + 3 > longest:  # the last one has nobody to be joined with
+        if end - one < 2 or depth + 3 > longest:  # the last one has no one to be joined with
             depth -= 1
             continue
         frames[depth, 0], frames[depth, 2] = one + 1, node + 1

@@ -94,9 +94,7 @@ def rules(frequent: Frequent, confidence: Number) -> Rules:
     """
     found = rules_up_to(frequent, confidence, MOST_RULES)
     if found is None:
-        raise BadInput(
-            f"There are more than {MOST_RULES:,} rules.", hint="Ask for a higher support or a higher confidence."
-        )
+        raise BadInput(f"There are more than {MOST_RULES:,} rules.", hint="Use a higher support or confidence.")
     return found
 
 
@@ -106,7 +104,7 @@ def rules_up_to(frequent: Frequent, confidence: Number, most: int) -> Rules | No
 
     share = exact(confidence, "The confidence")
     if share > 1:
-        raise BadInput(f"A confidence of {confidence} is more than always.", hint="Write 60% as 0.6 or 3/5.")
+        raise BadInput(f"A confidence of {confidence} is above 100 %.", hint="Write 60% as 0.6 or 3/5.")
     different, which = np.unique(frequent.nodes[:, 1], return_inverse=True)
     needed = np.array([ceil(share * support) for support in different.tolist()], np.int64)
     found = kernels.implied(frequent.nodes, needed[which], frequent.deepest, most)
@@ -117,7 +115,7 @@ def rule_in(transactions: Transactions, antecedent: Collection[str], consequent:
     """A rule as it is in some transactions, however weak; None if no transaction has one of its sides."""
     before, after = frozenset(antecedent), frozenset(consequent)
     if not before or not after or before & after:
-        raise BadInput("A rule has two sides with no item in common, and none is empty.")
+        raise BadInput("A rule needs two non-empty sides with no item in common.")
     below, other = transactions.support(before), transactions.support(after)
     if not below or not other:
         return None

@@ -5,7 +5,7 @@ delta = Phi(m/2 - epsilon/m) - e^epsilon Phi(-m/2 - epsilon/m), where m = s / si
 
 The same holds for many draws, each moved by what follows from those before it (``distribution_rules.py``, in lockstep),
 if all noise that is moved is Gaussian and the squares t_j^2 = (s_j / sigma_j)^2 add up to at most m^2 along every path.
-Add one more draw at the end that fills up the sum to exactly m^2, and nobody loses anything by it. The logarithm of the
+Add one more draw at the end that fills up the sum to exactly m^2, and no one loses anything by it. The logarithm of the
 ratio of both densities is then S + m^2/2 in the first run and S - m^2/2 in the second, where S is the sum of t_j g_j
 and the g_j are the standard normal draws. As t_j is known before g_j is drawn, E exp(iuS + u^2/2 sum t_j^2) = 1 by
 taking the expectations one after the other, last draw first. The sum is m^2, so E exp(iuS) = exp(-u^2 m^2 / 2): S is

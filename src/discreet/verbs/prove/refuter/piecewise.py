@@ -85,7 +85,7 @@ class PiecewiseFunction:
         """The function of x that integrates this one from the largest of ``lowers`` at x to the smallest of ``uppers``.
 
         Between two neighbouring crossings of the lines with each other and with the ends of pieces the order of all
-        these is the same, so it can be read off any point between them.
+        these is the same, so it can be taken from any point between them.
         """
         lines = (*lowers, *uppers)
         if self.whole and not (whole and all(slope.denominator == 1 for slope, _ in lines)):

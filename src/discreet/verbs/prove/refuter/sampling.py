@@ -3,7 +3,7 @@
 An event is chosen by some runs and tested by others, so that choosing it does not bias the count. The bounds of both
 chances are Clopper and Pearson's, each wrong with probability 2.5e-10 / (j (j + 1)) at most in the j-th test; over all
 tests of all pairs that adds up to less than 1e-9 (Bonferroni), and a replay can only take something back. Draws are
-made of 53 uniform bits from a hash, so a run can be repeated; they protect nobody.
+made of 53 uniform bits from a hash, so a run can be repeated; they protect no one.
 """
 
 from __future__ import annotations

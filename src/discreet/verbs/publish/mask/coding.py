@@ -32,10 +32,10 @@ class Code:
     """Top and bottom coding: values beyond a threshold become the threshold."""
 
     name: ClassVar[str]
-    top: Mapping[str, float] = parameter("Upper border, of all columns or by name.", default_factory=dict)
-    bottom: Mapping[str, float] = parameter("Lower border, of all columns or by name.", default_factory=dict)
-    by_mean: bool = parameter("Whether to write the mean of what lies beyond the border instead.", default=False)
-    columns: Sequence[str] = parameter("Columns to code, where a border is one for all.", default=(), clause="on")
+    top: Mapping[str, float] = parameter("Upper limit, for all columns or by name.", default_factory=dict)
+    bottom: Mapping[str, float] = parameter("Lower limit, for all columns or by name.", default_factory=dict)
+    by_mean: bool = parameter("Whether to replace values beyond the limit by their mean.", default=False)
+    columns: Sequence[str] = parameter("Columns to code, if one limit is for all.", default=(), clause="on")
 
     mask = mask_rows
 
@@ -43,12 +43,12 @@ class Code:
         for side in ("top", "bottom"):
             if not isinstance(getattr(self, side), Mapping):
                 if not self.columns:
-                    raise BadInput("Which columns are to be coded?", hint="Write: code top=90 on age")
+                    raise BadInput("No columns to code given.", hint="Write: code top=90 on age")
                 object.__setattr__(self, side, dict.fromkeys(self.columns, getattr(self, side)))
         object.__setattr__(self, "columns", ())
         check_parameters(self)
         if not self.top and not self.bottom:
-            raise BadInput("Coding needs a border.", hint='Such as top={"age": 90}.')
+            raise BadInput("Coding needs a limit.", hint='Such as top={"age": 90}.')
         for name in self.top.keys() & self.bottom.keys():
             if not self.bottom[name] < self.top[name]:
                 raise BadInput(f"The bottom of {name!r} is not below its top.")
@@ -70,8 +70,8 @@ class Code:
             {"columns": list(names), "top": top, "bottom": bottom, "by_mean": self.by_mean, "written": shown},
             (f"{'; '.join(said)}.",),
             (
-                "Between the borders every value is as it was.",
-                *(("The mean of a tail of few says about what each of them has.",) if self.by_mean else ()),
+                "Values between the limits are unchanged.",
+                *(("The mean of a small tail is close to each of its values.",) if self.by_mean else ()),
             ),
         )
 
@@ -99,8 +99,8 @@ def _mean_beyond(table: Table, name: str, border: float, *, above: bool) -> floa
     (row,) = table.engine.fetch(table.query(mean, many).where(exp.and_(beyond, sql.finite(value)))).to_pylist()
     if 0 < row["n"] < _LEAST:
         raise DataError(
-            f"Fewer than {_LEAST} rows have {name!r} {'above' if above else 'below'} {border:g}: their mean would give "
-            "them away.",
-            hint="Move the border inwards, or leave by_mean out.",
+            f"Fewer than {_LEAST} rows have {name!r} {'above' if above else 'below'} {border:g}: their mean "
+            "would expose them.",
+            hint="Move the limit inwards, or leave by_mean out.",
         )
     return float(border if row["m"] is None else row["m"])

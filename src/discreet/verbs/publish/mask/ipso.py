@@ -1,8 +1,8 @@
 """IPSO, information preserving statistical obfuscation (Burridge 2003): confidential columns drawn from a regression.
 
 y on x (with a constant) has coefficients B and residual covariance S. Then (Handbook on Statistical Disclosure Control,
-3.4) A publishes xB; B publishes xB + r, where r is normal with covariance S and made orthogonal to x, so that whoever
-fits the published y to x finds B again; C also turns r so that they find S again.
+3.4) A publishes xB; B publishes xB + r, where r is normal with covariance S and made orthogonal to x, so that anyone
+who fits the published y to x finds B again; C also turns r so that they find S again.
 
 Who is alone in a category of x is met exactly by the fit, and r has to be 0 there: A, B and C would all publish the
 true value. How far x singles a row out is its leverage, 1 for who is alone and 1/n for one of n: 1/2 is refused.
@@ -28,9 +28,9 @@ from discreet.verbs.publish.mask.moments import matrix_of, regressors, root
 from discreet.verbs.publish.mask.values import Array, round_at_random, with_column, write_numbers
 
 _KEPT = {
-    "A": "the regression coefficients on what is given",
-    "B": "the regression coefficients on what is given",
-    "C": "the regression coefficients on what is given, and the covariances of the residuals",
+    "A": "the regression coefficients on the given columns",
+    "B": "the regression coefficients on the given columns",
+    "C": "the regression coefficients on the given columns, and the covariances of the residuals",
 }
 _LARGEST = 0.5 - 1e-9
 """The leverage of one of two, less what rounding may take from it."""
@@ -41,9 +41,9 @@ class Ipso(Checked):
     """Confidential numbers drawn from their regression on columns that stay as they are."""
 
     name: ClassVar[str]
-    version: Literal["A", "B", "C"] = parameter("What a regression on the release finds again.", default="C")
-    columns: Sequence[str] = parameter("Columns that are drawn.", default=(), clause="on")
-    given: Sequence[str] = parameter("Columns that the others are regressed on.", default=(), clause="given")
+    version: Literal["A", "B", "C"] = parameter("Statistics that a regression on the release reproduces.", default="C")
+    columns: Sequence[str] = parameter("Columns to draw.", default=(), clause="on")
+    given: Sequence[str] = parameter("Regressors of the drawn columns.", default=(), clause="given")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay, and their rows do not count for what is preserved."""
@@ -67,19 +67,19 @@ class Ipso(Checked):
                 "preserved": _KEPT[self.version],
             },
             (
-                f"{', '.join(names)}: drawn anew from their linear regression{on} (IPSO-{self.version}).",
-                f"Kept exactly for real numbers, on average for whole ones: {_KEPT[self.version]}.",
+                f"{', '.join(names)}: redrawn from their linear regression{on} (IPSO-{self.version}).",
+                f"Preserved exactly for real numbers, on average for whole ones: {_KEPT[self.version]}.",
             ),
             (
-                "What is given stays as it is, and may single people out.",
+                "Given columns are unchanged and may single people out.",
                 *(
-                    ("The mean of all who share a category of what is given is kept, be they only three.",)
+                    ("The mean of all who share a given category is preserved, even for three people.",)
                     if self.given
                     else ()
                 ),
-                "Rows of extreme people pull the regression towards themselves, and so leave a trace.",
-                *(("Without residuals, rows alike in what is given become equal.",) if self.version == "A" else ()),
-                "What is not linear in the data is lost.",
+                "Outliers influence the regression and so leave a trace.",
+                *(("Without residuals, rows with equal given values become equal.",) if self.version == "A" else ()),
+                "Non-linear relations are lost.",
             ),
         )
 
@@ -93,7 +93,7 @@ class Ipso(Checked):
             return fitted
         spare = count - np.linalg.matrix_rank(x_full) if count else 0
         if spare < y.shape[1]:
-            raise DataError(f"{count:,} complete rows are too few to draw {y.shape[1]} columns anew.")
+            raise DataError(f"{count:,} complete rows are too few to redraw {y.shape[1]} columns.")
         residual = y_full - x_full @ coefficients
         covariance = residual.T @ residual / count
         drawn = rng.standard_normal((len(y), y.shape[1])) @ root(covariance).T
@@ -111,7 +111,7 @@ def _orthogonal_part(drawn: Array, x: Array) -> Array:
 
 
 def _require_crowds(card: Card, rows: pa.Table, given: Sequence[str], y: Array) -> None:
-    """An error if the given columns single somebody out, so that the regression meets that person's values."""
+    """An error if the given columns single someone out, so that the regression meets that person's values."""
     complete = ~np.isnan(y).any(axis=1)
 
     def single_out(names: Sequence[str]) -> bool:
@@ -120,12 +120,12 @@ def _require_crowds(card: Card, rows: pa.Table, given: Sequence[str], y: Array) 
     if not single_out(given):
         return
     if single_out(()):
-        raise DataError(f"{int(complete.sum()):,} complete rows are too few to draw columns anew.")
+        raise DataError(f"{int(complete.sum()):,} complete rows are too few to redraw columns.")
     blamed = [name for name in given if single_out([name])]
     named = ", ".join(repr(name) for name in blamed or given) + ("" if blamed or len(given) == 1 else " together")
     raise DataError(
-        f"Given {named}, somebody is alone or one of two, or far from everybody, and IPSO would publish their values.",
-        hint="Pool rare categories until each has three complete rows, top-code what lies far out, or give less.",
+        f"Given {named}, a person is unique, one of two, or an outlier, and IPSO would publish their values.",
+        hint="Pool rare categories until each has three complete rows, top-code outliers, or use fewer given columns.",
     )
 
 

@@ -102,7 +102,7 @@ def columns_to_mask(card: Card, columns: Sequence[str], kinds: AbstractSet[Kind]
 def require_names(columns: Sequence[str]) -> None:
     """An error unless columns are a list of different names."""
     if isinstance(columns, str):
-        raise BadInput(f"Columns are a list of names, not the text {columns!r}.", hint=f"Write [{columns!r}].")
+        raise BadInput(f"Columns must be a list of names, not the text {columns!r}.", hint=f"Write [{columns!r}].")
     if len(set(columns)) < len(columns):
         raise BadInput(f"A column is named twice: {', '.join(columns)}.")
 

@@ -96,8 +96,8 @@ class Masking(Method[Any]):
         broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
         if broken:
             raise NoPromise(
-                f"What was made of {table.card.name} is not {' and not '.join(broken)}. Nothing was released.",
-                hint="Mask more, or generalise: dc.Generalize finds what makes a model hold.",
+                f"The masked {table.card.name} is not {' and not '.join(broken)}. Nothing was released.",
+                hint="Mask more, or use dc.Generalize, which searches for levels at which models hold.",
             )
         caveats = [*(caveat for verdict in verdicts for caveat in verdict.caveats), *checked_alone(self.models)]
         return replace(
@@ -118,9 +118,7 @@ def _holder(
             source = bench.folder / source.name
         after = read(source, released_card(table.card))
         drawn = compare_pictures(table, after, _masked_columns(told.parameters, after))
-        first = section(
-            "For the holder alone", tag("p", "Original and released values, side by side: never hand it over.")
-        )
+        first = section("Confidential", tag("p", "Original and released values side by side: never release this page."))
         return styled([first, *(section(picture.title, picture.figure) for picture in drawn)])
 
     if links is None:
@@ -187,8 +185,8 @@ def _caveats(table: Table, told: Masked | MaskingPlan) -> tuple[str, ...]:
     masked = told.parameters.get("columns", ())
     left = [c.name for c in card.having(Role.QUASI) if c.name not in masked and c.name != card.unit]
     if left:
-        caveats.append(f"Not masked, and known to outsiders: {', '.join(left)}. They may single people out.")
+        caveats.append(f"Quasi-identifiers that were not masked: {', '.join(left)}. They may single people out.")
     if card.unit is not None and card.rows_per_unit != 1:
         caveats.append(f"Rows are masked one by one: a {card.unit} with several rows is masked less.")
-    caveats.append("How much an intruder learns is measured by attacking the release, not promised by its method.")
+    caveats.append("The method promises no bound on what an intruder learns: attack the release to measure it.")
     return tuple(caveats)

@@ -50,22 +50,22 @@ class Microaggregate:
     the largest number of rows grouped together: more are divided, and no group crosses a border.
 
     Why this is private: if all that is known of people is masked in one block, every masked record is that of k people
-    or more, so that nobody can be singled out by it (k-anonymity: Domingo-Ferrer and Torra 2005). In several blocks
+    or more, so that no one can be singled out by it (k-anonymity: Domingo-Ferrer and Torra 2005). In several blocks
     that holds for each of them alone. Nothing else is promised: members of a group are alike, and what stands for all
     of them says about what each of them is.
     """
 
     name: ClassVar[str]
-    k: int = parameter("Fewest records in a group.", least=2)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
-    algorithm: Literal["mdav", "v-mdav", "cbfs", "optimal"] = parameter("How groups are formed.", default="mdav")
+    k: int = parameter("Minimum number of records in a group.", least=2)
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
+    algorithm: Literal["mdav", "v-mdav", "cbfs", "optimal"] = parameter("Grouping algorithm.", default="mdav")
     blocks: int | Sequence[Sequence[str]] | None = parameter("Number of columns grouped at a time.", default=None)
     diverse: Diversity | str | None = parameter("Model that every group must satisfy.", default=None, python=True)
     improve: int = parameter("Improvements tried for each group; 1,000 is thorough.", default=0, least=0)
-    gamma: float = parameter("By v-mdav, how readily a record joins a group.", default=0.2, least=0)
+    gamma: float = parameter("For v-mdav: threshold gamma for extending a group.", default=0.2, least=0)
     median: bool = parameter("Whether numbers become the median instead of the mean.", default=False)
-    as_is: bool = parameter("Whether distances are between values that are not standardised.", default=False)
-    at_once: int = parameter("Most rows grouped together; more are divided.", default=250_000, least=8)
+    as_is: bool = parameter("Whether distances use values that are not standardised.", default=False)
+    at_once: int = parameter("Maximum number of rows grouped at once; more are partitioned.", default=250_000, least=8)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -74,7 +74,9 @@ class Microaggregate:
         if self.improve and self.k > MOST_IMPROVED:
             raise BadInput(f"Groups of up to {MOST_IMPROVED} can be improved, not of {self.k}.", hint="Leave it out.")
         if self.algorithm == "optimal" and (self.improve or self.diverse):
-            raise BadInput("What is optimal can neither be improved nor made diverse.", hint="Use mdav instead.")
+            raise BadInput(
+                "The optimal algorithm supports neither improvement nor diversity.", hint="Use mdav instead."
+            )
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. What is missing stays so; where too few rows lack the same values, more is left out.
@@ -88,14 +90,14 @@ class Microaggregate:
         names = columns_to_mask(card, self.columns, frozenset(Kind), self.name)
         model: Model | None = parse(self.diverse, card) if isinstance(self.diverse, str) else self.diverse
         if isinstance(model, PSensitivity) and model.k > self.k:
-            raise BadInput(f"Groups of {self.k} are not {model.claim.text}.", hint=f"Ask for k={model.k}.")
+            raise BadInput(f"Groups of {self.k} are not {model.claim.text}.", hint=f"Choose k={model.k}.")
         held = confidential(card, rows, model, names)
         told = []
         for block in self._blocks(names):
             columns = coordinates(card, rows, block)
             if self.algorithm == "optimal" and (len(columns) > 1 or columns[0].nominal):
                 named = ", ".join(block)
-                raise BadInput(f"Only one column with an order is grouped best of all, not {named}.", hint="Use mdav.")
+                raise BadInput(f"The optimal algorithm needs one ordered column, not {named}.", hint="Use mdav.")
             found = self._group_block(columns, rows.num_rows, held, rng)
             for column, cells in zip(columns, found.cells(columns, self.median), strict=True):
                 rows = with_column(rows, column.column.name, cells)
@@ -170,26 +172,28 @@ class Microaggregate:
         for block in told:
             steps.append(
                 f"{', '.join(block['columns'])}: {block['groups']:,} groups of {block['smallest']:,} to "
-                f"{block['largest']:,} records were formed by {self.algorithm}, and every record got what stands for "
-                f"its group; {block['loss']:.2%} of the spread was lost."
+                f"{block['largest']:,} records were formed by {self.algorithm}, and every record got its "
+                f"group's centroid; {block['loss']:.2%} of the variance was lost."
             )
             if block["left_out"]:
-                steps.append(f"{block['left_out']:,} values were left out, so that enough rows lack the same ones.")
+                steps.append(f"{block['left_out']:,} values were removed so that enough rows lack the same ones.")
         if told[0]["rows"] > self.at_once and self.algorithm != "optimal":
-            steps.append(f"At most {self.at_once:,} rows were grouped at once: more were divided at medians.")
+            steps.append(f"At most {self.at_once:,} rows were grouped at once: larger sets were split at medians.")
         if model is not None:
             steps.append(f"Every group is {model.claim.text}.")
         return tuple(steps)
 
     def _not_promised(self, card: Card, blocks: int) -> tuple[str, ...]:
-        said = ["Members of a group are alike: what stands for them says about what each of them is."]
+        said = ["Members of a group are similar: the centroid is close to each of them."]
         if self.diverse is None:
-            said.append("Nothing is done about confidential values: all members of a group may share one.")
+            said.append("Sensitive values are not protected: all members of a group may share one.")
         if blocks > 1:
-            said.append(f"Columns were grouped in {blocks} blocks: together they may still be one person's alone.")
+            said.append(
+                f"Columns were grouped in {blocks} blocks: their combination may still be unique to one person."
+            )
         if card.unit is not None and card.rows_per_unit != 1:
             said.append(f"Groups are of {self.k} rows: a {card.unit} with several may be in one more than once.")
-        said.append("Whoever knows the method can rule out groups for a person, often all but a few.")
+        said.append("An intruder who knows the method can rule out most groups for a person.")
         return tuple(said)
 
 

@@ -79,14 +79,16 @@ def regressors(card: Card, rows: pa.Table, given: Sequence[str]) -> Array:
         if card[name].kind in ORDERED:
             found = numbers(cells)
             if not found.there.all():
-                raise DataError(f"{name!r} is given and has missing values.", hint="Give columns without any.")
+                raise DataError(
+                    f"{name!r} is given and has missing values.", hint="Use columns without missing values."
+                )
             around = found.values - found.values.sum() / max(1, len(found.values))
             spread = np.sqrt((around**2).sum() / max(1, len(around))) or 1.0
             made.append((around / spread)[:, None])
         else:
             codes = equal_row_codes(rows, [name])
             if codes.max(initial=0) >= _MOST:
-                raise BadInput(f"{name!r} has more than {_MOST} categories.", hint="Give a coarser column.")
+                raise BadInput(f"{name!r} has more than {_MOST} categories.", hint="Use a coarser column.")
             made.append(np.eye(int(codes.max(initial=0)) + 1)[codes][:, 1:])
     return np.hstack(made)
 

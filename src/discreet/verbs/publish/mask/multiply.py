@@ -29,7 +29,7 @@ class Multiply:
 
     name: ClassVar[str]
     alpha: float = parameter("Standard deviation of the factor.", above=0)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
     law: Literal["log-normal", "uniform"] = parameter("Distribution of the factor.", default="log-normal")
 
     mask = mask_rows
@@ -43,7 +43,7 @@ class Multiply:
             )
 
     def plan(self, table: Table) -> MaskingPlan:
-        """The columns; nothing is read off the rows."""
+        """The columns; nothing is taken from the rows."""
         names = columns_to_mask(table.card, self.columns, NUMBERS, self.name)
         parameters = {
             "columns": list(names),
@@ -53,7 +53,8 @@ class Multiply:
             "factor_variance": self.alpha**2,
         }
         steps = [
-            f"{', '.join(names)}: each value was multiplied by a {self.law} factor with mean 1 and standard deviation "
+            f"{', '.join(names)}: each value was multiplied by a {self.law} factor with mean 1 and standard "
+            "deviation "
             f"{self.alpha:g}.",
             f"Second moments are {1 + self.alpha**2:.6g} times too large: Var(X) = (Var(X') - {self.alpha**2:.6g} × "
             f"mean²) / {1 + self.alpha**2:.6g}.",
@@ -65,8 +66,8 @@ class Multiply:
             parameters,
             tuple(steps),
             (
-                "A zero stays a zero, and a sign stays a sign.",
-                "Small values change little: who has one is protected little.",
+                "Zeros and signs are unchanged.",
+                "Small values change little, and are protected little.",
                 "Noise averages out over several rows, columns or releases about the same person.",
             ),
         )

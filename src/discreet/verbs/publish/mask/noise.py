@@ -1,8 +1,8 @@
 """Additive noise: normal, with a variance in proportion to the column's own.
 
 What stays. Means, on average; with ``correlated`` also all correlations, because the noise has the covariances of the
-data (Kim 1986). The published variance is (1 + k) times the original one; k is in the recipe, so whoever analyses the
-rows divides by it (transparency costs nothing: the noise protects, not secrecy about it).
+data (Kim 1986). The published variance is (1 + k) times the original one; k is in the recipe, so anyone who analyses
+the rows divides by it (transparency costs nothing: the noise protects, not secrecy about it).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Noise(Checked):
 
     name: ClassVar[str]
     alpha: float = parameter("Standard deviation of the noise as a share of the column's.", above=0)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
     correlated: bool = parameter("Whether the noise has the covariances of the data.", default=False)
 
     mask = mask_rows
@@ -65,10 +65,10 @@ class Noise(Checked):
             parameters,
             tuple(steps),
             (
-                "Who is far from everybody else stays far: noise hides people among those who are like them.",
+                "Outliers stay outliers: noise hides people only among similar ones.",
                 "Noise averages out over several rows, columns or releases about the same person.",
-                "The recipe gives the noise's variances, and by them those of the columns.",
-                "Values may leave the range in which they make sense (a negative age), unless the card has bounds.",
+                "The recipe gives the variances of the noise, and thereby those of the columns.",
+                "Values may become implausible (a negative age) unless the card has bounds.",
             ),
         )
 

@@ -43,9 +43,9 @@ class Pram:
     """
 
     name: ClassVar[str]
-    keep: float | None = parameter("Chance that a value stays.", default=None, least=0, below=1)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
-    how: Literal["even", "invariant", "optimal"] = parameter("How the matrix is chosen.", default="invariant")
+    keep: float | None = parameter("Probability that a value is unchanged.", default=None, least=0, below=1)
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
+    how: Literal["even", "invariant", "optimal"] = parameter("Choice of the transition matrix.", default="invariant")
     matrices: Mapping[str, Sequence[Sequence[float]]] | None = parameter(
         "Matrix of each column, by name.", default=None, python=True
     )
@@ -54,7 +54,7 @@ class Pram:
 
     def __post_init__(self) -> None:
         if (self.keep is None) == (self.matrices is None):
-            raise BadInput("PRAM takes either keep, or the matrices.", hint="Such as keep=0.8.")
+            raise BadInput("PRAM needs either keep or the matrices.", hint="Such as keep=0.8.")
         check_parameters(self)
 
     def plan(self, table: Table) -> MaskingPlan:
@@ -78,9 +78,9 @@ class Pram:
             | {"matrices": described},
             (f"Values were redrawn by a transition matrix; expected share changed in each column: {shares}.",),
             (
-                "A rare category may still be one person's, with the chance the matrix gives that.",
-                "Columns are changed independently, so impossible combinations may come up; each gives a change away.",
-                "An invariant or optimal matrix was made of the column's own shares, and gives them away.",
+                "A rare category may still be the person's true one, with the probability in the matrix.",
+                "Columns are changed independently, so impossible combinations may occur; each reveals a change.",
+                "An invariant or optimal matrix depends on the column's frequencies, and reveals them.",
             ),
         )
 
@@ -92,7 +92,7 @@ class Pram:
             there = np.asarray(cells.is_valid().to_numpy(zero_copy_only=False))
             drawn = rng.random(len(there))
             if codes.null_count > np.count_nonzero(~there):
-                raise DataError(f"A value of {name!r} is none of its categories.", hint="Add it to the card.")
+                raise DataError(f"A value of {name!r} is not one of its categories.", hint="Add it to the card.")
             known = np.asarray(codes.fill_null(0).to_numpy(zero_copy_only=False))
             made = np.zeros(len(there), np.int64)
             for code in np.unique(known):
@@ -114,9 +114,9 @@ class Pram:
             return optimal_matrix(counts, keep, name)
         if keep < 1 / len(counts):
             raise BadInput(
-                f"{name}: with keep={keep:g} a value is less likely to stay than to become any other of {len(counts)} "
+                f"{name}: with keep={keep:g} a value is less likely to stay than to become another of {len(counts)} "
                 "categories: two would mostly be flipped (even), or flipped and flipped back (invariant).",
-                hint=f"Take keep of at least 1/{len(counts)}.",
+                hint=f"Choose a keep of at least 1/{len(counts)}.",
             )
         even = even_matrix(len(counts), keep)
         return invariant_matrix(even, counts) if self.how == "invariant" else even
@@ -130,7 +130,7 @@ def undone(counts: Sequence[float], matrix: Sequence[Sequence[float]]) -> tuple[
     """
     m = require_transition(np.asarray(matrix, dtype=np.float64), len(counts), "PRAM")
     if np.linalg.cond(m) > 1e12:
-        raise BadInput("This matrix cannot be undone: different counts would look the same after it.")
+        raise BadInput("This matrix is not invertible: counts cannot be estimated from the release.")
     back = np.linalg.inv(m.T)
     estimate = back @ np.asarray(counts, dtype=np.float64)
     likely = np.maximum(estimate, 0.0)
@@ -146,9 +146,9 @@ def _category_counts(table: Table, column: Column) -> tuple[pa.Array[Any], Array
     order = list(column.categories) if column.categories else sorted(counts)
     unknown = [value for value in counts if value not in set(order)]
     if unknown:
-        raise DataError(f"{column.name!r} holds {unknown[0]!r}, which is none of its categories.")
+        raise DataError(f"{column.name!r} holds {unknown[0]!r}, which is not one of its categories.")
     if not order:
-        raise DataError(f"{column.name!r} holds nothing but NULL.", hint="Leave it out.")
+        raise DataError(f"{column.name!r} has only missing values.", hint="Leave it out.")
     if len(order) > _MOST:
         raise BadInput(
             f"{column.name!r} has {len(order):,} values: too many for a matrix.", hint="Generalise it first."
@@ -161,7 +161,7 @@ def require_transition(matrix: Array, size: int, name: str) -> Array:
     if matrix.shape != (size, size):
         raise BadInput(f"{name}: the matrix has shape {matrix.shape}, and there are {size} categories.")
     if not np.isfinite(matrix).all() or (matrix < 0).any() or (np.abs(matrix.sum(axis=1) - 1) > 1e-9).any():
-        raise BadInput(f"{name}: every row of a transition matrix is chances that add up to 1.")
+        raise BadInput(f"{name}: every row of a transition matrix must be probabilities that add up to 1.")
     return matrix
 
 
@@ -191,20 +191,20 @@ def optimal_matrix(counts: Array, keep: float, name: str) -> Array:
 
     A linear program: a flow from shares to the same shares, with |i - j| for the cost of a way. No way takes more than
     ``keep`` of either end, so that no category becomes another (or stays), and none that is shown was another (or the
-    same), with a greater chance: whoever sees it and knows the matrix names the true one with ``keep`` at best. A bound
-    on who stays alone would let a small ``keep`` flip categories almost for sure.
+    same), with a greater chance: anyone who sees it and knows the matrix names the true one with ``keep`` at best. A
+    bound on who stays alone would let a small ``keep`` flip categories almost for sure.
 
     There is such a matrix if and only if ``keep`` is no less than the largest share: then all rows may be the shares
     themselves; else, as shown and true shares are the same, some shown category must be the commonest with a greater
-    chance. Categories that nobody has stay out of it.
+    chance. Categories that no one has stay out of it.
     """
     there = np.flatnonzero(counts > 0)
     shares = counts[there] / counts.sum()
     if keep < shares.max():
         raise BadInput(
-            f"{name}: keep={keep:g} is less than the share of the commonest category: no matrix that keeps the counts "
-            "hides so well, as naming that category is right more often.",
-            hint=f"Take keep of at least {math.ceil(1000 * shares.max()) / 1000:g}, or how='invariant'.",
+            f"{name}: keep={keep:g} is below the share of the commonest category: an invariant matrix cannot "
+            "protect that much, as guessing that category succeeds more often.",
+            hint=f"Choose a keep of at least {math.ceil(1000 * shares.max()) / 1000:g}, or how='invariant'.",
         )
     size = len(there)
     cost = np.abs(np.subtract.outer(there, there)).astype(np.float64)

@@ -26,7 +26,7 @@ class Resample(Checked):
 
     name: ClassVar[str]
     samples: int = parameter("Number of bootstrap samples that are averaged.", default=1, least=1)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once, each column by itself; NULLs stay."""
@@ -39,8 +39,8 @@ class Resample(Checked):
             {"columns": list(names), "samples": self.samples, "mean_unchanged_on_average": True},
             (f"{', '.join(names)}: rank by rank, values are averages over {self.samples} bootstrap samples.",),
             (
-                "Ranks stay as they were: who was first is first, and values change little in large tables.",
-                "Whoever knows a person's rank in a column finds the person.",
+                "Ranks are unchanged, and values change little in large tables.",
+                "An intruder who knows a person's rank in a column finds the person.",
             ),
         )
 

@@ -24,9 +24,9 @@ class Round(Checked):
     """Values rounded to multiples of a base."""
 
     name: ClassVar[str]
-    base: float | Mapping[str, float] = parameter("Base, of whose multiples all values become one.", above=0)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
-    at_random: bool = parameter("Whether to round up or down at random, right on average.", default=False)
+    base: float | Mapping[str, float] = parameter("Base: all values become multiples of it.", above=0)
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
+    at_random: bool = parameter("Whether to round up or down at random (unbiased).", default=False)
 
     mask = mask_rows
 
@@ -37,10 +37,10 @@ class Round(Checked):
             unit = unit_of(table.schema.field(name).type)
             if unit is not None and abs(base / unit - round(base / unit)) > 1e-9 * base / unit:
                 raise BadInput(
-                    f"Multiples of {base:g} are no values of {name!r}.", hint=f"Take a multiple of {unit:g}."
+                    f"Multiples of {base:g} are not valid values of {name!r}.", hint=f"Choose a multiple of {unit:g}."
                 )
         listed = ", ".join(f"{name} ({base:g})" for name, base in bases.items())
-        how = "up or down at random, right on average" if self.at_random else "to the nearest"
+        how = "up or down at random (unbiased)" if self.at_random else "to the nearest"
         moments = {"mean_unchanged_on_average": True} if self.at_random else {}
         return MaskingPlan(
             bases,
@@ -48,7 +48,7 @@ class Round(Checked):
             (f"Values were rounded {how} multiple of their base: {listed}.",),
             (
                 f"Every value is known up to {'its base' if self.at_random else 'half its base'}.",
-                "A value that nobody else comes near stays alone.",
+                "Isolated values stay unique.",
             ),
         )
 

@@ -31,7 +31,7 @@ class Shuffle:
     """Values dealt out again by a model of their ranks, depending on columns that stay as they are."""
 
     name: ClassVar[str]
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
     given: Sequence[str] = parameter("Columns that the new values depend on.", default=(), clause="given")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
@@ -40,7 +40,7 @@ class Shuffle:
         require_given(table.card, self.given, names)
         for name in self.given:
             if table.card[name].kind not in ORDERED:
-                raise BadInput(f"Ranks are given, and {name!r} has none: it is {table.card[name].kind.value}.")
+                raise BadInput(f"Shuffling needs ordered columns; {name!r} is {table.card[name].kind.value}.")
         rng, rows = generator(seed), table.payload()
         correlations, drawn = _draw_scores(_scores(matrix_of(rows, (*names, *self.given)), rng), len(names), rng)
         for place, name in enumerate(names):
@@ -57,10 +57,10 @@ class Shuffle:
                 "marginals": "unchanged",
                 "normal_score_correlations": [[round(float(c), 6) for c in row] for row in correlations],
             },
-            (f"{', '.join(names)}: dealt out again by a Gaussian copula of ranks{on}.",),
+            (f"{', '.join(names)}: reassigned by a Gaussian copula of ranks{on}.",),
             (
-                "What is given stays as it is, and may single people out.",
-                "The largest and smallest values are all still there, for everybody to see.",
+                "Given columns are unchanged and may single people out.",
+                "The largest and smallest values are still in the release.",
                 "Only monotone dependence is kept; the recipe gives the correlations of normal scores.",
             ),
         )

@@ -2,7 +2,7 @@
 
 Rank swapping (Moore 1996) exchanges values with others of nearly the same rank, column by column. With the plain one an
 intruder who knows p can rule out most rows (Nin, Herranz and Torra 2008); their two variants, p-distribution and
-p-buckets, rule out nobody. Data swapping (Dalenius and Reiss 1982) exchanges the values of some people at random.
+p-buckets, rule out no one. Data swapping (Dalenius and Reiss 1982) exchanges the values of some people at random.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class RankSwap:
     """
 
     name: ClassVar[str]
-    p: float = parameter("How far ranks are swapped, per cent; by buckets, how many there are.", above=0)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
-    law: Literal["window", "normal", "buckets"] = parameter("Distribution of the rank's change.", default="window")
+    p: float = parameter("Maximum rank distance, per cent; with buckets, their number.", above=0)
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
+    law: Literal["window", "normal", "buckets"] = parameter("Distribution of the rank change.", default="window")
 
     def __post_init__(self) -> None:
         check_parameters(self)
         if self.law == "buckets" and (self.p != int(self.p) or self.p > 1000):
-            raise BadInput(f"p is a number of buckets, from 1 to 1000, got {self.p}.")
+            raise BadInput(f"p must be a number of buckets from 1 to 1000, got {self.p}.")
         if self.law != "buckets" and self.p > 100:
-            raise BadInput(f"p is a per cent of the ranks, at most 100, got {self.p}.")
+            raise BadInput(f"p must be a per cent of the ranks, at most 100, got {self.p}.")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay where they are; equal values are ranked at random."""
@@ -59,15 +59,18 @@ class RankSwap:
         return Masked(
             rows,
             {"columns": list(names), "p": self.p, "law": self.law, "marginals": "unchanged"},
-            (f"{', '.join(names)}: in each column by itself, values were swapped {how}.",),
+            (f"{', '.join(names)}: in each column separately, values were swapped {how}.",),
             (
-                "Nobody's value moves far in rank: what is known roughly of a person stays known roughly.",
+                "Values move little in rank: approximate knowledge about a person stays valid.",
                 *(
-                    ("Who knows p and the original ranks can rule out all rows but those within p % in every column.",)
+                    (
+                        "An intruder who knows p and the original ranks can rule out all rows but those "
+                        "within p % in every column.",
+                    )
                     if self.law == "window"
                     else ()
                 ),
-                "The largest and smallest values are all still there, for everybody to see.",
+                "The largest and smallest values are still in the release.",
             ),
         )
 
@@ -92,9 +95,9 @@ class DataSwap(Checked):
     """A share of people, paired at random among those alike, exchange columns as a whole."""
 
     name: ClassVar[str]
-    share: float = parameter("Share of people who swap, such as 5% or 0.05.", above=0, most=1)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
-    within: Sequence[str] = parameter("Columns that people who swap agree on.", default=(), clause="within")
+    share: float = parameter("Share of people to swap, such as 5% or 0.05.", above=0, most=1)
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
+    within: Sequence[str] = parameter("Columns on which swapped people must agree.", default=(), clause="within")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once; NULL is a value like others."""
@@ -117,14 +120,14 @@ class DataSwap(Checked):
             },
             (f"{swapped:,} people{same} exchanged {', '.join(names)} with each other, in random pairs.",),
             (
-                "Whoever was not drawn, or found no partner, keeps every value: "
+                "People who were not drawn, or had no partner, keep every value: "
                 f"{rows.num_rows - swapped:,} of {rows.num_rows:,} rows were not exchanged.",
                 *(
-                    (f"Who agrees with nobody on {', '.join(self.within)} keeps every value for sure.",)
+                    (f"A person who is unique on {', '.join(self.within)} certainly keeps every value.",)
                     if self.within
                     else ()
                 ),
-                "A pair who agree on what they exchange are as they were.",
+                "Pairs with equal values are unchanged.",
             ),
         )
 

@@ -1,6 +1,6 @@
-"""Suppression of special uniques: cells of small combinations of values that nobody else has.
+"""Suppression of special uniques: cells of small combinations of values that no one else has.
 
-A *minimal sample unique* of a row is a set of columns in which nobody has the same values, and of which no part is
+A *minimal sample unique* of a row is a set of columns in which no one has the same values, and of which no part is
 already unique (Elliot, Manning and Ford 2002, SUDA). For every row cells are suppressed until each of its minimal
 sample uniques of at most ``size`` columns has lost one.
 """
@@ -25,11 +25,11 @@ from discreet.verbs.publish.mask.values import Array, with_column
 
 @declare(MASKING, "suppress-uniques", example="suppress-uniques size=3", paper="Elliot and others 2002")
 class SuppressUniques(Checked):
-    """Values suppressed until nobody is unique by a few of them."""
+    """Values suppressed until no one is unique by a few of them."""
 
     name: ClassVar[str]
-    size: int = parameter("Number of values of a person that an intruder knows at most.", default=3, least=1)
-    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    size: int = parameter("Maximum number of a person's values that an intruder knows.", default=3, least=1)
+    columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. Nothing is random, so a seed changes nothing."""
@@ -51,14 +51,15 @@ class SuppressUniques(Checked):
                 "rows_with_suppressed_cells": affected,
             },
             (
-                f"{int(gone.sum()):,} cells in {affected:,} rows were suppressed: no released row shows a combination "
+                f"{int(gone.sum()):,} cells in {affected:,} rows were suppressed: no released row shows a "
+                "combination "
                 f"of up to {self.size} values of {', '.join(names)} that no other row could have.",
             ),
             (
-                f"Who knows more than {self.size} values of a person may still find the row.",
-                "A suppressed cell counts as one that could hold anything; that it was suppressed says it was special.",
-                "Who alone lost a value may be known by the gap.",
-                "Two people who share a combination are enough: this is no k-anonymity for k above 2.",
+                f"An intruder who knows more than {self.size} values of a person may still find the row.",
+                "A suppressed cell counts as any value; but suppression reveals that the value was rare.",
+                "A unique pattern of suppressed cells may identify a person.",
+                "Two people who share a combination are enough: this is not k-anonymity for k above 2.",
             ),
         )
 

@@ -1,7 +1,7 @@
 """Cells of a column as numbers, back in the type they came in, and within the bounds that the card declares.
 
 NULL and what is not finite stays as it is in a column that is not masked. Masked numbers are finite, and within the
-declared bounds: whoever reads the release relies on it. No method can mask what is infinite (there is no noise that
+declared bounds: anyone who reads the release relies on it. No method can mask what is infinite (there is no noise that
 moves it, and no rank beside it), so it leaves as missing.
 """
 
@@ -147,8 +147,8 @@ def bounds_steps(limits: Limits) -> tuple[str, ...]:
         return ()
     listed = ", ".join(f"{name} {low} to {high}" for name, (low, high) in bounded.items())
     return (
-        f"Values do not leave the declared bounds ({listed}): whatever would lie beyond was moved to them, "
-        "so that what is said of means and variances holds only nearly.",
+        f"Values do not leave the declared bounds ({listed}): values beyond them were clamped, so statements "
+        "about means and variances hold only approximately.",
     )
 
 

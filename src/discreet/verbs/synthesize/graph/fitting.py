@@ -83,7 +83,7 @@ def fit(
     cliques = [*(one.columns for one in groups), *(one.columns for one in zeros)]
     if (size := cells(sizes, cliques)) > largest:
         raise BadInput(
-            f"A model of these marginals has {size:,} cells; at most {largest:,} are allowed.",
+            f"A model of these marginals has {size:,} cells; the limit is {largest:,}.",
             hint="Measure fewer or smaller marginals, or use fewer bins.",
         )
     problem = objective(junction(sizes, cliques), groups, zeros, total, pull)
@@ -225,7 +225,7 @@ def objective(
     uniform, _, log_sum = _expected_cells(tree, parts, base, np.zeros(len(counts)))
     if log_sum == -math.inf:
         raise BadInput(
-            "The structural zeros leave no possible cell.", hint="Check the conditions that no row can meet."
+            "The structural zeros leave no possible cell.", hint="Check the impossible conditions on the card."
         )
     possible = uniform > 0
     counts[~possible] = 0.0

@@ -1,7 +1,7 @@
 """Synthesis by sequential CART trees (Reiter 2005, "Using CART to generate partially synthetic public use microdata").
 
 Columns are made one after the other. A tree parts the people by the columns before, so that those in a leaf are alike
-in this one; a new row falls into a leaf by what it has so far, and takes the value of somebody there, by lot. Nothing
+in this one; a new row falls into a leaf by what it has so far, and takes the value of someone there, by lot. Nothing
 is assumed about how columns depend on each other. All rows of a person count for one in a tree, so that as many people
 are in a leaf as there should be.
 
@@ -10,7 +10,7 @@ what they say of the column to be made, which is the best there is for a tree th
 Friedman, Olshen and Stone 1984), and along the first principal direction where there are several classes.
 What is missing is a value of its own. A number that few share is drawn from between its neighbours in the leaf.
 
-Why this is not private. Every value that is given out is somebody's, or near it; a leaf has few people in it. What
+Why this is not private. Every value that is given out is someone's, or near it; a leaf has few people in it. What
 keeps it from being a copy is only that columns are drawn from different people.
 """
 
@@ -45,9 +45,9 @@ class Cart(ColumnSynthesizer):
     """
 
     name: ClassVar[str] = "synthesize cart"
-    leaf: int = parameter("Fewest people in a leaf.", default=LEAST, least=2)
+    leaf: int = parameter("Minimum number of people in a leaf.", default=LEAST, least=2)
     proper: bool = parameter("Whether each tree is grown on a bootstrap sample.", default=False)
-    smooth: bool = parameter("Whether what few people share is smoothed.", default=True)
+    smooth: bool = parameter("Whether rare values are smoothed.", default=True)
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """Synthesize all rows, one column after the other, in the card's order."""
@@ -60,15 +60,15 @@ class Cart(ColumnSynthesizer):
             before = [(learnt[other], learnt[other].codes[drawn]) for other, drawn in donors.items()]
             donors[name], below, above = self._draw_donors(learnt[name], before, count, rng)
             made[name] = learnt[name].at(learnt[name].around(donors[name], below, above, rng), rng)
-        on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
-        steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
-        steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
+        on = f" given {', '.join(parts.given)} and earlier columns" if parts.given else " given earlier columns"
+        steps = [f"{', '.join(parts.made)}: drawn one after another from the leaves of trees{on}."]
+        steps.append(f"A leaf has at least {self.leaf} people; a value is that of one of them.")
         steps += [rare_values_step(self.leaf)] if self.smooth else []
         steps += ["Each tree was grown on a bootstrap sample."] if self.proper else []
-        warnings = [] if self.smooth else ["Values are taken from people, also those that only one person has."]
+        warnings = [] if self.smooth else ["Values are copied from people, including values that only one person has."]
         warnings += [
-            "Combinations of values that only one person has may be made again.",
-            "A leaf where all have the same value tells it of everybody who falls into it.",
+            "Combinations that only one person has may be reproduced.",
+            "A leaf in which all have the same value reveals it for everyone in it.",
         ]
         said = {"leaf": self.leaf, "proper": self.proper, "smooth": self.smooth}
         return lesson.synthetic(made, said, steps, warnings)

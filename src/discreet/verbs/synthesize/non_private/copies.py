@@ -1,6 +1,6 @@
 """Several synthetic copies of one table, and what they say together.
 
-One synthetic table hides how uncertain it is: a figure from it is off by what was drawn, and nobody can tell how far.
+One synthetic table hides how uncertain it is: a figure from it is off by what was drawn, and no one can tell how far.
 Of several copies, drawn independently, the spread between them tells it (Rubin 1993). Each copy is analysed as if it
 were the data; ``combine_copies`` puts the estimates together:
 
@@ -14,7 +14,7 @@ were the data; ``combine_copies`` puts the estimates together:
 
 u is the mean of the copies' variances, b the variance between their estimates, m how many there are.
 
-More copies tell more about people, too: whoever has all of them can average.
+More copies tell more about people, too: anyone who has all of them can average.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Copies:
     apart."""
 
     method: Synthesizer
-    copies: int = parameter("Number of tables that are drawn.", default=5, least=2)
+    copies: int = parameter("Number of tables to draw.", default=5, least=2)
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Synthesizer) or isinstance(self.method, Copies):
-            raise BadInput("Copies are of a synthesizer.", hint="Such as Copies(Cart(), 5).")
+            raise BadInput("Copies needs a synthesizer.", hint="Such as Copies(Cart(), 5).")
         check_parameters(self)
 
     @property
@@ -59,7 +59,7 @@ class Copies:
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All copies, one after the other."""
         if COPY in (name.casefold() for name in table.columns):
-            raise BadInput(f"The table has a column {COPY!r} already, which is to tell copies apart.")
+            raise BadInput(f"The table has a column {COPY!r} already, which is reserved for the number of the copy.")
         roots = Draws.of(seed)
         made = [
             self.method.synthesize(table, int(roots.at(copy).integers(2**63))) for copy in range(1, self.copies + 1)
@@ -70,8 +70,8 @@ class Copies:
         return Synthetic(
             pa.concat_tables(numbered),
             {**made[0].parameters, "copies": self.copies},
-            (*made[0].steps, f"{self.copies} copies were made independently; {COPY} says which a row belongs to."),
-            (*made[0].not_promised, "Whoever has several copies can average them, and sees more than one copy shows."),
+            (*made[0].steps, f"{self.copies} copies were made independently; {COPY} is the number of the copy."),
+            (*made[0].not_promised, "Several copies can be averaged, and reveal more than one."),
         )
 
 
@@ -92,7 +92,7 @@ class Combined:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Confidence interval of the estimate."""
         if not 0 < confidence < 1:
-            raise BadInput(f"Confidence lies between 0 and 1, got {confidence!r}.")
+            raise BadInput(f"Confidence must be between 0 and 1, got {confidence!r}.")
         with extra("attack"):
             from scipy.special import ndtri, stdtrit
         share = (1 + confidence) / 2
@@ -120,21 +120,20 @@ def combine_copies(
         q, v = np.asarray(estimates, np.float64), np.asarray(variances, np.float64)
     except (TypeError, ValueError):
         raise BadInput(
-            "Copies are combined by the estimates that were computed on each, and their variances: two lists of "
-            "numbers.",
+            "Combining copies needs the estimate on each and its variance: two lists of numbers.",
             hint="Take the rows of a release copy by copy (its column copy says which), and compute on each.",
         ) from None
     if q.ndim != 1 or q.shape != v.shape or not len(q):
-        raise BadInput("An estimate and its variance are needed of each copy, as two lists of the same length.")
+        raise BadInput("Give one estimate and one variance per copy, as two lists of the same length.")
     if not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0).all() and math.isfinite(ratio) and ratio > 0):
-        raise BadInput("Estimates are finite, variances are not negative, and the ratio is positive.")
+        raise BadInput("Estimates must be finite, variances non-negative, and the ratio positive.")
     m, center, within = len(q), float(q.mean()), float(v.mean())
     if kind == "simple":
         return Combined(center, within * (ratio + 1 / m), math.inf)
     if kind not in ("partial", "full"):
-        raise BadInput(f"kind is partial, full or simple, not {kind!r}.")
+        raise BadInput(f"kind must be partial, full or simple, not {kind!r}.")
     if m < 2:
-        raise BadInput("How far copies differ cannot be told from one.", hint='Make several, or use kind="simple".')
+        raise BadInput("The variance between copies needs several copies.", hint='Make several, or use kind="simple".')
     between = float(q.var(ddof=1))
     if kind == "partial":
         freedom = (m - 1) * (1 + within * m / between) ** 2 if between else math.inf

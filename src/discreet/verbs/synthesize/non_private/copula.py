@@ -12,7 +12,7 @@ correlation Σ c_k d_k ρ^k (Mehler's formula). Scores rise with the variable, s
 and halving the interval finds ρ.
 
 Why this is not private. Only correlations and the columns themselves are learnt, so that combinations of values are
-rarely somebody's; but each column leaves nearly as it was, up to the values of its most extreme people, which are
+rarely someone's; but each column leaves nearly as it was, up to the values of its most extreme people, which are
 coded.
 """
 
@@ -47,7 +47,7 @@ class Copula(ColumnSynthesizer):
     """
 
     name: ClassVar[str] = "synthesize copula"
-    margins: Literal["empirical", "parametric"] = parameter("How numbers are spread.", default="empirical")
+    margins: Literal["empirical", "parametric"] = parameter("Distribution of numbers.", default="empirical")
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once, from correlated normal variables."""
@@ -66,7 +66,7 @@ class Copula(ColumnSynthesizer):
         steps = [f"{', '.join(parts.made)}: drawn by a Gaussian copula{on}, with the correlations of the table."]
         steps += [f"{name}: drawn from a {law.name} distribution fitted to the column." for name, law in laws.items()]
         warnings = (
-            "Each column leaves as it was spread: where its values lie, but for the most extreme, can be seen.",
+            "Each column keeps its distribution: its range, except for the extremes, is visible.",
             "Columns depend on each other as normal variables do: higher-order and non-monotone relations are lost.",
         )
         said = {"margins": self.margins, "laws": {name: law.name for name, law in laws.items()}}

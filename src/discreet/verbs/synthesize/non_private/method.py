@@ -10,9 +10,9 @@ in the release, value by value; whether descriptions made from the release fit o
 off it; who was in the table. What was found is for the holder alone. It names rows, and even its figures would tell an
 intruder where to look.
 
-Much of what can be read off a release is true of everybody, and no harm to those it was learnt from. Only beside people
-who are not in the table can the two be told apart. Where the holder has no such *control*, there is a *rehearsal*: the
-same method learns from half of the people, drawn by lot, and the other half is the control.
+Much of what can be taken from a release is true of everyone, and no harm to those it was learnt from. Only beside
+people who are not in the table can the two be told apart. Where the holder has no such *control*, there is a
+*rehearsal*: the same method learns from half of the people, drawn by lot, and the other half is the control.
 """
 
 from __future__ import annotations
@@ -76,16 +76,15 @@ class NonPrivate(Method[Any]):
     def promise(self, card: Card) -> Statement:
         """A statement that promises nothing."""
         caveats = (
-            "Synthetic does not mean safe: these rows were learnt from people, and nothing bounds what can be learnt "
-            "of them.",
-            "This is not differential privacy: with or without one person the release may be very different.",
+            "Synthetic does not mean safe: these rows were learned from people, without a bound on what they reveal.",
+            "This is not differential privacy: one person may change the release a lot.",
         )
         assumes = (card.whose,) if card.rows_are_people else ()
         return Statement(card.unit or "person", None, (), None, Evidence.ARGUED, assumes, caveats)
 
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """The rows, and for the holder what attackers find in them."""
-        bench.progress(0.0, "learning and drawing")
+        bench.progress(0.0, "fitting and sampling")
         made = self._rows(table)
         report = attack_report(
             self._draft(table, made),
@@ -126,11 +125,11 @@ def _caveats(table: Table, not_promised: Sequence[str]) -> tuple[str, ...]:
     card, caveats = table.card, list(not_promised)
     if card.unit is not None and card.rows_per_unit != 1:
         caveats.append(
-            f"Rows are made one by one: which of them belong to the same {card.unit} is lost, and whoever has several "
-            "is drawn from as often."
+            f"Rows are made one by one: which of them belong to the same {card.unit} is lost, and people "
+            "with several rows weigh more."
         )
     caveats += said_of_withheld(table)
-    return (*caveats, "It was attacked before it left; attacks that find nothing prove nothing.")
+    return (*caveats, "It was attacked before release; attacks that find nothing prove nothing.")
 
 
 _AGAIN = 6
@@ -154,10 +153,10 @@ def possible_rows(table: Table, synthesizer: Synthesizer, seed: int | None) -> S
     kept[wrong] = False
     steps = list(made.steps)
     if first:
-        said = f"{number(first, 'row')} that the card calls impossible {'was' if first == 1 else 'were'} made again"
-        never = f"; {len(wrong):,} of them, which would not come out otherwise, were left out" if len(wrong) else ""
+        said = f"{number(first, 'row')} that the card declares impossible {'was' if first == 1 else 'were'} redrawn"
+        never = f"; {len(wrong):,} of them stayed impossible and were left out" if len(wrong) else ""
         steps.append(f"{said}{never}.")
-    left_out = [f"What the card calls impossible is not kept to: {text}." for text in impossible.left_out]
+    left_out = [f"This impossible condition of the card is not enforced: {text}." for text in impossible.left_out]
     return replace(
         made,
         rows=rows if kept.all() else rows.filter(pa.array(kept)),
@@ -184,7 +183,7 @@ _WORK = 10_000_000
 _GUESSES = (50, 500)
 _MUCH = 0.25
 """An attack that gets so much of what guessing leaves open is warned of."""
-_REHEARSED = "This was found in a rehearsal: half of the people were learnt from, and the others are the control."
+_REHEARSED = "Measured in a rehearsal: half of the people were the training set, the others the control group."
 
 
 def holder_warnings(report: Report) -> tuple[str, ...]:
@@ -231,7 +230,7 @@ def attack_report(
 
 
 def _one_copy(release: Release[T]) -> Release[T]:
-    """The first of several copies: in all of them together nobody is unique."""
+    """The first of several copies: in all of them together no one is unique."""
     if "copies" not in release.recipe.parameters:
         return release
     rows: Any = release.payload
@@ -286,8 +285,8 @@ def _warning_of(finding: Finding) -> str | None:
     if finding.details.get("matched") and _REHEARSED not in finding.meaning:
         matched, unique = finding.details["matched"], finding.details["unique"]
         return (
-            f"Of {unique:,} people with values that nobody else has, {matched:,} are in the release, value by value: "
-            "whether by chance or not, whoever finds them there will take the row for theirs."
+            f"Of {unique:,} unique people, {matched:,} are in the release with all their values: whether by "
+            "chance or not, the rows will be taken for theirs."
         )
     beyond = finding.figure - finding.baseline
     if finding.outcome is not Outcome.BROKE or beyond < _MUCH * (1 - finding.baseline):

@@ -2,7 +2,7 @@
 
 They change numbers only; everything else stays, row by row, so that the table is partially synthetic.
 
-Why this is not private. What is not made is there for everybody to see; IPSO keeps what a regression says, resampling
+Why this is not private. What is not made is there for everyone to see; IPSO keeps what a regression says, resampling
 keeps the ranks.
 """
 
@@ -29,7 +29,7 @@ class Redrawn:
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Ipso | Resample):
-            raise BadInput(f"Ipso and Resample make values anew; {type(self.method).__name__} does not.")
+            raise BadInput(f"Ipso and Resample redraw values; {type(self.method).__name__} does not.")
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class Redrawn:
         given = self.method.given if isinstance(self.method, Ipso) else ()
         numbers = [c.name for c in published_columns(table.card) if c.kind in NUMBERS and c.name not in given]
         if not self.method.columns and not numbers:
-            raise BadInput(f"{self.name} makes numbers, and {table.card.name} has none to make.")
+            raise BadInput(f"{self.name} makes numbers, but {table.card.name} has none.")
         parts = ColumnRoles.of(table.card, self.method.columns or numbers, given)
         require_people(table, LEAST)
         masked = replace(self.method, columns=parts.made).mask(table, seed)

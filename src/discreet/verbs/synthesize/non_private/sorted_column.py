@@ -155,7 +155,7 @@ class SortedColumn:
         """Bounds of bottom and top coding.
 
         With ``least`` of 5: the mean of the fifth to ninth largest, each person's largest, which tells of five people
-        at least and of nobody beyond them; but no less than the largest number that this many people share.
+        at least and of no one beyond them; but no less than the largest number that this many people share.
         """
         there = slice(self.missing, None)
         if not self.least or not self.between or self.missing == len(self.codes):
@@ -211,17 +211,17 @@ class SortedColumn:
 
     def _none(self) -> DataError:
         return DataError(
-            f"Fewer than {self.least} people share any value of {self.name!r}, so that none can be given out.",
-            hint='List its categories on the card, if everybody knows them, or give it role = "identifier".',
+            f"Fewer than {self.least} people share any value of {self.name!r}, so none can be released.",
+            hint='Declare its categories on the card if they are public, or role = "identifier".',
         )
 
 
 def rare_values_step(least: int) -> str:
     """For the recipe."""
     return (
-        f"Numbers that fewer than {least} people share are drawn from between those near by, and those of the {least} "
-        "people with the largest and the smallest are coded; in place of texts that fewer share, and that the card "
-        "does not list, stand others."
+        f"Numbers shared by fewer than {least} people are redrawn between their neighbours, and the {least} "
+        "largest and smallest are top- and bottom-coded; rarer texts that the card does not list are "
+        "replaced by others."
     )
 
 

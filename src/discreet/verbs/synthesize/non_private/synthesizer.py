@@ -1,7 +1,7 @@
 """Interface of synthesizers that promise nothing, and the base of those that make columns from what they learnt.
 
 A synthesizer learns from the rows how they are, and draws others. *Synthetic does not mean safe*: what was learnt may
-be somebody, a value that only one person has may be drawn again, and nothing bounds how much that is. So a release
+be someone, a value that only one person has may be drawn again, and nothing bounds how much that is. So a release
 made in this way carries no loss, and is attacked before it leaves (see ``method.py``).
 
 Columns are made or kept. If some are kept, as they are, row by row, the table is *partially* synthetic (only y given x;
@@ -72,7 +72,7 @@ class ColumnRoles:
             require_given(card, said, columns if said is given else (), "made and given")
         made = tuple(n for n in released if (n in columns if columns else n not in given))
         if not made:
-            raise BadInput("Every column is given: there is nothing to make.", hint="Give fewer.")
+            raise BadInput("Every column is given: there is nothing to synthesize.", hint="Give fewer.")
         kept = tuple(n for n in released if n not in made)
         return cls(made, tuple(n for n in kept if n in given) if given else kept, kept)
 
@@ -81,7 +81,7 @@ class ColumnRoles:
         if asked is None or asked == found:
             return found
         if type(asked) is not int or asked < 1:
-            raise BadInput(f"rows is a whole number, at least 1, got {asked!r}.")
+            raise BadInput(f"rows must be a whole number of at least 1, got {asked!r}.")
         if self.kept:
             raise BadInput(
                 f"{', '.join(self.kept)} are kept, so there are as many rows as in the table.", hint="Leave rows out."
@@ -93,7 +93,7 @@ class ColumnRoles:
         if not self.kept:
             return ()
         lone = [name for name in self.kept if name not in self.given]
-        said = [f"Not made but as they were, row by row: {', '.join(self.kept)}. They may single people out."]
+        said = [f"Original values, row by row: {', '.join(self.kept)}. They may single people out."]
         if lone:
             said.append(f"Synthetic columns are independent of {', '.join(lone)}, which were not used.")
         return tuple(said)
@@ -120,19 +120,19 @@ def require_people(table: Table, least: int) -> None:
     found = int(table.engine.fetch(table.query(sql.named(counted, "n"))).column(0)[0].as_py())
     if found < least:
         raise DataError(
-            f"{table.card.name} has rows of {number(found, 'person', 'people')}, too few to learn from: values are "
-            f"drawn from {least} people or more.",
-            hint="Nothing that is learnt from so few is about anybody else.",
+            f"{table.card.name} has rows of {number(found, 'person', 'people')}, too few: values must be "
+            f"drawn from at least {least} people.",
+            hint="A model of so few people would reveal them.",
         )
 
 
 def refuse_models(models: Sequence[Model]) -> None:
-    """An error if models are required of synthetic rows, which are nobody's."""
+    """An error if models are required of synthetic rows, which are no one's."""
     if models:
         raise BadInput(
-            f"{models[0].claim.text} says whose rows may be whose, and synthetic rows are nobody's: it would promise "
-            "nothing to the people they were learnt from.",
-            hint="Leave the models out; for a promise add epsilon: synthesize epsilon=1.",
+            f"{models[0].claim.text} is about links between rows and people, which synthetic rows do not "
+            "have: it would promise nothing to the people in the original.",
+            hint="Leave the models out; for a guarantee add epsilon: synthesize epsilon=1.",
         )
 
 
@@ -163,9 +163,9 @@ class ColumnSynthesizer(Checked):
     """``columns`` are made anew (default: all but those given), depending on the columns ``given``, which stay as they
     are; without either, all are made."""
 
-    columns: Sequence[str] = parameter("Columns that are made; by default all others.", default=(), clause="on")
-    given: Sequence[str] = parameter("Columns that stay as they are.", default=(), clause="given")
-    rows: int | None = parameter("Rows that are made; by default as many as there are.", default=None, kw_only=True)
+    columns: Sequence[str] = parameter("Columns to synthesize; default: all others.", default=(), clause="on")
+    given: Sequence[str] = parameter("Columns to keep unchanged.", default=(), clause="given")
+    rows: int | None = parameter("Number of rows; default: as many as in the original.", default=None, kw_only=True)
 
     def _lesson(self, table: Table, fewest: int, least: int) -> TrainingData:
         """Training data of at least ``fewest`` people; values that fewer than ``least`` share are not released."""

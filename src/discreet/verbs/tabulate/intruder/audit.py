@@ -31,7 +31,7 @@ def intervals(
 ) -> Intervals:
     """Feasibility interval of each cell: its smallest and largest possible value given all that is printed.
 
-    ``only`` these cells are computed (others that are hidden get what everybody knows of them); ``known`` cells are
+    ``only`` these cells are computed (others that are hidden get what everyone knows of them); ``known`` cells are
     hidden and yet known to this intruder. Ends are exact: found in whole numbers where the hidden cells are a network
     or single relations tell, else by linear programs to within 1e-6 of the figures around. Whether a cell is
     determined is decided apart from its value (see ``recoverable``), and then both ends are its value.
@@ -80,8 +80,8 @@ def short(
 ) -> list[Shortfall]:
     """Underprotected sensitive cells (among ``only``, if given) under a suppression pattern.
 
-    Whoever is not in the list is proved to be kept off: for each cell and side there is a possible table in which the
-    cell is as far off as it must be. One such table proves it for everybody whose own cells are the same in it, so
+    Anyone who is not in the list is proved to be kept off: for each cell and side there is a possible table in which
+    the cell is as far off as it must be. One such table proves it for everyone whose own cells are the same in it, so
     insiders are looked at only where all tables found so far change theirs.
     """
     asked = np.flatnonzero(protection.sensitive) if only is None else np.asarray(only)
@@ -91,7 +91,7 @@ def short(
         asked[hidden[asked]],
         protection.below,
         protection.above,
-        lambda share: progress(share, "checking that sensitive cells are kept off"),
+        lambda share: progress(share, "checking that sensitive cells are protected"),
     )
 
 
@@ -102,8 +102,9 @@ def certify(cells: Cells, protection: Protection, hidden: Numbers, *, progress: 
         names = sorted({cells.name(one.cell) for one in lacking})
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         raise NoPromise(
-            f"From what would be printed, somebody computes cells too closely: {'; '.join(names[:_NAMED])}{more}.",
-            hint="Let more cells be hidden, combine codes, or ask for less with the rule.",
+            "An intruder could compute these cells too closely from the published table: "
+            f"{'; '.join(names[:_NAMED])}{more}.",
+            hint="Allow more cells to be suppressed, combine codes, or relax the rule.",
         )
 
 

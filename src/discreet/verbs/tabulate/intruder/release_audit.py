@@ -20,7 +20,7 @@ from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import written
 
 LEAST = "least_hidden"
-"""The recipe's word for the least that a hidden figure can be, in units of the last decimal, if everybody knows."""
+"""The recipe's word for the least that a hidden figure can be, in units of the last decimal, if everyone knows."""
 _SECONDS = 600.0
 _SLACK = 1e-6
 _EXACT_BELOW = 2**53
@@ -39,7 +39,7 @@ class AuditResult:
 
     @cached_property
     def recovered(self) -> Numbers:
-        """The hidden cells that anybody can compute exactly."""
+        """The hidden cells that anyone can compute exactly."""
         return recoverable(self.cells, self.hidden)
 
     def rows(self) -> pa.Table:
@@ -55,7 +55,7 @@ class AuditResult:
         return pa.table(told)
 
     def __str__(self) -> str:
-        lines = [f"{int(self.hidden.sum()):,} of {len(self.cells):,} cells are hidden."]
+        lines = [f"{int(self.hidden.sum()):,} of {len(self.cells):,} cells are suppressed."]
         for cell in self.recovered.tolist():
             figure = written(self.intervals.low[cell], self.cells.decimals)
             lines.append(f"{self.cells.name(cell)} can be computed: {figure}.")
@@ -64,9 +64,9 @@ class AuditResult:
         if self.short is not None:
             names = ", ".join(self.cells.name(int(cell)) for cell in self.short[:5])
             lines.append(
-                f"Told more closely than their rules allow: {names}{', …' if len(self.short) > 5 else ''}."
+                f"Computable more closely than their rules allow: {names}{', …' if len(self.short) > 5 else ''}."
                 if len(self.short)
-                else "Every sensitive cell keeps the interval its rule asks for."
+                else "Every sensitive cell keeps the interval that its rule requires."
             )
         return "\n".join(lines)
 
@@ -82,13 +82,15 @@ def audit(release: Release[pa.Table], holder: pa.Table | None = None, *, progres
     shown, hidden = _shown(release)
     least = release.recipe.parameters.get(LEAST)
     if least is not None and (type(least) not in (int, float) or not abs(least) < _EXACT_BELOW):
-        raise DataError(f"The recipe's {LEAST} is no figure.")
+        raise DataError(f"The recipe's {LEAST} is not a figure.")
     lower = np.where(hidden, -np.inf if least is None else float(least), shown.lower)
     cells = replace(shown, lower=lower)
     kept = None if holder is None else _holder_columns(holder, cells, hidden)
     cells = replace(cells, values=_possible(cells, hidden) if kept is None else kept[0])
     if len(cells.broken()):
-        raise DataError("What is printed does not add up.", hint="Only tables with hidden cells are audited.")
+        raise DataError(
+            "The published figures do not add up.", hint="Only tables with suppressed cells can be audited."
+        )
     told = intervals(cells, hidden, progress=progress)
     if kept is None:
         return AuditResult(cells, hidden, told)
@@ -106,10 +108,10 @@ def _holder_columns(holder: pa.Table, cells: Cells, hidden: Numbers) -> list[Num
         name not in known or holder.column(name).null_count or holder.schema.field(name).type != kind
         for name, kind in kinds.items()
     ):
-        raise BadInput("The holder's file is not of this release.")
+        raise BadInput("The holder's copy does not belong to this release.")
     columns = [holder.column(name).to_numpy() for name in kinds]
     if hidden.any() and (columns[0] != cells.values)[~hidden].any():
-        raise BadInput("The holder's file is not of this release: other figures are printed.")
+        raise BadInput("The holder's copy does not belong to this release: its published figures differ.")
     return columns
 
 
@@ -122,8 +124,8 @@ def _shown(release: Release[pa.Table]) -> tuple[Cells, Numbers]:
             raise ValueError(shown.decimals)
     except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError):
         raise DataError(
-            "The rows of this release are not those that its recipe tells of.",
-            hint="Give a folder that `discreet tabulate` wrote, as it was written.",
+            "The rows of this release do not match its recipe.",
+            hint="Use an unchanged folder that `discreet tabulate` wrote.",
         ) from None
     hidden = np.zeros(len(shown), bool)
     for mask, place in zip(printed.hidden, shown.places, strict=True):
@@ -141,16 +143,16 @@ def _possible(cells: Cells, hidden: Numbers) -> Numbers:
     whole = -(cells.relations.astype(np.int64) @ np.where(hidden, 0, values))
     if max(np.abs(values).max(), np.abs(whole).max(initial=0)) >= _EXACT_BELOW:
         raise DataError(
-            "The figures are too large for hidden ones to be found that add up exactly.",
-            hint="Give what its holder kept, with --keep.",
+            "The figures are too large to find suppressed values that add up exactly.",
+            hint="Give its holder's copy.",
         )
     rest = whole.astype(np.float64)
     program = Program(np.zeros(len(which)), relations, rest, rest, cells.lower[which], np.inf, integral=True)
     found = program.solve_whole(_SECONDS)
     if found.x is None:
         raise DataError(
-            "No figures for the hidden cells were found that make this table add up.",
-            hint="Give what its holder kept, with --keep, if this is the table that was released.",
+            "No values of the suppressed cells were found that make this table add up.",
+            hint="If this is the released table, give its holder's copy.",
         )
     values[which] = np.rint(found.x).astype(np.int64)
     return values

@@ -25,7 +25,7 @@ class Shortfall:
     side: int
     """1: it cannot be as much larger as it must; -1: smaller."""
     insider: int | None
-    """By whom: a place in ``Protection.insiders``, or by anybody."""
+    """By whom: a place in ``Protection.insiders``, or by anyone."""
 
 
 class Witnesses:
@@ -64,7 +64,7 @@ class Witnesses:
         return found
 
     def _one(self, cell: int, side: int, level: float) -> list[Shortfall]:
-        """The shortfalls of one side of one cell: of everybody, or of those insiders whose cells a witness needs."""
+        """The shortfalls of one side of one cell: of everyone, or of those insiders whose cells a witness needs."""
         support = self._support(cell, side, level, np.empty(0, np.int64))
         if support is None:
             return [Shortfall(cell, side, None)]

@@ -2,7 +2,7 @@
 
 Dandekar and Cox (2002); Castro (2006). A complete table is printed and every total is the sum of its parts. What it
 promises: no sensitive cell is printed nearer to its value than its rule asks for. What it does not promise: that
-nobody finds out which cells were moved, or which way. The other cells change so little that whoever guesses which
+no one finds out which cells were moved, or which way. The other cells change so little that anyone who guesses which
 cells are sensitive, and by which rule, has two values left for each.
 """
 
@@ -45,11 +45,11 @@ class Adjust:
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = True
-    norm: str = parameter("How changes are added up.", default="l1", choices=("l1", "l2"))
-    weight: str = parameter("Whether changes count by share or by unit.", default="value", choices=("value", "cells"))
-    keep_totals: bool = parameter("Whether the total of all stays as it is.", default=False)
-    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
-    gap: float = parameter("How much more than the least may be taken.", default=0.0, least=0, below=1)
+    norm: str = parameter("Norm of the changes.", default="l1", choices=("l1", "l2"))
+    weight: str = parameter("Whether changes are relative or absolute.", default="value", choices=("value", "cells"))
+    keep_totals: bool = parameter("Whether the grand total is unchanged.", default=False)
+    seconds: float = parameter("Time limit of the search, seconds.", default=60.0, above=0)
+    gap: float = parameter("Relative gap to the optimum at which the search stops.", default=0.0, least=0, below=1)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -77,20 +77,21 @@ class Adjust:
         far = np.where(made.up, protection.above, protection.below)
         near = protection.sensitive & (off < far - _NEAR)
         if near.any() or (cells.relations.astype(np.int64) @ made.values).any():
-            raise NoPromise("What was made of the table is not far enough off. Nothing was released.")
+            raise NoPromise("The adjusted table is not far enough from the original. Nothing was released.")
         claim = Claim(
             "far-enough-off",
-            "adjusted: every sensitive figure is printed at least as far off as its rule asks, and all add up",
+            "adjusted: every sensitive figure differs from the true one by at least what its rule requires, "
+            "and all add up",
         )
         return ProtectedTable(
             made.values,
             np.zeros(len(cells), bool),
             (claim,),
             (
-                "Which figures were changed for their own sake, and which way, is not printed; whoever guesses both "
-                "has few values left.",
+                "Which figures were sensitive, and the direction of their change, is not published; an "
+                "intruder who guesses both has few values left.",
             ),
-            ("sensitive figures were moved up or down, and others as little as makes every total the sum of parts",),
+            ("sensitive figures were moved up or down, and others as little as needed to keep the table additive",),
             {"norm": self.norm},
         )
 
@@ -124,7 +125,7 @@ def adjust(
     """The table nearest to ``cells``, weighted, in which every sensitive cell is ``above`` higher or ``below`` lower.
 
     ``up`` says which sensitive cells are to be raised; if it is not given, the best choice is searched for, for ``l1``.
-    ``limits`` is by how much each cell may change at most, 0 for one that must not, such as a total. What everybody
+    ``limits`` is by how much each cell may change at most, 0 for one that must not, such as a total. What everyone
     knows of a cell stays true of it.
 
     Why the answer is whole and adds up: the best change in real numbers is rounded to whole units, all cells together.
@@ -132,7 +133,7 @@ def adjust(
     cell ends less than a unit off (or a few, if there is no such table), and ``distance`` says the truth.
     """
     if len(cells.broken()):
-        raise BadInput("A table that does not add up cannot be adjusted to one that does.")
+        raise BadInput("Adjustment needs a table that adds up.")
     if norm not in ("l1", "l2"):
         raise BadInput(f"Tables are compared by l1 or l2, not by {norm!r}.")
     deadline = monotonic() + seconds
@@ -267,7 +268,7 @@ def _whole(task: _Task, change: Numbers, ends: tuple[Numbers, Numbers], seconds:
     wanted = WholeNumberProblem(task.cells.relations, floors.astype(np.int64), change - floors, task.weights, *ends)
     found = wanted.nearest(seconds, gap, silent).values
     if ((found < ends[0]) | (found > ends[1])).any():
-        raise EngineError("HiGHS gave an answer that is outside its bounds.")
+        raise EngineError("HiGHS returned a solution outside its bounds.")
     return found
 
 
@@ -278,22 +279,20 @@ def _impossible(free: _Task, up: Numbers | None, limit: Numbers, seconds: float)
     change = None if up is None else free.least_change(up, seconds)
     if change is None:
         return NoPromise(
-            "Some sensitive cells cannot be moved as far as their rule asks for, whatever else changes.",
-            hint="Say less of what everybody knows of the cells, leave open which of them go up, or lower the rule.",
+            "Some sensitive cells cannot be moved as far as their rule requires.",
+            hint="Relax the public bounds of the cells, leave open which of them go up, or relax the rule.",
         )
     over = np.flatnonzero(np.abs(change) > limit + _NEAR)
     names = "; ".join(f"({free.cells.name(int(cell))})" for cell in over[:3])
     more = f" and {len(over) - 3} more" if len(over) > 3 else ""
     return NoPromise(
-        f"No table keeps to the limits: {names}{more} would have to change by more than they may.",
-        hint="Let these cells change more, combine codes, or lower the rule.",
+        f"No table satisfies the limits: {names}{more} would have to change by more than allowed.",
+        hint="Let these cells change more, combine codes, or relax the rule.",
     )
 
 
 def _out_of_time() -> NoPromise:
-    return NoPromise(
-        "No adjusted table was found in the time given.", hint="Give it more seconds, or allow a gap to the best."
-    )
+    return NoPromise("No adjusted table was found within the time limit.", hint="Allow more seconds, or a larger gap.")
 
 
 def least_squares(relations: Any, weights: Numbers, least: Numbers, most: Numbers) -> Numbers:
@@ -332,7 +331,7 @@ def least_squares(relations: Any, weights: Numbers, least: Numbers, most: Number
                 break
             length /= 2
         prices, x, value = prices + length * step, moved, found
-    raise EngineError("The least squares were not found.")
+    raise EngineError("The least-squares problem was not solved.")
 
 
 def _far(numbers: Numbers) -> float:

@@ -36,25 +36,25 @@ class CellKeys:
 
     Why this is private, and how far: a printed count may come from any count up to ``most`` away, and asking again
     tells nothing new, for the change is the same. It is no differential privacy. Changes are bounded, so where
-    many cells that add up are printed their differences narrow down what is possible; and whoever can have the same
+    many cells that add up are printed their differences narrow down what is possible; and anyone who can have the same
     people counted in many groups averages the changes out (Asghar and Kaafar 2020). A 0 stays 0.
     """
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = False
-    most: int = parameter("Largest change of a count.", default=5)
+    most: int = parameter("Maximum change of a count.", default=5)
     variance: float = parameter("Variance of the change.", default=2.0)
-    never: int = parameter("Counts from 1 to this are never printed.", default=0)
+    never: int = parameter("Counts from 1 to this are never published.", default=0)
 
     def __post_init__(self) -> None:
         check_parameters(self)
         if not 0 <= self.never < self.most <= 100:
             raise BadInput(
-                f"Counts are changed by at most 1 to 100, which is more than the largest count that never appears; got "
+                f"The maximum change must be 1 to 100 and above the largest count that is never published; got "
                 f"{self.most} and {self.never}."
             )
         if not self.variance > 0:
-            raise BadInput(f"Counts are changed with a variance above 0, got {self.variance!r}.")
+            raise BadInput(f"The variance of the change must be above 0, got {self.variance!r}.")
         _ = self.laws  # an error if there are none
 
     @cached_property
@@ -79,8 +79,9 @@ class CellKeys:
             values,
             np.zeros(len(values), bool),
             caveats=(
-                "A count may come from any count near it. Totals were changed by themselves, so the table need not add "
-                "up, and differences of many cells narrow down what is possible. A 0 stays 0.",
+                "A published count may come from any count near it. Totals were changed independently, so "
+                "the table need not add up, and differences of many cells narrow down the possible values. A "
+                "0 stays 0.",
                 *caveats,
             ),
             steps=("every count was perturbed by the p-table, looked up by the sum of its records' secret numbers",),
@@ -91,7 +92,7 @@ class CellKeys:
     def applied(self, counts: Numbers, keys: Numbers) -> Numbers:
         """The counts with their changes; ``keys`` are those of the cells, uint64."""
         if (counts < 0).any():
-            raise BadInput("Cell keys change counts, and a count is not negative.")
+            raise BadInput("Cell keys apply to counts, which are not negative.")
         chance = (keys >> np.uint64(11)).astype(np.float64) / 2.0**53
         rows = np.minimum(counts, len(self.laws) - 1)
         changed = counts.copy()
@@ -105,9 +106,9 @@ class CellKeys:
     def perturbed(self, table: CrossTable, keys: Numbers) -> CrossTable:
         """A table of counts with each figure changed by its cell's key; what is known of respondents is left out."""
         if table.what:
-            raise BadInput(f"Cell keys change counts, and this table adds up {table.what}.")
+            raise BadInput(f"Cell keys apply to counts, but this table sums {table.what}.")
         if table.decimals:
-            raise BadInput("Cell keys change counts of people, which have no decimals.", hint="Leave decimals out.")
+            raise BadInput("Cell keys apply to counts of people, which have no decimals.", hint="Leave decimals out.")
         return CrossTable(table.dimensions, self.applied(table.values, keys), decimals=table.decimals)
 
 
@@ -158,8 +159,8 @@ def _law(changes: Numbers, variance: float, count: int) -> Numbers:
         at, (law, value) = at + length * step, moved
     if abs(law @ changes) > _EXACT or abs(law @ changes**2 - variance) > _EXACT * (1 + variance):
         raise BadInput(
-            f"No perturbation distribution for a count of {count} with a variance of {variance:g} was found: it is too "
-            f"near to what is possible, {least:g} to {most:g}."
+            f"No perturbation distribution for a count of {count} with a variance of {variance:g} was found: "
+            f"it is too close to the possible limits, {least:g} to {most:g}."
         )
     return law
 

@@ -40,14 +40,14 @@ class Multiply:
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = False
-    least: float = parameter("Smallest change, as a share.", default=0.1)
-    most: float = parameter("Largest change, as a share.", default=0.25)
+    least: float = parameter("Minimum relative change.", default=0.1)
+    most: float = parameter("Maximum relative change.", default=0.25)
     law: Literal["ramp", "uniform"] = parameter("Distribution of the factor.", default="ramp")
 
     def __post_init__(self) -> None:
         check_parameters(self)
         if not 0 < self.least < self.most < 1:
-            raise BadInput(f"A factor is off 1 by 0 < least < most < 1, got {self.least} and {self.most}.")
+            raise BadInput(f"Factors need 0 < least < most < 1, got {self.least} and {self.most}.")
 
     @property
     def variance(self) -> float:
@@ -65,9 +65,11 @@ class Multiply:
     def apply(self, problem: ProtectionProblem) -> ProtectedTable:
         source = source_of(problem, self.name, weights=False)
         if problem.value is None:
-            raise BadInput("Factors change what is added up, and this is a table of counts.", hint="Give a value.")
+            raise BadInput(
+                "Factors apply to sums, but this is a table of counts.", hint="Name the column to sum (value)."
+            )
         if len(problem.by) > 1:
-            raise BadInput("Factors are for one table at a time.")
+            raise BadInput("Factors apply to one table at a time.")
         secret, caveats = secret_of(problem, source)
         made = multiplied(
             source,
@@ -82,12 +84,13 @@ class Multiply:
             made.table.values.ravel(),
             np.zeros(len(problem.cells), bool),
             caveats=(
-                f"A figure that one respondent made is off by {self.least:.3g} of it or more, and by no more than "
-                f"{self.most:.3g} of it but for rounding; one that many made is off by less, or not at all where "
-                "changes up and down cancel. Large and small stay apart, and a 0 stays 0.",
+                f"A figure of one respondent is changed by at least {self.least:.3g} and at most "
+                f"{self.most:.3g} of it, apart from rounding; figures of many respondents are changed less, "
+                "or not at all where changes cancel. Large and small figures remain distinguishable, and a 0 "
+                "stays 0.",
                 *caveats,
             ),
-            steps=("what each respondent contributes was multiplied by a factor of their own and then added up",),
+            steps=("each respondent's contribution was multiplied by a random factor and then summed",),
             recipe_details={"least": self.least, "most": self.most, "law": self.law},
             holder=_expected(made.expected),
             secret=secret,
@@ -116,7 +119,7 @@ def multiplied(
 ) -> MultipliedTable:
     """The table that ``build`` makes, from contributions multiplied by their respondents' factors.
 
-    A respondent has the same factor in all cells of all tables with this ``secret``, so nobody can take the mean of
+    A respondent has the same factor in all cells of all tables with this ``secret``, so no one can take the mean of
     several. The change of an inner cell is rounded to whole units away from 0, and totals are added up from them. What
     one respondent has in several cells changes in the same sense, so a total of theirs is as far off as they are; if
     some of it is negative that need not be so, and a table with such a figure printed too close is refused.
@@ -145,9 +148,9 @@ def multiplied(
     change = summed(sides, _away(off[inner]))
     if (alone & (np.abs(change) < factors.least * size * (1 - _EXACT))).any():
         raise BadInput(
-            "A figure that one respondent made would be printed too close: parts of it are negative, and the table is "
-            "too coarse for their changes.",
-            hint="Give more decimals, or choose another method.",
+            "A figure of one respondent would be published too closely: it has negative parts, and the table "
+            "has too few decimals for their changes.",
+            hint="Use more decimals, or another method.",
         )
     changed = summed(sides, true[inner]) + change
     return MultipliedTable(CrossTable(sides, changed, value, rows.what.decimals), expected)

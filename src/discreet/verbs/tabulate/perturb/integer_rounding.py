@@ -59,14 +59,14 @@ class WholeNumberProblem:
             if found.x is not None:
                 moved = np.rint(steps @ np.rint(found.x)).astype(np.int64)
                 if (self.relations.astype(np.int64) @ (self.floors + moved)).any():
-                    raise EngineError("HiGHS gave an answer that does not add up.")
+                    raise EngineError("HiGHS returned a solution that does not add up.")
                 distance = float(self.weights @ np.abs(moved - self.fractions))
                 bound = found.bound + float(self.weights @ self.fractions)
                 return WholeNumbers(self.floors + moved, reach, distance, min(distance, bound))
             reach += 1
         raise NoPromise(
-            f"No table of whole steps that adds up was found in {seconds:g} seconds.",
-            hint="Give it more time, combine codes, or make tables with fewer sides.",
+            f"No additive rounded table was found in {seconds:g} seconds.",
+            hint="Allow more time, combine codes, or use fewer dimensions.",
         )
 
     def _steps(self, reach: int) -> tuple[Program, Any]:

@@ -1,8 +1,8 @@
 """Record keys: secret random numbers of respondents, the same in every table.
 
-A number is a keyed hash (BLAKE2b) of who the row is about, so nothing has to be stored but the key. To whoever does not
-have the key the numbers are independent and uniform, as far as anybody knows how to tell; whoever has it can undo all
-that was made with it.
+A number is a keyed hash (BLAKE2b) of who the row is about, so nothing has to be stored but the key. To anyone who
+does not have the key the numbers are independent and uniform, as far as anyone knows how to tell; anyone who has it
+can undo all that was made with it.
 """
 
 from __future__ import annotations
@@ -118,28 +118,31 @@ def _finest(one: Side) -> int:
 def source_of(problem: ProtectionProblem, method: str, *, weights: bool = True) -> Table:
     """The rows behind a table; an error if there are none, or if there are ``weights`` and the method takes none."""
     if problem.source is None:
-        raise BadInput(f"{method} changes rows, and only a table of figures is given.", hint="Give the rows.")
+        raise BadInput(
+            f"{method} changes rows, but only an aggregate table is given.",
+            hint="Use the rows instead of the aggregate table.",
+        )
     if problem.weight is not None and not weights:
         raise BadInput(
-            f"{method} changes what people count or contribute, and not weighted figures.",
+            f"{method} changes people's contributions and does not support weights.",
             hint="Leave the weight out, or choose another method.",
         )
     return problem.source
 
 
 def secret_of(problem: ProtectionProblem, source: Table) -> tuple[bytes, tuple[str, ...]]:
-    """The given secret or a new one, and what must be said where nobody can be recognised in the next table."""
+    """The given secret or a new one, and what must be said where no one can be recognised in the next table."""
     unit = source.card.unit
     if problem.secret is not None and unit is None:
         raise BadInput(
-            "With the same secret the same people are changed in the same way, and the card does not say who a row is "
-            "about.",
+            "A secret key gives each person the same changes every time, but the card names no column that "
+            "identifies people.",
             hint="Name the unit on the card, or leave the secret out.",
         )
     secret = draw_secret() if problem.secret is None else problem.secret
     if unit is not None:
         return secret, ()
     return secret, (
-        "No column says who a row is about: the next table changes the same people differently, and whoever has "
-        "several takes the mean.",
+        "No column identifies people: each further table changes the same people differently, and averaging "
+        "several tables removes the changes.",
     )

@@ -5,7 +5,7 @@ households change places, with one that has as many members and agrees with it m
 columns. So every area keeps its number of people and of households, and every count by area and match columns is as it
 was. Tables are made of the swapped rows, and they are consistent and add up.
 
-Why this is private, and how far: whoever finds somebody alone in a cell cannot be sure that they live there. There is
+Why this is private, and how far: anyone who finds someone alone in a cell cannot be sure that they live there. There is
 no more to it: who was not swapped is as they were, and in a table without areas nothing is hidden at all.
 """
 
@@ -39,12 +39,12 @@ class SwapRecords:
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = False
-    areas: str = parameter("Columns of areas, the largest first, with commas between them.")
-    risk: str = parameter("Columns by which people stand out.")
-    match: str = parameter("Columns that those who change places agree on.", default="")
+    areas: str = parameter("Columns of areas, largest first, separated by commas.")
+    risk: str = parameter("Columns in which rare combinations are risky.")
+    match: str = parameter("Columns on which swapped people must agree.", default="")
     household: str = parameter("Column of households, which move together.", default="")
-    k: int = parameter("Fewest people alike in an area who do not stand out.", default=3)
-    rate: float = parameter("Share of people who move at least.", default=0.0)
+    k: int = parameter("Minimum number of equal people in an area that is not risky.", default=3)
+    rate: float = parameter("Minimum share of people who are swapped.", default=0.0)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -75,8 +75,8 @@ class SwapRecords:
         return ProtectedTable(
             Cells.of(*tables).values,
             np.zeros(len(problem.cells), bool),
-            caveats=("Who did not change places is counted where they live; nobody can tell who did.",),
-            steps=(f"those who stood out by {', '.join(risk)} changed places between {', '.join(areas)}",),
+            caveats=("People who were not swapped are counted where they live; who was swapped is not published.",),
+            steps=(f"people with rare values of {', '.join(risk)} were swapped between {', '.join(areas)}",),
             recipe_details={"areas": list(areas), "risk": list(risk), "match": list(match), "k": self.k},
             holder=(("changed places", f"{made.swapped:,} of {made.households:,}; {made.left:,} found no partner"),),
         )
@@ -113,10 +113,10 @@ def record_swap(
     out at one level only changes places within the area above it, so tables of that are as they were. If fewer than
     ``rate`` of all households are swapped in the end, others are, at random, at the lowest level. Without a
     ``household`` column the rows of one unit in one area are one, and without a unit on the card each row is. With a
-    ``seed``, whoever knows it can undo the swap.
+    ``seed``, anyone who knows it can undo the swap.
     """
     if not areas or not risk or set(areas) & {*risk, *match}:
-        raise BadInput("Swapping needs columns of areas and others by which people stand out in them or match.")
+        raise BadInput("Swapping needs columns of areas, and columns of risk or matching.")
     require_settings(k, rate)
     for name in (*areas, *risk, *match, *(() if household is None else (household,))):
         if name not in table.columns:
@@ -169,7 +169,9 @@ class _People:
         codes = [_codes(rows, name) for name in areas]
         by_row = [_numbered(*codes[: level + 1]) for level in range(len(areas))]
         if (by_row[-1] != by_row[-1][first][of_row]).any():
-            raise DataError(f"A household of {together[0]} lives in two areas.", hint="A household has one place.")
+            raise DataError(
+                f"A household of {together[0]} lives in two areas.", hint="Correct the areas of the household."
+            )
         member = _numbered(np.zeros(rows.num_rows, np.int64), *(_codes(rows, name) for name in match))
         return cls(of_row, first, by_row, [one[first] for one in by_row], _profiles(of_row, member))
 

@@ -1,9 +1,9 @@
 """Rounding to multiples of a base: conventional, random, or controlled so that the table adds up.
 
 What rounding promises: of a printed cell the true value is known no better than to the multiples next to it, by what
-is printed *there*. What it does not promise: that other cells do not tell more. True values add up, and whoever knows
-that may narrow an interval down, sometimes to a single value; ``possible`` computes how far. Whoever knows how a best
-rounding is chosen may rule out a few values more.
+is printed *there*. What it does not promise: that other cells do not tell more. True values add up, and anyone who
+knows that may narrow an interval down, sometimes to a single value; ``possible`` computes how far. Anyone who knows
+how a best rounding is chosen may rule out a few values more.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ class Round:
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = False
-    base: float = parameter("Base, of whose multiples all figures become one.", above=0, below=float(_MOST))
-    how: str = parameter("Controlled adds up; the others round each figure.", default="controlled", choices=_ROUNDINGS)
-    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+    base: float = parameter("Base: all figures become multiples of it.", above=0, below=float(_MOST))
+    how: str = parameter(
+        "Controlled keeps the table additive; the others round each figure.", default="controlled", choices=_ROUNDINGS
+    )
+    seconds: float = parameter("Time limit of the search, seconds.", default=60.0, above=0)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -64,11 +66,15 @@ class Round:
             made.values,
             np.zeros(len(cells), bool),
             caveats=(
-                "Of each figure anybody knows between which values it was rounded; that true figures add up may narrow "
-                "this down, sometimes to a single value.",
-                *(() if made.additive else ("Totals were rounded by themselves: what is printed need not add up.",)),
+                "Each figure reveals the interval it was rounded from; because true figures add up, this may "
+                "narrow down, sometimes to a single value.",
+                *(
+                    ()
+                    if made.additive
+                    else ("Totals were rounded independently: the published table need not add up.",)
+                ),
             ),
-            steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
+            steps=(f"every figure was rounded to a multiple of {self.base:g}, {off} away ({self.how})",),
             recipe_details={"base": self.base, "how": self.how, "reach": made.reach},
             known=Intervals(made.low.astype(float), made.high.astype(float)),
             holder=_told_exactly(problem, made),
@@ -80,7 +86,7 @@ class Round:
         if units != int(units):
             raise BadInput(
                 f"Figures with {number(decimals, 'decimal')} cannot be multiples of {self.base:g}.",
-                hint="Name a base with no more decimals.",
+                hint="Choose a base with at most as many decimals.",
             )
         return int(units)
 
@@ -96,7 +102,7 @@ class RoundedTable:
     a multiple is as it was (zero-restricted)."""
     low: Numbers
     high: Numbers
-    """What everybody can tell of each true value from its own printed one; int64."""
+    """What everyone can tell of each true value from its own printed one; int64."""
     additive: bool
     """Whether every total is the sum of its parts."""
     distance: int
@@ -124,8 +130,8 @@ def random(cells: Cells, base: int, *, seed: int | None = None) -> RoundedTable:
     base - 1 is below r, so with chance r/base, and its mean is the lower multiple + base · r/base: the value itself.
 
     Why this is private: from one printed figure alone each of the 2 · base - 1 values less than a base away is
-    possible, and no two are told apart for certain. It is no more than that: whoever gets the same cell rounded often
-    enough takes the mean. So it is drawn once and kept. With a ``seed``, whoever knows it can undo much of it.
+    possible, and no two are told apart for certain. It is no more than that: anyone who gets the same cell rounded
+    often enough takes the mean. So it is drawn once and kept. With a ``seed``, anyone who knows it can undo much of it.
     """
     _require_base(base)
     floors, rest = np.divmod(cells.values, base)
@@ -150,7 +156,7 @@ def controlled(
     """
     _require_base(base)
     if len(cells.broken()):
-        raise BadInput("A table that does not add up cannot be rounded to one that does.")
+        raise BadInput("Controlled rounding needs a table that adds up.")
     floors, rest = np.divmod(cells.values, base)
     least = np.where(cells.lower >= 0, 0.0, -np.inf)
     most = np.where(cells.upper <= 0, 0.0, np.inf)
@@ -165,7 +171,7 @@ def possible(
     cells: Cells, rounded: RoundedTable, *, only: Numbers | None = None, progress: Progress = silent
 ) -> Intervals:
     """What an intruder can compute of the true cells, or of ``only`` some, who knows how far off a printed cell can
-    be, what everybody knows, and that true values add up. The intruder reckons with real numbers: with whole ones the
+    be, what everyone knows, and that true values add up. The intruder reckons with real numbers: with whole ones the
     interval may be narrower still."""
     low, high = np.maximum(cells.lower, rounded.low), np.minimum(cells.upper, rounded.high)
     return intervals(cells.knowing(low, high), np.ones(len(cells), np.bool_), only=only, progress=progress)
@@ -180,15 +186,15 @@ def _rounded(
 
 def _require_base(base: int) -> None:
     if type(base) is not int or not 2 <= base < _MOST:
-        raise BadInput(f"Rounding needs a whole number of units as its base, from 2 to below 2**53, got {base!r}.")
+        raise BadInput(f"The rounding base must be a whole number of units, from 2 to below 2**53, got {base!r}.")
 
 
 def _told_exactly(problem: ProtectionProblem, made: RoundedTable) -> tuple[tuple[str, str], ...]:
-    """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
+    """For the holder: the number of sensitive figures that follow exactly from the rounded table, if they are whole."""
     sensitive = np.flatnonzero(problem.protection.sensitive)
     if not len(sensitive) or len(problem.cells) > _TOLD:
         return ()
     told = possible(problem.cells, made, only=sensitive)
     least, most = np.ceil(told.low[sensitive] - _SOLVER_ROUNDING), np.floor(told.high[sensitive] + _SOLVER_ROUNDING)
     exact = int((least >= most).sum())
-    return (("sensitive, and told exactly", f"{exact:,} of {number(len(sensitive), 'cell')}"),)
+    return (("sensitive cells published exactly", f"{exact:,} of {number(len(sensitive), 'cell')}"),)

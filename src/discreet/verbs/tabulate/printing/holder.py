@@ -25,7 +25,7 @@ _LISTED = 200
 _LEGEND = Markup(
     '<p><span style="background:#b3261e;color:#fff;padding:2px 8px">sensitive</span> by a rule, '
     '<span style="background:#f2c27b;color:#241a05;padding:2px 8px">added</span> to protect them. '
-    "Point at a cell to see why, and what an intruder can tell.</p>"
+    "Point at a cell to see why, and what an intruder can compute.</p>"
 )
 _KINDS = {"": "shown", "added": "hidden", "sensitive": "sensitive"}
 
@@ -59,7 +59,7 @@ class TableHolder:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.fragment("The table, for its holder alone")
+        return self.fragment("The original table (confidential)")
 
     def rows(self) -> pa.Table:
         """A row a cell, in the order of the released rows: the true figure, what is sensitive and why, and what can be
@@ -83,15 +83,15 @@ class TableHolder:
         count = len(self.cells.tables)
         tables = [headed(self.cells.tables[one], self._laid_out(one), count) for one in range(count)]
         sections = [
-            heading(title, "For its holder alone"),
+            heading(title, "Confidential"),
             section("The table", _LEGEND, tables),
             section("In figures", pairs(self.in_figures())),
         ]
         if self.hidden.any():
-            sections.append(section("What an intruder can tell of the hidden cells", self._told_of_hidden()))
+            sections.append(section("What an intruder can compute of the suppressed cells", self._told_of_hidden()))
         if self.exposures:
             found = listed(self.exposures, _LISTED)
-            sections.append(section("What would have been learned from it as it was", found))
+            sections.append(section("What the unprotected table would reveal", found))
         return styled(sections)
 
     def told(self, table: CrossTable, cell: int) -> tuple[str, str, str]:
@@ -102,12 +102,12 @@ class TableHolder:
             kind = "sensitive" if self.protection.sensitive[cell] else "added"
             if self.intervals is not None:
                 low, high = (table.written(float(end[cell])) for end in (self.intervals.low, self.intervals.high))
-                parts.append(f"an intruder can tell that it is between {low} and {high}")
+                parts.append(f"an intruder can compute that it is between {low} and {high}")
         else:
             kind = ""
             if self.values[cell] != self.cells.values[cell]:
                 kind = "sensitive" if self.protection.sensitive[cell] else "added"
-                parts.append(f"printed as {table.written(int(self.values[cell]))}")
+                parts.append(f"published as {table.written(int(self.values[cell]))}")
         return value, kind, "; ".join(filter(None, parts))
 
     def in_figures(self) -> list[tuple[str, str]]:
@@ -207,12 +207,12 @@ class Exposure:
 def exposed(cells: Cells, protection: Protection) -> tuple[Exposure, ...]:
     """Every attack that would succeed on a sensitive cell if it were printed, in the order of the cells.
 
-    - External: there is a single respondent, and whoever knows who it is learns their figure.
+    - External: there is a single respondent, and anyone who knows who it is learns their figure.
     - Internal: there are two, and each subtracts their own.
     - Dominance: one contributor has most of the cell. The largest learns what all others have together, and so at most
       each; the second largest learns what the largest has at most.
 
-    Of dominance only what is closer than twice the truth is told. Nothing is told of a cell of which nobody knows who
+    Of dominance only what is closer than twice the truth is told. Nothing is told of a cell of which no one knows who
     is in it, be it as safe as it may.
     """
     home, place = cells.homes
@@ -231,12 +231,12 @@ def _attacks(cell: int, name: str, table: CrossTable, place: int) -> Iterator[Ex
     value = table.written(int(table.values.flat[place]))
     single = count == 1 if known.sole is None else bool(known.sole.flat[place] >= 0)
     if single:
-        learned = f"their figure: {value}" if table.what else "that they are the one who is counted there"
+        learned = f"their figure: {value}" if table.what else "that they are the respondent"
         yield Exposure(
-            cell, "external", f"{name}: there is a single respondent, and whoever knows who it is learns {learned}."
+            cell, "external", f"{name}: there is a single respondent; anyone who knows who it is learns {learned}."
         )
     elif count == 2:
-        own = f"subtracts their own figure from {value} and has the other's" if table.what else "knows of the other"
+        own = f"subtracts their own figure from {value} to get the other's" if table.what else "knows of the other"
         yield Exposure(cell, "internal", f"{name}: there are two respondents, and each {own}.")
     if single or known.largest is None or not table.what:
         return
@@ -254,12 +254,12 @@ def _dominance(table: CrossTable, whole: int, count: float, ranks: list[int]) ->
     if first <= 0 or rest - second >= first:
         return ""
     others = f"{count - 1:,g} others together have" if count > 2 else "other has"
-    said = f"whoever contributed {table.written(first)} knows that the {others} {table.written(rest)}"
+    said = f"the respondent who contributed {table.written(first)} knows that the {others} {table.written(rest)}"
     said += ", and each of them no more." if count > 2 else "."
     if second > 0:
         off = 100 * (rest - second) / first
         said += (
-            f" Whoever contributed {table.written(second)} knows that the largest contribution is at most "
+            f" The respondent who contributed {table.written(second)} knows that the largest contribution is at most "
             f"{table.written(whole - second)}, which is {f'{off:.3g} % too much' if off else 'exact'}."
         )
     return said

@@ -18,7 +18,8 @@ _STYLE = (
     ".discreet-table td{text-align:right;font-variant-numeric:tabular-nums}"
     ".discreet-table th{text-align:left;font-weight:400}.discreet-table thead th{text-align:right}"
     ".discreet-table .total{font-weight:600}"
-    ".discreet-table .sensitive{background:#b3261e;color:#fff}.discreet-table .added{background:#f2c27b;color:#241a05}"
+    ".discreet-table .sensitive{background:#b3261e;color:#fff}.discreet-table "
+    ".added{background:#f2c27b;color:#241a05}"
 )
 
 
@@ -26,7 +27,7 @@ def laid_out(table: CrossTable, hidden: Numbers, about: Callable[[int], tuple[st
     """The table as HTML. ``about`` gives for a cell (its place, flattened) its text, its class and what stands in its
     tooltip; without it hidden cells are crosses and the others figures."""
     if table.size > MOST_CELLS:
-        return tag("p", f"The table has {table.size:,} cells: too many to be laid out here. All are in its rows.")
+        return tag("p", f"The table has {table.size:,} cells, too many to show here. See the rows of the release.")
     *down, across = table.dimensions
     told = about or (lambda cell: (shown(table, hidden, cell), "", ""))
     heads = [tag("th", side.name) for side in down] or [tag("th")]

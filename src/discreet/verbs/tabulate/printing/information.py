@@ -39,10 +39,10 @@ class HiddenLoss:
 
     def __str__(self) -> str:
         said = (
-            f"{number(self.primary + self.secondary, 'cell')} of {self.cells:,} hidden ({self.share:.1%}), "
+            f"{number(self.primary + self.secondary, 'cell')} of {self.cells:,} suppressed ({self.share:.1%}), "
             f"{self.primary:,} of them sensitive; {self.weight_share:.1%} of the weight"
         )
-        return said if self.width is None else f"{said}; intervals {self.width:.2f} times the figure wide in the middle"
+        return said if self.width is None else f"{said}; intervals {self.width:.2f} times the figure wide (median)"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ class ChangedLoss:
     def __str__(self) -> str:
         adds = "it adds up" if not self.gaps else f"{number(self.gaps, 'total')} not the sum of the parts"
         return (
-            f"{self.changed:,} of {number(self.cells, 'figure')} changed, by {self.mean_relative:.1%} in the mean and "
+            f"{self.changed:,} of {number(self.cells, 'figure')} changed, by {self.mean_relative:.1%} in the "
+            "mean and "
             f"{self.max_relative:.1%} at most; shares by {self.max_share:.2%} at most; {adds}"
         )
 

@@ -23,7 +23,7 @@ _MOST_DIGITS = 38
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
-    """What anybody sees: the tables, and of each cell whether its figure is printed. Hidden figures are 0 here."""
+    """What anyone sees: the tables, and of each cell whether its figure is printed. Hidden figures are 0 here."""
 
     tables: tuple[CrossTable, ...]
     hidden: tuple[Numbers, ...]
@@ -94,14 +94,14 @@ class PublishedTable:
         release = with_rows(release)
         tables = release.recipe.parameters.get("tables")
         if not isinstance(tables, list) or not tables or not isinstance(release.payload, pa.Table):
-            raise BadInput("This is not the release of a table.", hint="Give a folder that `discreet tabulate` wrote.")
+            raise BadInput("This is not the release of a table.", hint="Use a folder that `discreet tabulate` wrote.")
         shapes = [_shape(one) for one in tables]
         name = shapes[0][1] or COUNT
         sides = [side for dimensions, _, _ in shapes for side in dimensions]
         same = alike(sides)
         strange = [column for column in (*same, name, HIDDEN) if column not in release.payload.column_names]
         if strange:
-            raise DataError(f"The release has no column {strange[0]!r}, which its recipe speaks of.")
+            raise DataError(f"The release has no column {strange[0]!r}, which its recipe names.")
         figure: list[Any] = release.payload.column(name).to_pylist()
         hides = release.payload.column(HIDDEN).to_pylist()
         columns = {one: [same[one].get(str(code)) for code in release.payload.column(one).to_pylist()] for one in same}

@@ -22,7 +22,7 @@ _EXACT_BELOW = 10**15
 """A figure of more digits is written as text: spreadsheets keep 15 of them."""
 _CORE = "docProps/core.xml"
 _EPOCH = dt.datetime(1980, 1, 1)
-"""When every workbook was made, as far as it says: when a release was made is nobody's business."""
+"""When every workbook was made, as far as it says: when a release was made is no one's business."""
 
 
 def save_xlsx(release: Release[Any], place: str | Path) -> Path:
@@ -41,7 +41,7 @@ def save_xlsx(release: Release[Any], place: str | Path) -> Path:
         *down, across = table.dimensions
         if table.size // len(across) >= _MOST_ROWS or len(across) + len(down) >= _MOST_COLUMNS:
             raise BadInput(
-                f"A sheet holds no table of {table.size // len(across):,} rows and {len(across):,} columns.",
+                f"A sheet is too small for a table of {table.size // len(across):,} rows and {len(across):,} columns.",
                 hint="Save it as CSV or Parquet.",
             )
         sheet = book.create_sheet(f"Table {number}")

@@ -66,7 +66,7 @@ class MacroTable(Method[pa.Table]):
 
     def __post_init__(self) -> None:
         if isinstance(self.by, str) or any(isinstance(columns, str) for columns in self.by):
-            raise BadInput("A macro-table is by lists of columns.", hint=f"Such as [{list(self.by)!r}].")
+            raise BadInput("A macro-table needs lists of columns.", hint=f"Such as [{list(self.by)!r}].")
         object.__setattr__(self, "by", tuple(tuple(columns) for columns in self.by))
 
     @classmethod
@@ -82,7 +82,7 @@ class MacroTable(Method[pa.Table]):
     ) -> MacroTable:
         """The tables by every ``ways`` of the columns."""
         if isinstance(columns, str):
-            raise BadInput("Tables are by a list of columns.", hint=f"Such as [{columns!r}].")
+            raise BadInput("Tables need a list of columns.", hint=f"Such as [{columns!r}].")
         if whole_number(ways, "ways") > len(columns):
             raise BadInput(f"There are no tables by {ways} of {len(columns)} columns.")
         return cls(list(combinations(columns, ways)), epsilon, rho, levels, whole)
@@ -98,18 +98,18 @@ class MacroTable(Method[pa.Table]):
         counted = ", ".join(called(columns) or "all rows" for columns in plan.counts.sets)
         done = [
             kept_rows(card),
-            f"rows without a declared value in one of the columns were left out; counted with exact noise: {counted}; "
-            "what was counted was made to agree by weighted least squares",
+            "rows without a declared value in one of the columns were left out; counted with exact noise: "
+            f"{counted}; the counts were made consistent by weighted least squares",
         ]
         if not self.whole:
             return (*done, "the error bars hold with 95 % confidence, each for its own cell")
         return (
             *done,
-            "counts were made whole numbers, none below zero: the total first, then what tables share, then the rest, "
-            "level by level; that they are, and that every total is exactly the sum of its parts, was checked; "
-            "counts near zero are too large on average",
-            "the error bars hold with 95 % confidence, each for its own cell: that of least squares, cut at zero, and "
-            "how far the printed count is from it",
+            "counts were made non-negative whole numbers from the top down: the total first, then shared "
+            "marginals, then the rest; that every total is exactly the sum of its parts was checked; counts "
+            "near zero are too large on average",
+            "the error bars hold with 95 % confidence, each for its own cell: that of least squares, cut at "
+            "zero, plus the distance of the published count",
         )
 
     def promise(self, card: Card) -> Statement:
@@ -119,7 +119,7 @@ class MacroTable(Method[pa.Table]):
         for noise in counts.noises:
             noise.require_drawable()
             if self.whole and noise.variance > _LARGEST_DEVIATION**2:
-                raise BadInput("So little loss makes so much noise that no whole numbers are made of it.")
+                raise BadInput("This loss gives too much noise for whole numbers. Spend more, or ask for real numbers.")
         for columns in plan.workload.printed:
             plan.errors(columns)
         return promised(counts.loss(rows_per_unit(card)), card)
@@ -180,23 +180,23 @@ class Plan:
         """The tables by these sets of columns, for this loss in all."""
         tables = tuple(map(frozenset, by))
         if not tables or not all(tables) or len(set(tables)) < len(tables):
-            raise BadInput("Tables are by one or more different sets of columns.")
+            raise BadInput("Tables need one or more different sets of columns.")
         if any(len(table) < len(columns) for table, columns in zip(tables, by, strict=True)):
-            raise BadInput("A table has a column once.")
+            raise BadInput("A table may use a column once.")
         if len(tables) > _MOST_TABLES:
-            raise BadInput(f"These are {len(tables):,} tables; at most {_MOST_TABLES} are made at once.")
+            raise BadInput(f"These are {len(tables):,} tables; the limit is {_MOST_TABLES}.")
         if max(map(len, tables)) > _MOST_COLUMNS:
-            raise BadInput(f"A table is by at most {_MOST_COLUMNS} columns.")
+            raise BadInput(f"A table may have at most {_MOST_COLUMNS} columns.")
         names = tuple(dict.fromkeys(name for columns in by for name in columns))
         taken = set(_FIGURES) & {name.lower() for name in names}
         if taken:
-            raise BadInput(f"A column called {min(taken)} would be taken for a count.", hint="Ask by SQL instead.")
+            raise BadInput(f"A column called {min(taken)} would be confused with a count.", hint="Ask by SQL instead.")
         sides = {name: DeclaredSide.of(card, name, levels=levels) for name in names}
         groups = tuple(side.leaves_below for side in sides.values())
         workload = Workload(names, tuple(map(len, sides.values())), groups, tables)
         cells = max(workload.cells, sum(map(workload.size, tables)))
         if cells > MOST_CELLS:
-            raise BadInput(f"These tables have {cells:,} cells; at most {MOST_CELLS:,} are counted.")
+            raise BadInput(f"These tables have {cells:,} cells; the limit is {MOST_CELLS:,}.")
         strategy = choose(workload, pure=isinstance(loss, Pure))
         counts = NoisyCounts.for_loss(loss, card, {name: side.values for name, side in sides.items()}, strategy)
         return cls(sides, tuple(map(tuple, by)), workload, counts)
@@ -213,7 +213,7 @@ class Plan:
                     drops = tuple(axis for axis, name in enumerate(axes) if name not in columns)
                     part = np.asarray(settled[table].sum(axis=drops))
                     if part.dtype != np.int64 or part.min() < 0 or (part != found.setdefault(columns, part)).any():
-                        raise NoPromise("The tables do not agree in whole numbers, so they are not printed.")
+                        raise NoPromise("The tables are not consistent in whole numbers, so they are not released.")
         return found
 
     def shown(self, columns: Columns, near: Numbers, leaves: Numbers) -> pa.Table:

@@ -47,9 +47,9 @@ def require_fits(tables: Iterable[Columns]) -> None:
     for columns, shared in _order(tables):
         if len(shared) > 2 or (len(shared) == 2 and shared[0] & shared[1]):
             raise BadInput(
-                f"The table by {' × '.join(sorted(columns))} shares too much with the others for whole numbers that "
-                "agree: at most two parts, with no column in common, can be settled before it.",
-                hint="Ask for tables of one or two columns, for fewer at once, or for figures that are not whole.",
+                f"The table by {' × '.join(sorted(columns))} overlaps too much with the others for "
+                "consistent whole numbers: at most two disjoint parts of it can be fixed by other tables.",
+                hint="Use tables of one or two columns, fewer tables, or real numbers.",
             )
 
 
@@ -140,7 +140,7 @@ def split(target: Numbers, rows: Numbers) -> Numbers:
     table = np.floor(near).astype(np.int64)
     lacking = rows - table.sum(axis=1)
     if lacking.min(initial=0) < 0 or lacking.max(initial=0) > target.shape[1]:
-        raise NoPromise("The figures are too large to be told apart in floating point, so no table is made of them.")
+        raise NoPromise("The figures are too large for floating point.")
     places = np.argsort(np.argsort(table - near, axis=1, kind="stable"), axis=1, kind="stable")
     return np.asarray(table + (places < lacking[:, None]))
 
@@ -154,7 +154,7 @@ def transported(target: Numbers, rows: Numbers, columns: Numbers) -> Numbers:
     a unit and a column that does share a cell, so there is always a path.
     """
     if rows.sum() != columns.sum():
-        raise NoPromise("Sums of rows and columns that differ in all contradict each other, so no table has them.")
+        raise NoPromise("The row sums and column sums have different totals, so no table has them.")
     near = _nearest(target, rows, columns)
     table = np.rint(near).astype(np.int64)
     lacking, wanting = rows - table.sum(axis=1), columns - table.sum(axis=0)

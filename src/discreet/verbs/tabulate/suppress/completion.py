@@ -56,12 +56,12 @@ def completed(
     return hidden
 
 
-def unprotectable(cells: Cells, cell: int, whom: str = "somebody") -> NoPromise:
+def unprotectable(cells: Cells, cell: int, whom: str = "an intruder") -> NoPromise:
     """Error for a cell that no suppression pattern can protect."""
     return NoPromise(
-        f"The cell {cells.name(cell)} cannot be protected: with all that may be hidden, {whom} still computes it too "
-        "closely.",
-        hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
+        f"The cell {cells.name(cell)} cannot be protected: even if all permitted cells are suppressed, "
+        f"{whom} computes it too closely.",
+        hint="Combine codes, allow zero cells or totals to be suppressed, or relax the rule.",
     )
 
 
@@ -128,6 +128,6 @@ def _level(protection: Protection, one: Shortfall) -> float:
 
 def _out_of_time() -> NoPromise:
     return NoPromise(
-        "The table could not be protected in the time given; nothing leaves half protected.",
-        hint="Give it more seconds, or combine codes so that there are fewer cells.",
+        "The table could not be fully protected within the time limit. Nothing was released.",
+        hint="Allow more seconds, or combine codes so that there are fewer cells.",
     )

@@ -48,7 +48,7 @@ class Demands:
     That is the sensitive cells and those that may be hidden and are ``free``: cost nothing.
 
     Hiding more never lets an intruder know more, so what is met by a pattern is met by every larger one. Insiders
-    are looked at where they matter: the changes that show that a cell is safe from everybody else show that it is safe
+    are looked at where they matter: the changes that show that a cell is safe from everyone else show that it is safe
     from each insider none of whose cells they need. From the (monotonic) time ``until`` on looking is over: it raises
     ``OutOfTime``.
     """
@@ -126,7 +126,7 @@ class Demands:
 
     def refusal(self, demand: Demand) -> NoPromise:
         """What is said if nothing that may be hidden meets a demand."""
-        whom = "somebody alone in another cell" if demand.shut else "an intruder"
+        whom = "the single respondent of another cell" if demand.shut else "an intruder"
         return unprotectable(self.cells, demand.cell, whom)
 
     def met(self, demand: Demand, hidden: Numbers) -> bool:

@@ -54,7 +54,7 @@ def fast(
                 break
             held.take(cell)
             if place % 1000 == 0:
-                progress(0.8 * (turn + place / len(order)) / _PASSES, "hiding boxes around sensitive cells")
+                progress(0.8 * (turn + place / len(order)) / _PASSES, "suppressing hypercubes around sensitive cells")
         if held.weight() > 0.999 * weight:
             break
         weight = held.weight()
@@ -71,7 +71,7 @@ def fast(
 
 
 class _HeldBoxes:
-    """Which boxes each sensitive cell holds, and so which cells are hidden."""
+    """Which boxes each sensitive cell holds, and so which cells are suppressed."""
 
     def __init__(self, cells: Cells, protection: Protection, cost: Numbers) -> None:
         self._boxes = Boxes(cells)
@@ -104,7 +104,7 @@ class _HeldBoxes:
             self._without.add(cell)
 
     def _taken(self, cell: int, below: float, above: float) -> bool:
-        """Take boxes that keep everybody off a cell, if there are such."""
+        """Take boxes that keep everyone off a cell, if there are such."""
         first = self._take_one(cell, below, above, ())
         if first is None:
             return False

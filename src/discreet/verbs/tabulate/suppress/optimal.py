@@ -146,7 +146,7 @@ class _Search:
             bound = np.ceil(bound - 1e-6 * max(1.0, abs(bound) * 1e-3))
         self.bound = min(max(self.bound, bound), self.weight)
         done = self.bound / self.weight if self.weight > 0 else 1.0
-        self.progress(done, f"hiding a weight of {self.weight:g}, at least {self.bound:g} is needed")
+        self.progress(done, f"suppressed weight {self.weight:g}, lower bound {self.bound:g}")
 
     def root(self) -> None:
         """Add inequalities until the best shares between 0 and 1 violate none, or the bound hardly moves."""

@@ -31,10 +31,10 @@ class Suppress:
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = True
     how: str = parameter("Search; auto: by the table's size and shape.", default="auto", choices=("auto", *_SEARCHES))
-    weight: str = parameter("What hiding a cell costs.", default="value", choices=tuple(_WEIGHTS))
-    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
-    gap: float = parameter("How much more than the least may be taken.", default=0.0, least=0, below=1)
-    zeros: bool = parameter("Whether cells of 0 may be hidden although they are not sensitive.", default=False)
+    weight: str = parameter("Cost of suppressing a cell.", default="value", choices=tuple(_WEIGHTS))
+    seconds: float = parameter("Time limit of the search, seconds.", default=60.0, above=0)
+    gap: float = parameter("Relative gap to the optimum at which the search stops.", default=0.0, least=0, below=1)
+    zeros: bool = parameter("Whether non-sensitive zero cells may be suppressed.", default=False)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -48,20 +48,20 @@ class Suppress:
         )
         claim = Claim(
             "protection-intervals",
-            "printed so that no sensitive figure can be told from it more closely than its rule allows",
+            "protected by suppression: no sensitive figure can be computed more closely than its rule allows",
         )
         return ProtectedTable(
             cells.values,
             pattern.hidden,
             (claim,),
             (
-                "An intruder who knows more than what is printed may come closer.",
-                "Whoever knows the rules and what hiding a cell costs may rule out figures for which other cells would "
-                "have been hidden.",
+                "An intruder who knows more than the published table may come closer.",
+                "An intruder who knows the rules and the suppression costs may rule out figures for which "
+                "other cells would have been suppressed.",
             ),
             (
-                "sensitive cells were hidden, and others with them, so that no figure can be computed too closely; "
-                "that what can be computed of each is wide enough was checked before it left",
+                "sensitive cells were suppressed (primary), and others with them (secondary), so that no "
+                "figure can be computed too closely; the computable interval of each was checked before release",
             ),
             pattern=pattern,
         )
@@ -85,5 +85,5 @@ class Suppress:
             case "log":
                 return np.log1p(size)
         if cells.counts is None:
-            raise BadInput("How many respondents a cell has is not known.", hint="Weigh by value, cells or log.")
+            raise BadInput("The number of respondents of a cell is unknown.", hint="Weigh by value, cells or log.")
         return np.maximum(cells.counts.astype(np.float64), 1.0)

@@ -13,7 +13,7 @@ What is promised, and why it holds on every engine:
   take it: the value is the sum of w·x, rounded in every inner cell; the n largest contributions are those of the n
   largest of them, with parts of a respondent where weights are not whole (x = 10 with w = 1.6 and x = 5 with w = 3 make
   10 and 0.6·10 + 0.4·5 = 8), rounded. Weights count in millionths. ``counts`` are those who answered, without their
-  weights, and so is who is alone: a weight hides nobody, since it may be known, and whoever answered knows what they
+  weights, and so is who is alone: a weight hides no one, since it may be known, and anyone who answered knows what they
   said. So rules on contributions take cells with one or two respondents as if all of it were of one (see ``protect``).
 - Where contributions are negative, the largest are the largest in absolute value.
 """
@@ -56,12 +56,12 @@ def build(
     An entry of ``by`` is a column, or ``column@level`` to begin at a level of its hierarchy. ``decimals`` are those
     of the figures; by default none for counts and whole numbers, those of the column for decimals, 2 for reals.
     ``keep_largest`` of the contributions to each cell are kept, for rules on them. With ``declared`` the
-    table also has the declared codes that nobody has, for rules on empty cells.
+    table also has the declared codes that no one has, for rules on empty cells.
     """
     if isinstance(by, str) or not by:
-        raise BadInput("A table is by one or more columns.", hint='Name them in a list: ["region", "activity"].')
+        raise BadInput("A table needs one or more columns.", hint='Name them in a list: ["region", "activity"].')
     if not 0 <= keep_largest <= MOST_KEPT:
-        raise BadInput(f"keep_largest is from 0 to {MOST_KEPT}, not {keep_largest}.")
+        raise BadInput(f"keep_largest must be 0 to {MOST_KEPT}, not {keep_largest}.")
     what = measure(table, value, weight, decimals)
     sides = [side(what.rows, asked, declared=declared) for asked in by]
     dimensions = tuple(one.dimension for one in sides)
@@ -119,7 +119,7 @@ class _Filling:
         return Contributions(self.counts, self.largest, sole, self.absolute)
 
     def from_inner(self, values: Numbers, inner: Any) -> Contributions:
-        """Who is in each cell, if nobody is in two inner ones."""
+        """Who is in each cell, if no one is in two inner ones."""
         counts = summed(self.dimensions, self.counts[inner])
         numbers = summed(self.dimensions, np.where(self.counts[inner] == 1, self.sole[inner], 0))
         if self.what.unit:

@@ -22,7 +22,7 @@ class Cells:
     """The cells of one table, or of several that share some.
 
     A relation says that a total is the sum of its parts: ``relations @ values == 0`` with 1 for the total and -1 for
-    each part. ``lower`` and ``upper`` are what everybody knows of each cell before the table is printed.
+    each part. ``lower`` and ``upper`` are what everyone knows of each cell before the table is printed.
     """
 
     values: Numbers
@@ -63,9 +63,9 @@ class Cells:
         return len(self.values)
 
     def knowing(self, lower: Numbers, upper: Numbers) -> Cells:
-        """The same cells if everybody knows these bounds, which must hold."""
+        """The same cells if everyone knows these bounds, which must hold."""
         if ((self.values < lower) | (self.values > upper)).any():
-            raise BadInput("A cell is outside the bounds that everybody is said to know.")
+            raise BadInput("A cell is outside its declared public bounds.")
         return replace(self, lower=np.asarray(lower, np.float64), upper=np.asarray(upper, np.float64))
 
     @cached_property
@@ -90,7 +90,7 @@ class Cells:
 
     @property
     def has_empty_codes(self) -> bool:
-        """Whether there are codes that nobody has: then all declared ones are in the tables, else those that occur."""
+        """Whether there are codes that no one has: then all declared ones are in the tables, else those that occur."""
         for table in self.tables:
             for axis in range(len(table.shape)):
                 along = tuple(slice(1, None) if other == axis else 0 for other in range(len(table.shape)))
@@ -155,7 +155,7 @@ def alike(sides: Sequence[Dimension]) -> dict[str, dict[str, int]]:
             called = " and ".join(map(repr, tops.values()))
             raise BadInput(
                 f"Linked tables need one name for the total of {name}; it is called {called}.",
-                hint="Say what the total is called in each (total=…), and have the codes of a side in every table.",
+                hint="Name the total of each table (total=…), and use the same codes of a dimension in every table.",
             )
         numbers = dict.fromkeys([*tops, *map(first, same)])
         places = {code: number for number, code in enumerate(numbers)}
@@ -185,8 +185,10 @@ def shared(tables: Sequence[CrossTable]) -> tuple[tuple[Numbers, ...], Numbers]:
         which = int(np.searchsorted(ends, odd[0], side="right"))
         table = tables[which]
         raise BadInput(
-            f"The tables share the cell {', '.join(table.codes(int(odd[0]) - int(ends[which]) + table.size))} and give "
-            f"it different figures: {table.written(figures[first[cell[odd[0]]]])} and {table.written(figures[odd[0]])}."
+            "The tables share the cell "
+            f"{', '.join(table.codes(int(odd[0]) - int(ends[which]) + table.size))} and give "
+            f"it different figures: {table.written(figures[first[cell[odd[0]]]])} and "
+            f"{table.written(figures[odd[0]])}."
         )
     return tuple(np.split(number[cell], ends[:-1])), figures[first[order]]
 
@@ -231,15 +233,15 @@ def require_additive(cells: Cells, printed: Numbers | None = None, *, rounded: b
         absent = int((~printed[parts]).sum())
         figure = int(cells.values[total])
         lines.append(
-            f"\n  {_name(cells, total, parts)}: {written(figure, cells.decimals)} is printed, its parts "
+            f"\n  {_name(cells, total, parts)}: {written(figure, cells.decimals)} is given, its parts "
             f"{f'({absent:,} of them not in the table) ' if absent else ''}add up to "
             f"{written(figure - int(off[relation]), cells.decimals)}"
         )
     more = f"\n  and {len(broken) - _SHOWN:,} more" if len(broken) > _SHOWN else ""
     raise DataError(
         f"The table does not add up, in {number(len(broken), 'place')}:{''.join(lines)}{more}",
-        hint="\nMend the table, or the hierarchy. If figures were rounded one by one, say so (rounded): totals are "
-        "then added up anew.",
+        hint="\nCorrect the table or the hierarchy. If figures were rounded one by one, set rounded: totals "
+        "are then recomputed.",
     )
 
 

@@ -29,7 +29,7 @@ TOTAL = "Total"
 class Dimension:
     """The codes of one side, the total of all first, each total before its parts.
 
-    A total with a single part prints the same figure twice, so whoever builds a dimension leaves one of them out
+    A total with a single part prints the same figure twice, so anyone who builds a dimension leaves one of them out
     (``from_paths`` does); a table that is given has it if it was printed so.
     """
 
@@ -43,13 +43,15 @@ class Dimension:
     def __post_init__(self) -> None:
         twice = [code for code, times in Counter(self.codes).items() if times > 1]
         if twice:
-            raise BadInput(f"{self.name} has two codes called {twice[0]!r}.", hint="Give each total a name of its own.")
+            raise BadInput(
+                f"{self.name} has two codes with the name {twice[0]!r}.", hint="Give each total a different name."
+            )
         if not self.codes or len(self.codes) != len(self.parents) or self.parents[0] != -1:
             raise BadInput(f"{self.name} needs codes, the total of all first.")
         if any(not 0 <= parent < place for place, parent in enumerate(self.parents[1:], 1)):
-            raise BadInput(f"{self.name}: a code stands before its total.", hint="Write each total before its parts.")
+            raise BadInput(f"{self.name}: a code comes before its total.", hint="Write each total before its parts.")
         if any(label in self.places or code not in self.places for label, code in self.aliases.items()):
-            raise BadInput(f"{self.name}: what is left out is no code, and a code stands for it.")
+            raise BadInput(f"{self.name}: an omitted label must not be a code, and needs a code in its place.")
 
     @classmethod
     def flat(cls, name: str, leaves: Iterable[str], total: str = TOTAL) -> Dimension:
@@ -104,8 +106,8 @@ class Dimension:
         tops = [code for code, parent in parents.items() if parent is None]
         unknown = sorted({p for p in parents.values() if p is not None and p not in parents})
         if len(tops) != 1 or unknown:
-            wrong = f"{unknown[0]!r} is no code" if unknown else f"{len(tops)} codes have no total above them"
-            raise BadInput(f"{name}: {wrong}.", hint="One code is the total of all; every other names its total.")
+            wrong = f"{unknown[0]!r} is not a code" if unknown else f"{len(tops)} codes have no total above them"
+            raise BadInput(f"{name}: {wrong}.", hint="One code is the grand total; every other names its parent.")
         below: dict[str | None, list[str]] = {}
         for code, parent in parents.items():
             below.setdefault(parent, []).append(code)
@@ -114,7 +116,7 @@ class Dimension:
             order.append(waiting.pop())
             waiting += reversed(below.get(order[-1], []))
         if len(order) < len(parents):
-            raise BadInput(f"{name}: {min(set(parents) - set(order))!r} is its own total, over others.")
+            raise BadInput(f"{name}: {min(set(parents) - set(order))!r} is part of a cycle of totals.")
         places = {code: place for place, code in enumerate(order)}
         return cls(name, tuple(order), tuple(-1 if (p := parents[c]) is None else places[p] for c in order))
 
@@ -191,7 +193,7 @@ class CrossTable:
     def __post_init__(self) -> None:
         names = [side.name for side in self.dimensions]
         if not names or len(set(names)) < len(names):
-            raise BadInput("A table has one or more sides, each over another column.")
+            raise BadInput("A table needs one or more dimensions, each from a different column.")
         if self.values.shape != self.shape or self.values.dtype != np.int64:
             raise BadInput(f"A table of {' × '.join(map(str, self.shape))} cells needs as many whole numbers.")
 
@@ -230,9 +232,9 @@ def require_size(dimensions: Sequence[Dimension]) -> None:
     sizes = [len(side) for side in dimensions]
     if prod(sizes) > MOST_CELLS:
         raise BadInput(
-            f"The table would have {' × '.join(f'{size:,}' for size in sizes)} = {prod(sizes):,} cells; at most "
-            f"{MOST_CELLS:,} are made.",
-            hint="Begin at a coarser level (column@level), or leave a column out.",
+            f"The table would have {' × '.join(f'{size:,}' for size in sizes)} = {prod(sizes):,} cells; "
+            f"the limit is {MOST_CELLS:,}.",
+            hint="Start at a coarser level (column@level), or leave a column out.",
         )
 
 
@@ -243,7 +245,7 @@ def require_names(sides: Sequence[str], what: str) -> None:
         name = figure if figure in sides else HIDDEN
         has = "figures" if name == figure else "what is hidden"
         raise BadInput(
-            f"No side or value of a table is called {name!r}: this is the name of its column of {has}.",
+            f"No dimension or value may have the name {name!r}: it is reserved for {has}.",
             hint="Give the column another name.",
         )
 

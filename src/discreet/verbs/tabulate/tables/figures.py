@@ -32,16 +32,16 @@ def table_figures(
     share: Fraction | None,
     declared: bool = False,
 ) -> Figures:
-    """The cells of ``table``, made ``by`` columns, of whose values everybody knows the least and the most.
+    """The cells of ``table``, made ``by`` columns, of whose values everyone knows the least and the most.
 
-    If the rows were chosen by what not everybody knows, that somebody is among them is told, too. Codes are those that
-    occur, so that a code tells that somebody has it, unless they are ``declared``, and a code that is not there that
-    nobody does.
+    If the rows were chosen by what not everyone knows, that someone is among them is told, too. Codes are those that
+    occur, so that a code tells that someone has it, unless they are ``declared``, and a code that is not there that
+    no one does.
     """
     sides = [side(what.rows, asked) for asked in by]
     for one, dimension in zip(sides, table.dimensions, strict=True):
         if not set(one.dimension.codes) <= set(dimension.codes):
-            raise DataError("The table changed while it was added up.", hint="Try again.")
+            raise DataError("The table changed while it was summed.", hint="Try again.")
     codes = np.stack(np.unravel_index(np.arange(table.size), table.shape), 1)
     found = [_fact_side(one, dimension) for one, dimension in zip(sides, table.dimensions, strict=True)]
     low, high = (one.astype(np.float64) for one in known)

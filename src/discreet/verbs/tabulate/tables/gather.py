@@ -62,9 +62,9 @@ def measure(table: Table, value: str | None, weight: str | None, decimals: int |
     rows = table if value is None else _with_value(table, value)
     for name in (value, weight):
         if name is not None and table.card[name].kind not in NUMBERS:
-            raise BadInput(f"{name} holds {table.card[name].kind.value} values, which do not add up.")
+            raise BadInput(f"{name} holds {table.card[name].kind.value} values, which cannot be summed.")
     if value is not None and (value == table.card.unit or table.card[value].role is Role.IDENTIFIER):
-        raise BadInput(f"{value} says who somebody is: it is nothing to add up.")
+        raise BadInput(f"{value} is an identifier and cannot be summed.")
     scale = 0
     if value is not None and table.card[value].kind is Kind.DECIMAL:
         scale = table.schema.field(value).type.scale
@@ -72,7 +72,7 @@ def measure(table: Table, value: str | None, weight: str | None, decimals: int |
         decimals = 2 if value is not None and table.card[value].kind is Kind.REAL else scale
     if not 0 <= decimals <= _MOST_DECIMALS:
         raise BadInput(
-            f"Figures have 0 to {_MOST_DECIMALS} decimals, not {decimals}.", hint="Say how many: decimals=2."
+            f"Figures must have 0 to {_MOST_DECIMALS} decimals, not {decimals}.", hint="Write for example decimals=2."
         )
     seen = _looked_at(rows, value, weight)
     _require_addable(table.card.name, seen, value, weight, decimals)
@@ -240,12 +240,12 @@ def _looked_at(rows: Table, value: str | None, weight: str | None) -> dict[str, 
 
 def _require_addable(name: str, seen: dict[str, Any], value: str | None, weight: str | None, decimals: int) -> None:
     if not seen["rows"]:
-        raise DataError(f"{name} has no rows{f' with a {value}' if value else ''}: there is nothing to add up.")
+        raise DataError(f"{name} has no rows{f' with a {value}' if value else ''}: there is nothing to sum.")
     if seen.get("owned", seen["rows"]) < seen["rows"]:
         missing = number(seen["rows"] - seen["owned"], "row")
-        raise DataError(f"{name}: {missing} without a unit, so that nobody knows whose they are.")
+        raise DataError(f"{name}: {missing} without a unit, so their person is unknown.")
     if not isfinite(seen["most"]):
-        raise DataError(f"{value} has values that are infinite or not a number: there is no sum of them.")
+        raise DataError(f"{value} has values that are infinite or not a number: they cannot be summed.")
     if weight is not None and (seen["weighted"] < seen["rows"] or not 0 < seen["lightest"] <= seen["heaviest"] < 1e9):
         raise DataError(f"Some weights in {weight} are missing, not above 0, or not below a billion.")
     if seen["all"] * 10**decimals >= _MOST:
@@ -265,5 +265,6 @@ def _require_one_weight(rows: Table, unit: str, weight: str) -> None:
     if count.column(0)[0].as_py():
         raise DataError(
             f"{number(count.column(0)[0].as_py(), unit)} with rows of different {weight}.",
-            hint="A weight says for how many respondents one stands: give all rows of a respondent the same.",
+            hint="A weight is the number of respondents that one represents: give all rows of a respondent "
+            "the same weight.",
         )

@@ -79,7 +79,9 @@ def read_table(
     parents = parents or {}
     for name in parents:
         if name not in named.by:
-            raise NotFound(f"{name!r} is no side of the table{meant(name, named.by)}; it is by {', '.join(named.by)}.")
+            raise NotFound(
+                f"{name!r} is not a dimension of the table{meant(name, named.by)}; it is by {', '.join(named.by)}."
+            )
     trees = [parents.get(name, declared(card, name)) for name in named.by]
     tops = totals_of(named.by, total)
     figures = figures_of(rows, named.figures)
@@ -119,12 +121,12 @@ class _Columns:
 
 
 def _require_no_figures(sides: Sequence[str], codes: Sequence[Sequence[str]]) -> None:
-    """An error if what nobody called a side may be the figures: their values would be printed as codes."""
+    """An error if what no one called a side may be the figures: their values would be printed as codes."""
     for name, found in zip(sides, codes, strict=True):
         if found and all(re.fullmatch(r"[-+]?[\d.,]*\d[\d.,]*", code) for code in found):
             raise BadInput(
-                f"Is {name} what was added up, or a side? It has numbers only, and no column is called value.",
-                hint=f"Say that the figures are in {name} (value), or name all sides (by).",
+                f"{name} could be the values or a dimension: it has numbers only, and there is no column value.",
+                hint="Name it as value if it has the figures, or name all dimensions (by).",
             )
 
 
@@ -139,7 +141,7 @@ def _columns(
 ) -> _Columns:
     """Which column is what: as told, or by its name."""
     if isinstance(by, str) or isinstance(largest, str):
-        raise BadInput("by and largest are lists of columns.", hint='Such as ["region", "activity"].')
+        raise BadInput("by and largest must be lists of columns.", hint='Such as ["region", "activity"].')
     for name in (*(by or ()), value, count, *largest, absolute):
         if name is not None and name not in names:
             raise NotFound(f"The table has no column {name!r}{meant(name, names)}; it has {', '.join(names)}.")
@@ -155,9 +157,11 @@ def _columns(
     taken = {value, count, absolute, *largest}
     sides = tuple(name for name in names if name not in taken) if by is None else tuple(by)
     if value is None and count is None:
-        raise BadInput("Which column has the figures?", hint=f"Say value=…; there are {', '.join(names)}.")
+        raise BadInput(
+            "It is unclear which column has the figures.", hint=f"Name it with value=…; there are {', '.join(names)}."
+        )
     if not sides:
-        raise BadInput("A table is by one or more columns.", hint="Say by=[…].")
+        raise BadInput("A table needs one or more columns.", hint="Say by=[…].")
     return _Columns(sides, value, count, tuple(largest), absolute)
 
 
@@ -169,7 +173,7 @@ def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> 
     cells, first, times = np.unique(places, return_index=True, return_counts=True)
     if len(cells) < len(places):
         where = int(first[np.flatnonzero(times > 1)[0]])
-        raise DataError(f"The cell {', '.join(one[where] for one in codes)} is there twice.")
+        raise DataError(f"The cell {', '.join(one[where] for one in codes)} occurs twice.")
     return places
 
 
@@ -180,13 +184,13 @@ def _told(
     if named.count is None:
         if named.largest:
             raise BadInput(
-                "Largest contributions are given, and not how many respondents there are.",
-                hint="Say which column has their number: count=….",
+                "Largest contributions are given without the number of respondents.",
+                hint="Name the column with their number: count=….",
             )
         return None
     counts = figures_of(rows, named.count)
     if decimals_of(counts) or min(counts, default=0) < 0:
-        raise DataError(f"{named.count} counts respondents: it has whole numbers of at least 0.")
+        raise DataError(f"{named.count} must have whole numbers of at least 0, the numbers of respondents.")
     return ContributorRows(
         [", ".join(codes) for codes in zip(*(codes_of(rows, name) for name in named.by), strict=True)],
         figures,
@@ -294,21 +298,21 @@ class ContributorRows:
             slack = unit * (count + len(known) + 1) / 2 if self.rounded else Fraction(0)
             figure, own = Fraction(self.figures[row]), list(map(Fraction, known))
             if count == 0 and (figure or whole):
-                self._refuse(row, "nobody is there, and it has a figure")
+                self._refuse(row, "it has no respondents, but a figure")
             if self.absolute is not None and whole + slack < abs(figure):
                 self._refuse(row, "the sum of absolute contributions is below its figure")
             if any(own[count:]):
-                self._refuse(row, f"it has more contributions than respondents, of which it has {count:,}")
+                self._refuse(row, f"it has more contributions than respondents, of which there are {count:,}")
             if signed:
                 continue
             own = own[:count]
             if any(one < 0 for one in own) or sum(own) > whole + slack:
                 self._refuse(row, "the largest contributions are more than its figure")
             if own and sum(own) + (count - len(own)) * own[-1] < whole - slack:
-                self._refuse(row, "respondents who contributed no more than is told do not make up its figure")
+                self._refuse(row, "the given contributions are too small for its figure")
 
     def _refuse(self, row: int, why: str) -> None:
-        raise DataError(f"{self.names[row]} cannot be: {why}.", hint="Correct the row; nothing is repaired.")
+        raise DataError(f"{self.names[row]} is inconsistent: {why}.", hint="Correct the row.")
 
 
 def codes_of(rows: pa.Table, name: str) -> list[str]:
@@ -317,7 +321,7 @@ def codes_of(rows: pa.Table, name: str) -> list[str]:
     for line, code in enumerate(codes, 1):
         if code is None:
             raise DataError(
-                f"Row {line:,} has no code in {name}.", hint="Every row is a cell, with a code on each side."
+                f"Row {line:,} has no code in {name}.", hint="Every row must have a code in each dimension."
             )
     return [code if isinstance(code, str) else str(code) for code in codes]
 

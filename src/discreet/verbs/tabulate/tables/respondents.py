@@ -15,7 +15,7 @@ from discreet.verbs.tabulate.tables.crosstable import CrossTable, Dimension, Num
 def merged(dimensions: Sequence[Dimension], inner: Numbers) -> Numbers:
     """The largest contributions of every cell from those of the ``inner`` ones, the largest first on the last axis.
 
-    This is right if nobody is in two inner cells: the n largest of a union are among the n largest of its parts.
+    This is right if no one is in two inner cells: the n largest of a union are among the n largest of its parts.
     """
     kept = inner.shape[-1]
 
@@ -42,8 +42,9 @@ def numbered(whose: Iterable[object]) -> Numbers:
 def alone(table: CrossTable, counts: Numbers) -> Numbers:
     """Where ``counts`` is 1 a number for the respondent, else -1, if no column says who they are.
 
-    Whoever is alone in a total is alone in those of its parts where anybody is, so these cells have the same number. It
-    is made of the codes of one of them, and is another in other cells, of this table or of one that is linked to it.
+    Anyone who is alone in a total is alone in those of its parts where anyone is, so these cells have the same
+    number. It is made of the codes of one of them, and is another in other cells, of this table or of one that is
+    linked to it.
     """
     single = counts.ravel() == 1
     relations = Cells.of(table).relations

@@ -60,7 +60,7 @@ def side(table: Table, asked: str, *, declared: bool = False) -> Side:
     """The side that ``asked`` names: a column, or ``column@level`` to begin at a level of its hierarchy.
 
     Its codes are those that occur, in the order in which they are declared, or else sorted; with ``declared`` also
-    those categories and codes of its hierarchy that nobody has. Rows without a value have a code of their own. Labels
+    those categories and codes of its hierarchy that no one has. Rows without a value have a code of their own. Labels
     with a single part, and labels that only repeat the one below, are left out.
     """
     column, start = _asked(table, asked)
@@ -86,28 +86,28 @@ def _asked(table: Table, asked: str) -> tuple[Column, int]:
     name, _, level = (asked, "", "") if asked in table.card else asked.rpartition("@")
     column = table.card[name or asked]
     if column.role is Role.IDENTIFIER:
-        raise BadInput(f"{column.name} names people outright: there is no table by it.")
+        raise BadInput(f"{column.name} is an identifier: a table by it is not allowed.")
     if column.name == table.card.unit:
-        raise BadInput(f"{column.name} says whose each row is: there is no table by it.", hint="Leave it out.")
+        raise BadInput(f"{column.name} is the unit: a table by it is not allowed.", hint="Leave it out.")
     if not level:
         _require_declared(column)
         return column, 0
     top = column.hierarchy.height if column.hierarchy else 1
     if not level.isdecimal() or int(level) >= top:
         known = f"levels 0 to {top - 1} of its hierarchy" if top > 1 else "its values, without a level"
-        raise BadInput(f"{column.name} cannot begin at {level!r}; a table has {known}.")
+        raise BadInput(f"{column.name} cannot start at {level!r}; choose from {known}.")
     if not int(level):
         _require_declared(column)
     return column, int(level)
 
 
 def _require_declared(column: Column) -> None:
-    """What intruders want to learn is not read off the rows to be printed as a code."""
+    """What intruders want to learn is not taken from the rows to be printed as a code."""
     known = column.categories is not None or column.kind is Kind.BOOLEAN
     if column.role is Role.SENSITIVE and not known and not isinstance(column.hierarchy, Taxonomy | Ordered):
         raise NotDeclared(
-            f"{column.name} is sensitive, and its values are not declared: as codes of a table they would be printed.",
-            hint=f"Declare its categories or a taxonomy, or begin at a level of its hierarchy: {column.name}@1.",
+            f"{column.name} is sensitive and its values are not declared: they would be published as codes.",
+            hint=f"Declare its categories or a taxonomy, or start at a level of its hierarchy: {column.name}@1.",
         )
 
 
@@ -212,4 +212,4 @@ def _free(names: Sequence[str], taken: Container[str]) -> str:
     for name in names:
         if name not in taken:
             return name
-    raise BadInput(f"{', '.join(map(repr, names))} are all codes already.", hint="Give one of them another name.")
+    raise BadInput(f"{', '.join(map(repr, names))} are already codes.", hint="Give one of them another name.")

@@ -45,8 +45,8 @@ def side_of(name: str, codes: Sequence[str], tree: Tree | None, total: str) -> D
         strange = [code for code in present if code not in above and code != total]
         if strange:
             raise BadInput(
-                f"{name}: nobody says of what {strange[0]!r} is a part{meant(strange[0], above)}.",
-                hint=f"Give every code its total; {total!r} is the total of all.",
+                f"{name}: {strange[0]!r} has no parent{meant(strange[0], above)}.",
+                hint=f"Give every code its parent; {total!r} is the grand total.",
             )
     above, aliases = _needed(above, present, total)
     tops = [code for code, parent in above.items() if parent == total]
@@ -62,7 +62,9 @@ def totals_of(sides: Sequence[str], total: str | Mapping[str, str]) -> dict[str,
         return dict.fromkeys(sides, total)
     for name in total:
         if name not in sides:
-            raise NotFound(f"{name!r} is no side of the table{meant(name, sides)}; it is by {', '.join(sides)}.")
+            raise NotFound(
+                f"{name!r} is not a dimension of the table{meant(name, sides)}; it is by {', '.join(sides)}."
+            )
     return {name: total.get(name, TOTAL) for name in sides}
 
 
@@ -96,8 +98,8 @@ def require_no_other_total(
             found.append(code)
     if found:
         raise DataError(
-            f"{name}: {found[0]!r} looks like the total, which is said to be {total!r}.",
-            hint=f"Say total={found[0]!r} if it is; if not, tell by parents={{{name!r}: …}} of what it is a part.",
+            f"{name}: {found[0]!r} looks like the total, but the total is given as {total!r}.",
+            hint=f"Write total={found[0]!r} if it is; otherwise give its parent by parents={{{name!r}: …}}.",
         )
 
 
@@ -113,7 +115,7 @@ def _needed(above: Mapping[str, str], present: Mapping[str, None], total: str) -
     def below(code: str, seen: frozenset[str]) -> list[str]:
         """The codes to be shown right below one."""
         if code in seen:
-            raise BadInput(f"{code!r} is its own total, over others.")
+            raise BadInput(f"{code!r} is part of a cycle of totals.")
         shown: list[str] = []
         for part in parts.get(code, ()):
             own = below(part, seen | {code})
@@ -128,7 +130,7 @@ def _needed(above: Mapping[str, str], present: Mapping[str, None], total: str) -
     found.update(dict.fromkeys(below(total, frozenset()), total))
     missing = next((code for code in present if code not in found and code != total), None)
     if missing is not None:
-        raise BadInput(f"{missing!r} is its own total, over others.")
+        raise BadInput(f"{missing!r} is part of a cycle of totals.")
     return {code: found[code] for code in above if code in found}, aliases
 
 

@@ -52,7 +52,7 @@ _EDGE = 512
 
 
 class Edge(NamedTuple):
-    """The outermost records seen from ``centre``; nobody else lies farther from it than ``limit``."""
+    """The outermost records seen from ``centre``; no one else lies farther from it than ``limit``."""
 
     centre: Array
     who: Array
@@ -93,7 +93,7 @@ def mdav(points: Array, k: int, both: bool, codes: Array, rule: Rule) -> tuple[A
 def v_mdav(  # noqa: PLR0917  # Numba takes arguments by position
     points: Array, order: Array, k: int, gamma: float, codes: Array, rule: Rule
 ) -> tuple[Array, Whole]:
-    """V-MDAV. A group takes one more if that is nearer to one of its members than ``gamma`` times to anybody who is
+    """V-MDAV. A group takes one more if that is nearer to one of its members than ``gamma`` times to anyone who is
     left; ``order``: the records by their distance from the centre, the farthest first.
 
     The group of each record, or ``LEFT`` of the last ones, fewer than k; how many groups there are.
@@ -167,7 +167,7 @@ def _diversify(  # noqa: PLR0917
     points: Array, tree: Tree, k: int, room: Array, codes: Array, rule: Rule
 ) -> int:
     """Let a group of k, formed around the first of them, take others that make it diverse enough, and give back the
-    farthest that it can spare. How many members there are; 0, if nobody helps."""
+    farthest that it can spare. How many members there are; 0, if no one helps."""
     counts, size, one = tally(room[:k], codes, rule), k, np.empty(1)
     while not satisfied(counts, rule):
         if not nearest(tree, points[room[0]], room[size : size + 1], one, helps(counts, rule), codes):
@@ -235,8 +235,8 @@ def _edge(points: Array, tree: Tree) -> Edge:
 def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
     """The edge, recomputed if need be, and the record farthest from the centre of what is left.
 
-    By the triangle inequality nobody beyond the edge is farther from the centre than its limit and the way that the
-    centre has gone since; as long as somebody on it is, nobody else need be looked at.
+    By the triangle inequality no one beyond the edge is farther from the centre than its limit and the way that the
+    centre has gone since; as long as someone on it is, no one else need be looked at.
     """
     centre = tree.whole[SUM] / tree.left[0]
     found, best = _farthest_of_edge(points, tree, edge, centre)

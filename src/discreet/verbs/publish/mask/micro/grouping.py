@@ -1,6 +1,6 @@
 """Groups of records: by pattern of missing values, gathered, improved, and repaired until they are diverse enough.
 
-What is missing stays missing, and must not single anybody out: only rows that lack the same values can look alike.
+What is missing stays missing, and must not single anyone out: only rows that lack the same values can look alike.
 Where too few lack the same, more is left out until enough do.
 """
 
@@ -196,8 +196,8 @@ def confidential(card: Card, rows: pa.Table, model: Model | None, masked: tuple[
         return None
     if not isinstance(model, Diversity):
         raise BadInput(
-            f"Groups cannot be formed by {model!r}.",
-            hint="Give an l-diversity or a p-sensitivity; publish(require=…) checks others.",
+            f"Groups cannot be formed with {model!r}.",
+            hint="Use l-diversity or p-sensitivity; publish(require=…) checks others.",
         )
     column = card[model.on]
     require_released(card, column)
@@ -230,8 +230,8 @@ def missing_patterns(there: Array, enough: Enough) -> list[tuple[Array, Array]]:
             return found
         if len(found) == 1:
             raise NoPromise(
-                "All rows together are too few, or too much alike, to be grouped as asked.",
-                hint="Ask for a smaller k or less diversity.",
+                "There are too few rows, or too few different values, for these groups.",
+                hint="Choose a smaller k or less diversity.",
             )
         one = min(short, key=lambda some: len(some[1]))
         others = [some for some in found if some is not one]

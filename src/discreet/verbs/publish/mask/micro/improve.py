@@ -41,7 +41,7 @@ class Groups(NamedTuple):
     after: Array
     """For each record the next member of its group."""
     first: Array
-    """For each group a member; ``NOBODY``: it does not exist."""
+    """For each group a member; ``NOBODY`` (-1): it does not exist."""
     free: Array
     """Numbers of groups that do not exist; the last entry is how many of them there are."""
 
