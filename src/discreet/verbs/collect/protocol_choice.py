@@ -124,18 +124,19 @@ _ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]]
 def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, priority: Priority) -> str:
     oracle = best.oracle
     summary = (
-        f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} people a count "
-        f"is off by about {best.deviation:,.0f} ({best.deviation / n:.2%}), in {_bytes(best)} a report"
+        f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} people the "
+        f"standard error of a count is about {best.deviation:,.0f} ({best.deviation / n:.2%}), "
+        f"at {_bytes(best)} a report"
     )
     if not others:
         return f"{summary}; there was no other to choose from."
     reasons: dict[Priority, str] = {
-        "accuracy": "none is off by less than 99 % of that, and of those that come as near it has the shortest reports",
-        "bytes": f"of those that are off by at most twice the least of all, {least:,.0f}, it has the shortest reports",
-        "speed": f"of those that are off by at most twice the least of all, {least:,.0f}, it takes the fewest steps",
+        "accuracy": "of the protocols within 1 % of the smallest error it has the shortest reports",
+        "bytes": f"of the protocols within twice the smallest error, {least:,.0f}, it has the shortest reports",
+        "speed": f"of the protocols within twice the smallest error, {least:,.0f}, it takes the fewest steps",
     }
-    second = f"{others[0].oracle.name}, would be off by {others[0].deviation:,.0f}, in {_bytes(others[0])}"
-    return f"{summary}; {reasons[priority]}. The most accurate of the others, {second}."
+    second = f"{others[0].oracle.name}: {others[0].deviation:,.0f}, at {_bytes(others[0])}"
+    return f"{summary}; {reasons[priority]}. The most accurate of the others is {second}."
 
 
 def _bytes(candidate: _Candidate) -> str:
