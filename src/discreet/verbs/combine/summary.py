@@ -122,7 +122,7 @@ def _mean_error(function: Mean, terms: Terms, staying: int) -> float:
     parts = distributed_noise.noise_shares(terms, function.sensitivities(terms))
     rows, distances = (_reach(part, staying) for part in parts)
     encoding = function.measure(terms).encoding
-    return (distances + encoding.width * rows) / (2 * _EXAMPLE_ROWS * 10**encoding.decimals)
+    return (distances + encoding.width * rows) / (2 * _EXAMPLE_ROWS * 10.0**encoding.decimals)
 
 
 def _reach(part: NoiseShare, staying: int) -> float:
