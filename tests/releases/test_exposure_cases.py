@@ -207,7 +207,7 @@ def test_a_respondent_in_two_hidden_cells(tmp_path):
     table = opened(tmp_path, rows, unit="firm", most=5)
     with pytest.raises(Exposed, match="by itself tells income") as refused:
         dc.tabulate(table, "region × sector", value="income", rules="p=10")
-    assert "p% rule" in refused.value.hint
+    assert "coarser level" in refused.value.hint
     assert "the earlier one" not in refused.value.hint
 
 

@@ -306,8 +306,8 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
     tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
     if exposure.findings and not any(finding.releases for finding in exposure.findings):
         remedy = (
-            "One contributor can estimate another more closely than the p% rule allows. Begin a side at a coarser "
-            'level (region@1), search in another way (--method "suppress how=modular"), or change figures (adjust).'
+            "Its own figures tell too much of each other. Begin a side at a coarser level (region@1), or try another "
+            'method of protection (--method "suppress how=modular", or adjust).'
         )
     else:
         remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
