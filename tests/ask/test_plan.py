@@ -307,8 +307,9 @@ def test_what_cannot_be_read_is_said_without_names_of_classes(text: str) -> None
 
 @pytest.mark.parametrize("text", ["SELECT SUM(person) FROM visits", "SELECT AVG(LENGTH(note)) FROM visits"])
 def test_bounds_are_declared_or_there_is_no_sum(text: str) -> None:
-    with pytest.raises(NotDeclared, match="bounds"):
+    with pytest.raises(NotDeclared, match="bounds") as caught:
         planned(text)
+    assert "LEAST(GREATEST(" in caught.value.hint
 
 
 def test_a_row_bound_is_declared_or_there_is_no_answer() -> None:

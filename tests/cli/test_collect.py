@@ -138,6 +138,31 @@ def test_new_takes_what_it_is_told_and_overwrites_nothing(run, tmp_path):
     assert "already" in run("collect", "new", "t.toml", "--codes", "c", code=1)
 
 
+def test_a_plan_says_how_exact_the_figures_will_be(run, tmp_path):
+    """Of yes/no at ε = ln 3, p = 3/4: a share has the variance 3/16 / (1/2)^2 / n, so 0.75 / 300 for 300 people."""
+    (tmp_path / "exam.toml").write_text(
+        'title = "Exams"\nepsilon = 2\npeople = 5000\n[questions.cheat]\ntext = "Cheated?"\nkind = "yes/no"\n'
+    )
+    shown = run("collect", "plan", "exam.toml", "--people", "300", "--epsilon", "1.0986122886681098")
+    assert "Exams: 300 people" in shown
+    assert f"share ± {1.96 * (0.75 / 300) ** 0.5:.1%}" in shown
+    (planned,) = json.loads(run("collect", "plan", "exam.toml", "--json"))["questions"]
+    assert planned["answers"] == 5_000
+
+
+def test_a_plan_gives_the_error_of_a_mean_in_its_own_unit(run, tmp_path):
+    document = (
+        'title = "Ill"\nepsilon = 1\npeople = 400\n[questions.days]\ntext = "Days?"\nkind = "number"\nsteps = 30\n'
+    )
+    for name, high in (("month", 30), ("year", 300)):
+        (tmp_path / f"{name}.toml").write_text(f'{document}bounds = [0, {high}]\nwants = "mean"\n')
+    month, year = (
+        json.loads(run("collect", "plan", f"{name}.toml", "--json"))["questions"][0] for name in ("month", "year")
+    )
+    assert month["figure"] == "mean"
+    assert year["error"] == pytest.approx(10 * month["error"])
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

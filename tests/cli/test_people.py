@@ -84,7 +84,7 @@ def test_what_cannot_be_done_says_why_and_leaves_nobody(run, tmp_path):
         (("reset", "nobody"), "no user"),
         (("token", "nobody"), "no user"),
         (("token", "sue", "--days", "1000"), "366 days"),
-        (("revoke", "00"), "no such token"),
+        (("revoke", "ann"), "disable their account"),
     ):
         assert said in run(*words, code=1)
     with Operations(tmp_path / "clinic") as desk:

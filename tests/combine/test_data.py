@@ -33,6 +33,9 @@ def test_a_number_several_numbers_and_columns_are_data():
             Data.from_value(wrong)
     with pytest.raises(NotFound, match="no column 'income'"):
         data.columns(["income"])
+    with pytest.raises(NotFound, match="names no column, and the input has these: age, sex") as unnamed:
+        data.numbers("value", FixedPoint(0, 10))
+    assert "of=" in unnamed.value.hint
 
 
 def test_the_digest_is_of_all_that_is_brought():

@@ -210,6 +210,13 @@ def test_a_dealer_who_brings_nothing_did_not_leave():
     assert summary.expected_error(noisy) == "The result is off by up to about 3 in 95 of 100 sessions."
 
 
+@pytest.mark.parametrize(("bounds", "off"), [("0:60", "0.36"), ("0:600", "3.6")])
+def test_the_error_of_a_noisy_mean_is_in_its_own_unit(bounds, off):
+    """Half of ε = 1 for each figure: 3.0 scales of 2 rows, and of 2 widths; (2 + 2) * 3.0 * 60 / 2,000 = 0.36."""
+    terms = agree_terms("north,east,south", "masks", "mean", bounds=bounds, epsilon="1", honest=3)
+    assert f"With 1,000 rows the mean is off by up to about {off} in" in summary.expected_error(terms)
+
+
 def test_who_deals_brings_nothing_and_all_others_something(tmp_path):
     parties = dict.fromkeys(("north", "south", "west"), 1)
     file = prepared(tmp_path, parties, protocol="join", function="covariance key=id of=north/a:0:9,south/b:0:9")

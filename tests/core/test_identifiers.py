@@ -18,6 +18,9 @@ def test_the_inpatients_are_all_unique_and_age_gives_them_away():
     assert found.together.unique == 12
     assert [one.columns for one in found.alone] == [("age",), ("zip",), ("nationality",)]
     assert {one.columns for one in found.pairs} == {("age", "zip"), ("age", "nationality"), ("zip", "nationality")}
+    text = str(found)
+    assert text.startswith("12 of 12 rows (100.0%) are unique on all quasi-identifiers: zip, age, nationality\n")
+    assert "age × zip: 12 values, 12 unique" in text
 
 
 def test_seven_of_nine_are_unique_on_age():
@@ -27,6 +30,7 @@ def test_seven_of_nine_are_unique_on_age():
 def test_a_table_without_rows_or_quasi_identifiers_has_nothing_to_count():
     nobody = read(pa.table({"a": pa.array([], pa.int64())}), Card("t", (Column("a", Kind.INTEGER, Role.QUASI),)))
     assert describe(nobody).together is None
+    assert str(describe(nobody)) == "no rows"
     assert describe(read(pa.table({"a": [1]}), Card("t", (Column("a", Kind.INTEGER),)))).together is None
 
 

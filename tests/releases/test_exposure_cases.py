@@ -205,8 +205,10 @@ def test_a_respondent_in_two_hidden_cells(tmp_path):
         *others("1", "3"), *others("2", "123"),
     )  # fmt: skip
     table = opened(tmp_path, rows, unit="firm", most=5)
-    with pytest.raises(Exposed, match="by itself reveals income"):
+    with pytest.raises(Exposed, match="by itself reveals income") as refused:
         dc.tabulate(table, "region × sector", value="income", rules="p=10")
+    assert "coarser level" in refused.value.hint
+    assert "the earlier one" not in refused.value.hint
 
 
 def test_the_union_of_hidden_cells(tmp_path):

@@ -30,11 +30,14 @@ app = typer.Typer(
     \b
     Example:
       discreet collect new music.toml
+      discreet collect plan music.toml --people 300
       discreet collect serve music.toml
       discreet collect estimate music.toml
     """,
 )
 File = Annotated[Path, Argument(help="The survey (TOML).", metavar="SURVEY")]
+_NORMAL_95 = 1.96
+"""Standard errors on either side of a figure that hold with 95 % confidence."""
 
 
 @app.command("new")
@@ -81,6 +84,62 @@ def new(
         write(codes, "".join(f"{token(9)}\n" for _ in range(people)).encode())
         typer.echo(f"One-time codes, one for each of {people:,} people, are in {codes}.")
     typer.echo(f"Next: discreet collect serve {file}{f' --codes {codes}' if codes else ''}")
+
+
+@app.command("plan")
+def plan(
+    file: File,
+    *,
+    people: Annotated[int | None, Option(min=1, help="Number of respondents, if not the file's.")] = None,
+    epsilon: Annotated[str | None, Option(help="Loss of each person by all questions, if not the file's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show how exact the figures of a survey will be, before anybody is asked.
+
+    A figure is within the error of what the respondents really answered, with 95 % confidence.
+
+    \b
+    Examples:
+      discreet collect plan music.toml
+      discreet collect plan music.toml --people 300 --epsilon 1
+    """
+    from discreet.core.exact import equation, exact
+    from discreet.verbs.collect.survey.file import load
+
+    survey = load(file)
+    survey = replace(
+        survey,
+        people=survey.people if people is None else people,
+        epsilon=survey.epsilon if epsilon is None else exact(epsilon, "epsilon"),
+    )
+    planned: list[dict[str, Any]] = [
+        {
+            "question": one.name,
+            "protocol": one.mechanism.name,
+            "answers": survey.people_per_question,
+            "figure": "mean" if one.question.wants == "mean" else "share",
+            "error": _NORMAL_95 * share * _span(one.question),
+        }
+        for one, share in zip(survey.protocols, survey.errors(), strict=True)
+    ]
+    each = survey.epsilon_per_question
+    if as_json:
+        print_json({"people": survey.people, "epsilon": str(survey.epsilon), "each": str(each), "questions": planned})
+        return
+    out = console()
+    asked = f"each question with {equation('ε', each)}"
+    out.print(f"{survey.title}: {survey.people:,} people, {equation('ε', survey.epsilon)} for each person, {asked}.")
+    listing = grid("question", "protocol", "#answers", "#error, 95 % confidence")
+    for row in planned:
+        error = f"{row['error']:.1%}" if row["figure"] == "share" else f"{row['error']:,.3g}"
+        listing.add_row(row["question"], row["protocol"], f"{row['answers']:,}", f"{row['figure']} ± {error}")
+    out.print(listing)
+    out.print("Four times as many people make each error half as large.")
+
+
+def _span(question: Question) -> float:
+    """What an error as a share is a share of: the range of a mean, or all people."""
+    return float(question.grid.high - question.grid.low) if question.grid and question.wants == "mean" else 1.0
 
 
 @app.command("serve")

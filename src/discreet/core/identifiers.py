@@ -32,6 +32,8 @@ LONG = 20
 _MANY = 10
 """Different long texts; a column with more of them is withheld."""
 _PAIRED = 12
+_SHOWN_PAIRS = 10
+"""Pairs of columns in the text of a description, at most."""
 _AT_ONCE = 32
 
 
@@ -47,6 +49,9 @@ class Identifying:
     crowd: float
     """Among how many records, itself included, a record hides on average."""
 
+    def __str__(self) -> str:
+        return f"{' × '.join(self.columns)}: {self.classes:,} values, {self.unique:,} unique"
+
 
 @dataclass(frozen=True)
 class Description:
@@ -59,6 +64,14 @@ class Description:
     """Each quasi-identifier by itself, the most identifying first."""
     pairs: tuple[Identifying, ...]
     """Every two of them, the most identifying first."""
+
+    def __str__(self) -> str:
+        if self.together is None:
+            return f"{self.rows:,} rows, no quasi-identifiers" if self.rows else "no rows"
+        lines = [str(one) for one in (*self.alone, *self.pairs[:_SHOWN_PAIRS])]
+        share = self.together.unique / self.rows
+        found = f"{self.together.unique:,} of {self.rows:,} rows ({share:.1%}) are unique on all quasi-identifiers"
+        return "\n  ".join([f"{found}: {', '.join(self.together.columns)}", *lines])
 
 
 def describe(table: Table) -> Description:

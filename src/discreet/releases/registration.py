@@ -304,10 +304,14 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
 def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
     found = [*(one for finding in exposure.findings for one in finding.helps), *tried]
     tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
-    return (
-        f"{tried}Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead. "
-        "To release it anyway, give a reason (--despite, or table.despite)."
-    )
+    if exposure.findings and not any(finding.releases for finding in exposure.findings):
+        remedy = (
+            "Its own figures reveal too much about each other. Start a dimension at a coarser level (region@1), or try another "
+            'method of protection (--method "suppress how=modular", or adjust).'
+        )
+    else:
+        remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
+    return f"{tried}{remedy} To release it anyway, give a reason (--despite, or table.despite)."
 
 
 def _listed(names: Sequence[str]) -> str:

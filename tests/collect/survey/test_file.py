@@ -51,7 +51,7 @@ def test_the_protocol_is_written_down_with_its_reason():
     text = dumps(survey(*EXAMPLE, INCOME))
     assert tomllib.loads(text)["questions"]["albums"]["protocol"] == "oue"
     assert "# oue: with ε = 0.8, 11 values and 1,000 people" in text
-    assert "# duchi: with ε = 0.8 and 1,000 people the mean has an error of about" in text
+    assert "# duchi: with ε = 0.8 and 1,000 people the standard error of the mean is" in text
     assert "if split and" in text
 
 

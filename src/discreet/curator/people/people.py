@@ -322,7 +322,7 @@ def _require_free(session: Queried, name: str) -> None:
 def _known(session: Queried, name: str) -> tuple[Any, ...]:
     row = _row(session, name)
     if row is None:
-        raise NotFound(f"There is no user {name!r:.60}.")
+        raise NotFound(f"There is no user {name!r:.60}.", hint="discreet people list shows all users.")
     return row
 
 

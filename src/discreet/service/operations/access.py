@@ -133,7 +133,10 @@ class AccessOperations:
             self._may.require(who)
             visible = [one for one in self.tokens(who) if one.id == token]
             if not visible:
-                raise NotFound("There is no such token.")
+                raise NotFound(
+                    "There is no such token.",
+                    hint="Give a token's id, as listed. To keep somebody out altogether, disable their account.",
+                )
             if visible[0].person != who.name:
                 self._may.require_steward(who)
             self.people.revoke(token)

@@ -85,7 +85,9 @@ def summand_bounds(node: exp.Expr, argument: exp.Expr, value: Value) -> Interval
     if value.within is None:
         raise NotDeclared(
             f"{node.sql()} needs the bounds of {value.name or argument.sql()}, and the card declares none.",
-            hint="Declare bounds on the card; discreet does not take them from the data.",
+            hint=f"Set them in the question, LEAST(GREATEST({argument.sql()}, LOWEST), HIGHEST), or let the data "
+            "steward declare them on the card, bounds = [LOWEST, HIGHEST] (discreet workspace revise). "
+            "discreet does not take them from the data.",
         )
     return value.within
 

@@ -237,8 +237,14 @@ def _as_list(column: Any) -> list[Any]:
 
 def _known(name: str, names: Iterable[str]) -> str:
     if name not in names:
-        shown = "a column " + repr(name) if name != VALUE else "plain numbers, or a column 'value'"
-        raise NotFound(f"The input has no {shown.removeprefix('a ')}.", hint=f"It has {', '.join(names)}.")
+        columns = ", ".join(names)
+        if name == VALUE:
+            raise NotFound(
+                f"The manifest names no column, and the input has these: {columns}.",
+                hint="Give a .txt file with one number a line, or name the column in a new manifest: "
+                '--function "mean of=age:0:110".',
+            )
+        raise NotFound(f"The input has no column {name!r}.", hint=f"It has {columns}.")
     return name
 
 

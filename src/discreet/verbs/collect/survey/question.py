@@ -202,8 +202,8 @@ def _best_for_mean(question: Question, epsilon: Fraction, people: int) -> tuple[
     best, other = sorted(all_of_them, key=lambda one: float(np.mean(one.variances)))
     off, beside = (math.sqrt(float(one.variances.mean()) / people) for one in (best, other))
     return best, (
-        f"{best.name}: with {equation('ε', epsilon)} and {people:,} people the mean has an error of about "
-        f"{off:,.3g} if numbers are evenly spread; with {other.name} it would be {beside:,.3g}."
+        f"{best.name}: with {equation('ε', epsilon)} and {people:,} people the standard error of the mean is "
+        f"about {off:,.3g} if numbers are evenly spread; with {other.name} it would be {beside:,.3g}."
     )
 
 

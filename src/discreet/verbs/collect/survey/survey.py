@@ -142,14 +142,18 @@ class Survey:
         shuffled = amplify_by_shuffling(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
         return respondent_statement(shuffled, assumes, caveats, Evidence.CALCULATED)
 
-    def error(self) -> float:
-        """Largest expected error of the questions' figures, as a share."""
+    def errors(self) -> tuple[float, ...]:
+        """Standard error of each question's figures, as a share of people or of the range of a mean."""
         few = self.people_per_question
         sampling = 0.0 if self.share == "split" else (1 - few / self.people) / few
-        return max(
+        return tuple(
             math.hypot(expected_error(one.mechanism, few), answer_spread(one.question) * math.sqrt(sampling))
             for one in self.protocols
         )
+
+    def error(self) -> float:
+        """Largest standard error of the questions' figures, as a share."""
+        return max(self.errors())
 
 
 def better_share(survey: Survey) -> tuple[Share, str]:
@@ -163,8 +167,8 @@ def better_share(survey: Survey) -> tuple[Share, str]:
     each = equation("ε", survey.epsilon / len(survey.questions))
     return best, (
         f"split: everyone answers every question with {each}. sampled: a device draws one question, and answers it "
-        f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, the error of shares in "
-        f"the worst question is about {off['split']:.1%} if split and {off['sampled']:.1%} if sampled."
+        f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, the standard error of a "
+        f"share is about {off['split']:.1%} if split and {off['sampled']:.1%} if sampled, in the worst question."
     )
 
 
