@@ -217,7 +217,8 @@ def exposed(
         return []
     joint, parts = Databases([*earlier, *new]), [Databases(one) for one in of_parts]
     found = []
-    for atoms in _groups(both, smallest if unions else 2):
+    several = len({unit[key] for one in both for key in one.group}) < len({key for one in both for key in one.group})
+    for atoms in _groups(both, (len(unit) + 1 if several else smallest) if unions else 2):
         rows = [key for atom in atoms for key in atom]
         if len({unit[key] for key in rows}) >= smallest:
             continue

@@ -239,6 +239,52 @@ def incomes_of_a_town_in_which_nobody_has_one(folder):
     return table(opened(folder, rows), "town × age", value="income", rules="p=10")
 
 
+@expect("refused")
+def people_without_a_gain_in_towns_that_are_not_listed(folder):
+    """Of three of 90, two have nothing, since their towns are not among those of the old: what is left is the third's.
+
+    Gains may be negative, so that nobody would know without that table.
+    """
+    rows = [row | {"gain": row["id"] * 37 % 400 - 150} for row in people(120, oldest=0)]
+    for row, town, gain in zip(rows, "EFA", (None, None, 777), strict=False):
+        row |= {"town": town, "age": 90, "gain": gain}
+    COLUMNS["gain"] = 'kind = "integer"\nrole = "sensitive"\nbounds = [-100000, 100000]'
+    read = opened(folder, [row | {"sex": "fm"[row["id"] // 4 % 2]} for row in rows])
+    table(read)
+    table(where(read, "age >= 60"), "town", value="gain", rules="min=3")
+    table(read, "sex", value="gain", rules="min=3")
+    return table(where(read, YOUNG), "sex", value="gain", rules="min=3")
+
+
+def _every_day(folder):
+    """Sixty people with a row for each of six days."""
+    COLUMNS["day"] = 'kind = "integer"\nrole = "quasi"\nbounds = [0, 31]'
+    days = [(n, day) for n in range(60) for day in range(6)]
+    rows = [
+        {"id": n, "town": "AB"[n % 2], "day": day, "ill": ILL[(n * 7 + day * 3 + n // 5) % 4]}
+        | {"income": 100 + (n * 37 + day * 11) % 400}
+        for n, day in days
+    ]
+    return opened(folder, rows, most=6)
+
+
+@expect("refused")
+def four_of_the_rows_of_one_person(folder):
+    """On one of four days somebody had hiv, and nobody knows on which."""
+    rows = _every_day(folder)
+    table(rows, "day × ill")
+    table(rows)
+    return table(where(rows, "NOT (id = 0 AND day < 4)"))
+
+
+@expect("refused")
+def the_income_of_one_person_on_three_days(folder):
+    rows = _every_day(folder)
+    table(rows, "day", value="income", rules="p=10")
+    table(rows, "town", value="income", rules="p=10")
+    return table(where(rows, "NOT (id = 0 AND day < 3)"), "town", value="income", rules="p=10")
+
+
 @expect("undecided")
 def a_sum_and_then_values(folder):
     rows = opened(folder, paid())

@@ -373,7 +373,7 @@ class _Space:
         verdicts = system.verdicts(targets, max(self._deadline - thread_time(), 0.1), changes=changes)
         pinned, undecided = _sorted(targets, verdicts)
         free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
-        if self._policy.smallest_group > 2 and len(free):
+        if len(free):
             units = self._space.people.units_of(small)
             found = unions(
                 [targets[n] for n in free], changes[0][free], changes[1][free], units, self._policy.smallest_group
@@ -503,7 +503,10 @@ class _Space:
             return Exposure(())
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if several else promised
         assert share is not None  # noqa: S101  # one of both is there
-        exposed, undecided = self._estimated(told, share)
+        try:
+            exposed, undecided = self._estimated(told, share)
+        except TooLarge:
+            return Exposure((), undecided=("there are too many groups of one person to compute with",))
         alone = [*([old] if old else []), *([one] for one in new)]  # what one table tells is for its own rules to judge
         if several and (ends := self._ends(column, measure)) is not None:
             bounded = self._between(told, share, ends)
@@ -517,8 +520,8 @@ class _Space:
             why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
             return Exposure((), undecided=why)
         lines = tuple(one.number for one in old)
-        smallest = min(self._space.people.unit_counts[list(one.atoms)].sum() for one in exposed)
-        return Exposure((), (Finding(int(smallest), column, lines),), len({one.unit for one in exposed}))
+        smallest = min(self._people(one.atoms) for one in exposed)
+        return Exposure((), (Finding(smallest, column, lines),), len({one.unit for one in exposed}))
 
     def _estimated(
         self, told: Sequence[Told], share: Fraction, among: set[SumTarget] | None = None
@@ -528,7 +531,7 @@ class _Space:
         exposed, undecided = set(), 0
         few = self._space.people.unit_counts < self._policy.smallest_group
         small = frozenset(np.flatnonzero(few).tolist())
-        for target in system.candidates(share, small) if among is None else sorted(among, key=str):
+        for target in system.candidates(share, small, self._deadline) if among is None else sorted(among, key=str):
             if any(system.part[atom] < 0 for atom in target.atoms):
                 continue
             verdict = system.verdict(target, share, self._deadline)
@@ -550,7 +553,8 @@ class _Space:
         if among is not None and not among:
             return set()
         system = self._system(told)
-        targets = system.candidates(share, frozenset(range(len(system.part)))) if among is None else among
+        everywhere = frozenset(range(len(system.part)))
+        targets = system.candidates(share, everywhere, self._deadline) if among is None else among
         return system.between((one for one in targets if system.part[one.atoms[0]] >= 0), share, ends)
 
     def _ends(self, column: str, measure: str) -> tuple[float, float] | None:
