@@ -164,6 +164,32 @@ def a_code_that_does_not_occur(folder):
     return dc.publish(opened_rows.where("age >= 90").select("id", "age", "ill"), "generalize", "k=2")
 
 
+def _of_the_old(folder):
+    """Of those of 70 or more everybody who has something infectious has hiv, and in E nobody has anything else."""
+    old = [("E", "hiv")] * 4 + [("A", "hiv"), ("A", "none")] * 4 + [("B", "none")] * 5
+    rows = [row | {"town": "ABE"[row["id"] % 3]} for row in people(240, oldest=0)]
+    rows += [{"id": 500 + n, "town": town, "age": 72, "ill": ill} for n, (town, ill) in enumerate(old)]
+    rows[240]["age"] = 79
+    return opened(folder, [{"chapter" if name == "ill" else name: row[name] for name in row} for row in rows])
+
+
+@expect("refused")
+def a_value_in_a_group_of_which_no_other_occurs(folder):
+    """The first table tells that whoever is 79 has something infectious, the other two that it is hiv."""
+    rows = _of_the_old(folder)
+    table(where(rows, "age >= 70"), "town × chapter@1")
+    table(rows, "town × chapter")
+    return table(where(rows, YOUNG), "town × chapter")
+
+
+@expect("refused")
+def a_value_of_those_that_were_chosen_of_which_no_other_occurs(folder):
+    rows = _of_the_old(folder)
+    table(where(where(rows, "age >= 70"), "chapter = 'flu' OR chapter = 'hiv'"), "town")
+    table(rows, "town × chapter")
+    return table(where(rows, YOUNG), "town × chapter")
+
+
 @expect("refused")
 def one_of_two_by_a_group_of_values(folder):
     """No illness of the pair is known, but that one of them is infectious: each knows of the other."""
