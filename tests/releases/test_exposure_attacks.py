@@ -243,6 +243,19 @@ def an_income(folder):
 
 
 @expect("refused")
+def an_income_that_one_contributor_could_estimate_before(folder):
+    """Whoever has most of E knows nearly what the next one has; now everybody knows it."""
+    rows = paid() + [
+        {"id": 500 + n, "town": "E", "age": 79 if n == 1 else 40, "ill": "flu", "income": income}
+        for n, income in enumerate((100_000, 5000, 100, 90))
+    ]
+    rows[0]["age"] = 40
+    read = opened(folder, rows)
+    table(read, "town", value="income", rules="min=3")
+    return table(where(read, YOUNG), "town", value="income", rules="min=3")
+
+
+@expect("refused")
 def no_income(folder):
     rows = opened(folder, paid(income=0))
     table(rows, "town", value="income", rules="p=10")

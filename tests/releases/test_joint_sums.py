@@ -12,7 +12,7 @@ import pytest
 from discreet.releases import joint_sums
 from discreet.releases.atoms import People, Space
 from discreet.releases.joint_counts import TooLarge
-from discreet.releases.joint_sums import SumSystem, SumTarget, _too_close
+from discreet.releases.joint_sums import Closeness, SumSystem, SumTarget, _too_close
 from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import Verdict
 
@@ -46,8 +46,8 @@ def system(atoms, figures, *, nonnegative=True, units=True):
     return SumSystem.of(Space(people, tuple(told)), told)
 
 
-def verdict(made, unit, *atoms, share=HALF, deadline=inf):
-    return made.verdict(SumTarget(unit, atoms), share, deadline)
+def verdict(made, unit, *atoms, share=HALF, deadline=inf, insiders=True):
+    return made.verdict(SumTarget(unit, atoms), Closeness(share, insiders), deadline)
 
 
 def test_a_system_has_the_sums_of_atoms_and_the_figures_over_them():
@@ -87,6 +87,12 @@ def test_a_contributor_is_too_close_if_the_rest_is_less_than_the_share(rest, clo
 def test_a_figure_that_is_known_within_an_interval_is_as_large_as_it_may_be(high, found):
     made = system([{1: 10, 2: 7, 3: 4}], [({0}, 20, high)])
     assert verdict(made, 0, 0) is Verdict[found]
+
+
+def test_anybody_knows_less_than_a_contributor():
+    made = system([{1: 100, 2: 50, 3: 1}], [({0}, 151, 151)])
+    assert verdict(made, 1, 0) is Verdict.DETERMINED
+    assert verdict(made, 1, 0, insiders=False) is verdict(made, 1, 0, share=Fraction(1, 100)) is Verdict.FREE
 
 
 def test_that_somebody_has_nothing_is_looked_for_in_small_atoms_only():

@@ -41,6 +41,8 @@ _MOST_CONTRIBUTORS = 2_000
 _MOST_UNION = 10
 """Atoms of one target of which all sets are looked at, at most."""
 _NEARLY = 1 - 1e-7
+_SAME = Fraction(1, 10**6)
+"""Share within which an estimate is as good as the amount."""
 _LARGEST = 1e7
 """What the sums add up to, at most, if they are to be whole numbers."""
 _EXACT = 1e15
@@ -53,6 +55,23 @@ class SumTarget:
 
     unit: int
     atoms: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How closely an amount may be estimated, and by whom."""
+
+    share: Fraction
+    insiders: bool = False
+    """By a contributor who knows their own amount; else by anybody."""
+
+
+def closer(share: Fraction) -> tuple[Closeness, ...]:
+    """All that it may be to estimate an amount within a share: by a contributor or by anybody, nearly or exactly.
+
+    Whoever could be estimated by one contributor before, and can by everybody now, or exactly, has lost something.
+    """
+    return tuple(Closeness(near, insiders) for near in (share, _SAME) for insiders in (True, False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,17 +182,18 @@ class SumSystem:
         )
         return _scale(sums) <= _EXACT and program.solve(deadline=deadline).x is not None
 
-    def verdict(self, target: SumTarget, share: Fraction, deadline: float) -> Verdict:
-        """Whether somebody can estimate the target within the share."""
+    def verdict(self, target: SumTarget, how: Closeness, deadline: float) -> Verdict:
+        """Whether the target can be estimated so closely."""
         own = self.by_unit[target.unit]
         mine = sum(own[atom] for atom in target.atoms)
         mates = np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
         largest, alone = self._largest(target.unit, mates), self._alone(target.unit, mates)
         rivals = self._others(target.unit, target.atoms)
-        limit = _too_close(mine, share) * _NEARLY
+        limit = _too_close(mine, how.share) * _NEARLY
         if self._reaches(target, largest, mates, alone, limit + max(rivals.values(), default=0.0), deadline):
             return Verdict.FREE
-        order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
+        insiders = self._insiders(target.unit, mates) if how.insiders else ()
+        order = sorted(insiders, key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
             if thread_time() > deadline:
                 return Verdict.UNDECIDED
@@ -300,4 +320,4 @@ def _scale(sums: Numbers) -> float:
 
 def _too_close(amount: float, share: Fraction) -> float:
     """Estimates below this are too close to an amount, of which every whole unit counts."""
-    return (1 + float(share)) * amount if amount else 0.5
+    return max((1 + float(share)) * amount, amount + 0.5)
