@@ -16,6 +16,7 @@ from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, whe
 
 import discreet as dc
 from discreet.errors import BadInput, Exposed, NotFound
+from discreet.releases.facts import Choice, Opaque
 
 YOUNG = "age < 79"
 ROUND = {"method": "round base=5 how=conventional"}
@@ -112,6 +113,12 @@ def test_a_condition_that_does_not_name_its_columns_is_not_checked(tmp_path, con
     assert (
         outcome_of(lambda _: table(rows.where(parse_one(condition, dialect="duckdb")), "town"), None) == "not checked"
     )
+
+
+@pytest.mark.parametrize("condition", ["is_sick(id)", "id + is_sick(id) > 3", "random() < 0.9"])
+def test_a_condition_by_a_function_of_the_database_is_not_checked(tmp_path, condition):
+    """Whatever it is given, it may look at other columns."""
+    assert isinstance(Choice.of(where(opened(tmp_path, people(40)), condition)), Opaque)
 
 
 # -- tables of one release
