@@ -239,6 +239,16 @@ def rows_of_two_files_in_one_order(folder):
     return made[1]
 
 
+@expect("not checked")
+def items_that_were_taken_out_and_are_named(folder):
+    """Whoever is told that hiv was hidden in A knows what every gap there was."""
+    rows = people(160)
+    rows[0]["ill"] = "hiv"
+    read = opened(folder, rows)
+    dc.hide(read.select("id", "town", "ill"), itemsets=["town=A, ill=hiv"], support=3, tell="secrets")
+    return table(where(read, YOUNG))
+
+
 # -- sums
 
 
