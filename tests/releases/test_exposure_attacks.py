@@ -198,6 +198,14 @@ def a_value_of_those_that_were_chosen_of_which_no_other_occurs(folder):
 
 
 @expect("refused")
+def a_value_that_was_recoded_after_rows_were_left_out(folder):
+    COLUMNS["pastime"] = COLUMNS["chapter"].replace("sensitive", "other")
+    read = opened(folder, without("ill", [row | {"pastime": row["ill"]} for row in people(120)]))
+    table(where(read, "age > 0").generalize({"pastime": 1}), "town × pastime")
+    return table(where(read, YOUNG).generalize({"pastime": 1}), "town × pastime")
+
+
+@expect("refused")
 def one_of_two_by_a_group_of_values(folder):
     """No illness of the pair is known, but that one of them is infectious: each knows of the other."""
     rows = [row | {"chapter": row["ill"]} for row in people(120, oldest=2)]

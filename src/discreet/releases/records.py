@@ -198,11 +198,12 @@ def _occurring(rows: Table, side: FactSide) -> tuple[Sequence[Any], Numbers]:
         [sql.named(value.copy(), f"{name}_{place}") for place, value in enumerate(values)]
         for name, values in (("told", map(sql.column, side.tells)), ("label", side.labels))
     )
-    fetched = rows.engine.fetch(
-        exp.select(*told, *labels).from_((rows.whole or rows.relation).subquery("t")).distinct()
-    )
-    found = side.find([fetched.column(f"label_{place}") for place in range(len(labels))])
-    return [texts(array_of(fetched, f"told_{place}")) for place in range(len(told))], found
+    columns, leaves = [], []
+    for source in filter(None, (rows.relation, rows.whole)):  # columns may have been recoded since
+        fetched = rows.engine.fetch(exp.select(*told, *labels).from_(source.subquery("t")).distinct())
+        columns.append([texts(array_of(fetched, f"told_{place}")) for place in range(len(told))])
+        leaves.append(side.find([fetched.column(f"label_{place}") for place in range(len(labels))]))
+    return [pa.concat_arrays(parts) for parts in zip(*columns, strict=True)], np.concatenate(leaves)
 
 
 def all_keys(rows: Table, by: Sequence[str]) -> Any:
