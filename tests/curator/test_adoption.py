@@ -98,6 +98,17 @@ def test_a_table_that_is_added_brings_its_register_along(data, tmp_path):
             tabulate(curator.workspace.original("patients"), "age < 79")
 
 
+def test_two_tables_by_one_card_both_bring_its_register_along(data, tmp_path):
+    tabulate(opened(data))
+    shutil.copy(data / "patients.parquet", data / "later.parquet")
+    with created(data, tmp_path / "clinic", later=(data / "later.parquet", data / "patients.toml")) as curator:
+        for name in ("patients", "later"):
+            with pytest.raises(Exposed, match="tells ill of a group of 1 person"):
+                tabulate(curator.workspace.original(name), "age < 79")
+        lines = listed(curator.workspace.register)
+        assert [(one.population, one.table) for one in lines] == [("patients", "patients"), ("later", "later")]
+
+
 def test_what_left_since_counts_once_the_card_is_revised_and_nothing_counts_twice(data, tmp_path):
     tabulate(opened(data), "age < 60", to=data / "below-60")
     with created(data, tmp_path / "clinic") as curator:

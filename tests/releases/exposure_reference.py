@@ -217,7 +217,8 @@ def exposed(
         return []
     joint, parts = Databases([*earlier, *new]), [Databases(one) for one in of_parts]
     found = []
-    for atoms in _groups(both, smallest if unions else 2):
+    several = len({unit[key] for one in both for key in one.group}) < len({key for one in both for key in one.group})
+    for atoms in _groups(both, (len(unit) + 1 if several else smallest) if unions else 2):
         rows = [key for atom in atoms for key in atom]
         if len({unit[key] for key in rows}) >= smallest:
             continue
@@ -300,8 +301,10 @@ def estimated(
     unit: Mapping[Hashable, Hashable],
     share: float,
     smallest: int = 3,
-) -> list[tuple[Hashable, tuple[Hashable, ...]]]:
+) -> list[tuple[Hashable, ...]]:
     """Units and rows of theirs of which somebody else knows the amounts to within a share above.
+
+    Told apart is whether they are known exactly, and whether by one who knows their own or by anybody.
 
     Who promised as much by a p% rule has to keep it; else only what no part tells by itself counts. That somebody
     has nothing counts in groups of fewer than ``smallest`` units.
@@ -328,7 +331,7 @@ def _near(
     unit: Mapping[Hashable, Hashable],
     share: float,
     smallest: int,
-) -> set[tuple[Hashable, tuple[Hashable, ...]]]:
+) -> set[tuple[Hashable, ...]]:
     atoms = [one[0] for one in _groups(said, 2)]
     owned = {who: [key for key in truth if unit[key] == who] for who in {unit[key] for key in truth}}
     found = set()
@@ -342,7 +345,8 @@ def _near(
                 mine = sum(truth[key] for key in rows)
                 if not mine and not (size == 1 and few[some[0]]):
                     continue
-                near = (1 + share) * mine - 1e-6 if mine else 0.5
-                if any(amounts.largest(rows, owned.get(one, ())) < near for one in (None, *owned) if one != who):
-                    found.add((who, tuple(rows)))
+                for near in (max((1 + share) * mine - 1e-6, mine + 0.5), mine + 0.5):
+                    for by in ((None,), owned):
+                        if any(amounts.largest(rows, owned.get(one, ())) < near for one in by if one != who):
+                            found.add((who, tuple(rows), near, len(by)))
     return found

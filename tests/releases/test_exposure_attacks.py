@@ -16,6 +16,7 @@ from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, whe
 
 import discreet as dc
 from discreet.errors import BadInput, Exposed, NotFound
+from discreet.releases.facts import Choice, Opaque
 
 YOUNG = "age < 79"
 ROUND = {"method": "round base=5 how=conventional"}
@@ -114,6 +115,12 @@ def test_a_condition_that_does_not_name_its_columns_is_not_checked(tmp_path, con
     )
 
 
+@pytest.mark.parametrize("condition", ["is_sick(id)", "id + is_sick(id) > 3", "random() < 0.9"])
+def test_a_condition_by_a_function_of_the_database_is_not_checked(tmp_path, condition):
+    """Whatever it is given, it may look at other columns."""
+    assert isinstance(Choice.of(where(opened(tmp_path, people(40)), condition)), Opaque)
+
+
 # -- tables of one release
 
 
@@ -164,6 +171,40 @@ def a_code_that_does_not_occur(folder):
     return dc.publish(opened_rows.where("age >= 90").select("id", "age", "ill"), "generalize", "k=2")
 
 
+def _of_the_old(folder):
+    """Of those of 70 or more everybody who has something infectious has hiv, and in E nobody has anything else."""
+    old = [("E", "hiv")] * 4 + [("A", "hiv"), ("A", "none")] * 4 + [("B", "none")] * 5
+    rows = [row | {"town": "ABE"[row["id"] % 3]} for row in people(240, oldest=0)]
+    rows += [{"id": 500 + n, "town": town, "age": 72, "ill": ill} for n, (town, ill) in enumerate(old)]
+    rows[240]["age"] = 79
+    return opened(folder, [{"chapter" if name == "ill" else name: row[name] for name in row} for row in rows])
+
+
+@expect("refused")
+def a_value_in_a_group_of_which_no_other_occurs(folder):
+    """The first table tells that whoever is 79 has something infectious, the other two that it is hiv."""
+    rows = _of_the_old(folder)
+    table(where(rows, "age >= 70"), "town × chapter@1")
+    table(rows, "town × chapter")
+    return table(where(rows, YOUNG), "town × chapter")
+
+
+@expect("refused")
+def a_value_of_those_that_were_chosen_of_which_no_other_occurs(folder):
+    rows = _of_the_old(folder)
+    table(where(where(rows, "age >= 70"), "chapter = 'flu' OR chapter = 'hiv'"), "town")
+    table(rows, "town × chapter")
+    return table(where(rows, YOUNG), "town × chapter")
+
+
+@expect("refused")
+def a_value_that_was_recoded_after_rows_were_left_out(folder):
+    COLUMNS["pastime"] = COLUMNS["chapter"].replace("sensitive", "other")
+    read = opened(folder, without("ill", [row | {"pastime": row["ill"]} for row in people(120)]))
+    table(where(read, "age > 0").generalize({"pastime": 1}), "town × pastime")
+    return table(where(read, YOUNG).generalize({"pastime": 1}), "town × pastime")
+
+
 @expect("refused")
 def one_of_two_by_a_group_of_values(folder):
     """No illness of the pair is known, but that one of them is infectious: each knows of the other."""
@@ -206,6 +247,16 @@ def rows_of_two_files_in_one_order(folder):
     return made[1]
 
 
+@expect("not checked")
+def items_that_were_taken_out_and_are_named(folder):
+    """Whoever is told that hiv was hidden in A knows what every gap there was."""
+    rows = people(160)
+    rows[0]["ill"] = "hiv"
+    read = opened(folder, rows)
+    dc.hide(read.select("id", "town", "ill"), itemsets=["town=A, ill=hiv"], support=3, tell="secrets")
+    return table(where(read, YOUNG))
+
+
 # -- sums
 
 
@@ -214,6 +265,19 @@ def an_income(folder):
     rows = opened(folder, paid())
     table(rows, "town", value="income", rules="p=10")
     return table(where(rows, YOUNG), "town", value="income", rules="p=10")
+
+
+@expect("refused")
+def an_income_that_one_contributor_could_estimate_before(folder):
+    """Whoever has most of E knows nearly what the next one has; now everybody knows it."""
+    rows = paid() + [
+        {"id": 500 + n, "town": "E", "age": 79 if n == 1 else 40, "ill": "flu", "income": income}
+        for n, income in enumerate((100_000, 5000, 100, 90))
+    ]
+    rows[0]["age"] = 40
+    read = opened(folder, rows)
+    table(read, "town", value="income", rules="min=3")
+    return table(where(read, YOUNG), "town", value="income", rules="min=3")
 
 
 @expect("refused")
@@ -237,6 +301,52 @@ def incomes_of_a_town_in_which_nobody_has_one(folder):
     rows = [row | {"income": None if row["town"] == "B" else row["income"]} for row in paid()]
     rows[1]["town"] = "E"
     return table(opened(folder, rows), "town × age", value="income", rules="p=10")
+
+
+@expect("refused")
+def people_without_a_gain_in_towns_that_are_not_listed(folder):
+    """Of three of 90, two have nothing, since their towns are not among those of the old: what is left is the third's.
+
+    Gains may be negative, so that nobody would know without that table.
+    """
+    rows = [row | {"gain": row["id"] * 37 % 400 - 150} for row in people(120, oldest=0)]
+    for row, town, gain in zip(rows, "EFA", (None, None, 777), strict=False):
+        row |= {"town": town, "age": 90, "gain": gain}
+    COLUMNS["gain"] = 'kind = "integer"\nrole = "sensitive"\nbounds = [-100000, 100000]'
+    read = opened(folder, [row | {"sex": "fm"[row["id"] // 4 % 2]} for row in rows])
+    table(read)
+    table(where(read, "age >= 60"), "town", value="gain", rules="min=3")
+    table(read, "sex", value="gain", rules="min=3")
+    return table(where(read, YOUNG), "sex", value="gain", rules="min=3")
+
+
+def _every_day(folder):
+    """Sixty people with a row for each of six days."""
+    COLUMNS["day"] = 'kind = "integer"\nrole = "quasi"\nbounds = [0, 31]'
+    days = [(n, day) for n in range(60) for day in range(6)]
+    rows = [
+        {"id": n, "town": "AB"[n % 2], "day": day, "ill": ILL[(n * 7 + day * 3 + n // 5) % 4]}
+        | {"income": 100 + (n * 37 + day * 11) % 400}
+        for n, day in days
+    ]
+    return opened(folder, rows, most=6)
+
+
+@expect("refused")
+def four_of_the_rows_of_one_person(folder):
+    """On one of four days somebody had hiv, and nobody knows on which."""
+    rows = _every_day(folder)
+    table(rows, "day × ill")
+    table(rows)
+    return table(where(rows, "NOT (id = 0 AND day < 4)"))
+
+
+@expect("refused")
+def the_income_of_one_person_on_three_days(folder):
+    rows = _every_day(folder)
+    table(rows, "day", value="income", rules="p=10")
+    table(rows, "town", value="income", rules="p=10")
+    return table(where(rows, "NOT (id = 0 AND day < 3)"), "town", value="income", rules="p=10")
 
 
 @expect("undecided")

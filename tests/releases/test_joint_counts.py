@@ -114,9 +114,11 @@ def test_equal_sums_are_one_equation_within_the_narrowest_interval():
     assert found == {(1, 1, 0): [2, 5], (0, 1, 0): [1, 1]}
 
 
-def united(changes, smallest, *, sizes=(), part=None):
+def united(changes, smallest, *, sizes=(), part=None, units=None):
     free = [Target((atom,), "ill", "flu") for atom in range(len(changes))]
-    units = {atom: frozenset((atom, n) for n in range(size)) for atom, size in enumerate(sizes or [1] * len(changes))}
+    units = units or {
+        atom: frozenset((atom, n) for n in range(size)) for atom, size in enumerate(sizes or [1] * len(changes))
+    }
     marks = np.array(changes).astype(np.uint64) @ np.array([2**40 + 9, 2**61 + 1], np.uint64)[: len(changes[0])]
     found = unions(free, marks, np.zeros(len(changes)) if part is None else np.array(part), units, smallest)
     return sorted(one.atoms for one in found)
@@ -132,6 +134,14 @@ def test_atoms_whose_changes_cancel_are_known_together():
     assert united(three, 3) == [] and united(three, 4) == [(0, 1, 2)]
     assert united([[1], [1], [-1]], 3) == [(0, 2), (1, 2)]
     assert united([[2], [-1]], 4) == [], "an atom is taken once"
+
+
+def test_all_atoms_of_a_person_are_a_group_of_one():
+    three = [[1, 1], [-1, 0], [0, -1], [1, 1]]
+    of_one = {atom: frozenset({"ann"}) for atom in range(3)} | {3: frozenset({"ben"})}
+    assert united(three, 2, units=of_one) == [(0, 1, 2)]
+    assert united(three, 3, units=of_one) == [(0, 1, 2), (1, 2, 3)], "two of the atoms are hers, one is his"
+    assert united(three, 2, units=of_one | {1: frozenset({"ann", "cid"})}) == []
 
 
 @pytest.mark.parametrize(("name", "most"), [("_MOST_LOOKED_AT", 3), ("_MOST_UNIONS", 2)])

@@ -11,7 +11,8 @@ import pytest
 
 from discreet.releases import joint_sums
 from discreet.releases.atoms import People, Space
-from discreet.releases.joint_sums import SumSystem, SumTarget, _sets, _too_close
+from discreet.releases.joint_counts import TooLarge
+from discreet.releases.joint_sums import Closeness, SumSystem, SumTarget, _too_close
 from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import Verdict
 
@@ -45,8 +46,8 @@ def system(atoms, figures, *, nonnegative=True, units=True):
     return SumSystem.of(Space(people, tuple(told)), told)
 
 
-def verdict(made, unit, *atoms, share=HALF, deadline=inf):
-    return made.verdict(SumTarget(unit, atoms), share, deadline)
+def verdict(made, unit, *atoms, share=HALF, deadline=inf, insiders=True):
+    return made.verdict(SumTarget(unit, atoms), Closeness(share, insiders), deadline)
 
 
 def test_a_system_has_the_sums_of_atoms_and_the_figures_over_them():
@@ -78,7 +79,7 @@ def test_a_contributor_is_too_close_if_the_rest_is_less_than_the_share(rest, clo
     """The second of 10, 7 and the rest takes off 7: what is left is 10 and the rest, which must be 15 or more."""
     made = system([{1: 10, 2: 7, 3: rest}], [({0}, 17 + rest, 17 + rest)])
     largest = next(unit for unit, own in made.by_unit.items() if own[0] == 10)
-    assert (SumTarget(largest, (0,)) in set(made.candidates(HALF, ()))) is close
+    assert (SumTarget(largest, (0,)) in set(made.candidates(HALF, (), inf))) is close
     assert verdict(made, largest, 0) is (Verdict.DETERMINED if close else Verdict.FREE)
 
 
@@ -88,13 +89,22 @@ def test_a_figure_that_is_known_within_an_interval_is_as_large_as_it_may_be(high
     assert verdict(made, 0, 0) is Verdict[found]
 
 
+def test_anybody_knows_less_than_a_contributor():
+    made = system([{1: 100, 2: 50, 3: 1}], [({0}, 151, 151)])
+    assert verdict(made, 1, 0) is Verdict.DETERMINED
+    assert verdict(made, 1, 0, insiders=False) is verdict(made, 1, 0, share=Fraction(1, 100)) is Verdict.FREE
+
+
 def test_that_somebody_has_nothing_is_looked_for_in_small_atoms_only():
     made = system([{1: 0, 2: 7}, {3: 0, 4: 7}, {1: 0, 5: 7}], [({0}, 7, 7), ({1}, 7, 7), ({2}, 7, 7)])
     nothing = {unit for unit, own in made.by_unit.items() if 0 in own.values()}
-    found = {one.atoms for one in made.candidates(HALF, {0}) if one.unit in nothing}
+    found = {one.atoms for one in made.candidates(HALF, {0}, inf) if one.unit in nothing}
     assert found == {(0,)}
     assert verdict(made, min(nothing), 0) is Verdict.DETERMINED
-    assert set(system([{1: 1, 2: 7}], [({0}, 8, 8)]).candidates(HALF, ())) == {SumTarget(0, (0,)), SumTarget(1, (0,))}
+    assert set(system([{1: 1, 2: 7}], [({0}, 8, 8)]).candidates(HALF, (), inf)) == {
+        SumTarget(0, (0,)),
+        SumTarget(1, (0,)),
+    }
     assert (_too_close(0, HALF), _too_close(10, HALF), _too_close(1, Fraction(1))) == (0.5, 15, 2)
 
 
@@ -124,10 +134,21 @@ def test_of_those_in_one_atom_the_largest_knows_the_most():
     }
 
 
-@pytest.mark.parametrize("most", [3, 4])
-def test_all_sets_of_few_atoms_are_looked_at(monkeypatch, most):
-    monkeypatch.setattr(joint_sums, "_MOST_UNION", most)
-    pairs = [(1, 2), (1, 3), (1, 5), (2, 3), (2, 5), (3, 5)]
-    threes = [(1, 2, 3), (1, 2, 5), (1, 3, 5), (2, 3, 5)]
-    assert list(_sets([1, 2, 3, 5])) == [(1,), (2,), (3,), (5,), *pairs, *(threes if most == 4 else []), (1, 2, 3, 5)]
-    assert list(_sets([7])) == [(7,)]
+def test_all_sets_of_atoms_are_looked_at_in_which_others_have_little():
+    """In the last one two others have so much that nobody can tell what the first has there."""
+    atoms = [{1: 5}, {1: 6, 2: 9}, {1: 7}, {1: 1, 3: 100, 4: 100}]
+    made = system(atoms, [(set(range(4)), 228, 228)])
+    found = [one.atoms for one in made.candidates(HALF, (), inf) if one.unit == 0]
+    assert found == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+
+
+@pytest.mark.parametrize(("high", "decided"), [(27, False), (29, False), (30, True), (inf, True)])
+def test_of_many_atoms_the_single_ones_are_looked_at_if_all_may_have_more(monkeypatch, high, decided):
+    """Half of 5, of 6 and of 7 more in each of the atoms is 3, 3 and 4 in whole numbers: 10 more than 18 and 2."""
+    monkeypatch.setattr(joint_sums, "_MOST_UNION", 2)
+    made = system([{1: 5}, {1: 6, 2: 2}, {1: 7}], [({0, 1, 2}, 20, high)])
+    if decided:
+        assert [one.atoms for one in made.candidates(HALF, (), inf) if one.unit == 0] == [(0,), (1,), (2,)]
+    else:
+        with pytest.raises(TooLarge):
+            list(made.candidates(HALF, (), inf))

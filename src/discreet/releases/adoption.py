@@ -97,8 +97,11 @@ def _adopt(register: Register, chain: Chain, card: Card) -> int:
 
 
 def _is_copy(one: Entry, other: Entry) -> bool:
-    """Whether a line was adopted before, or is of a release that was registered in both places when it was made."""
-    if one.told[ADOPTED] == other.told.get(ADOPTED):
+    """Whether a line was adopted before, or is of a release that was registered in both places when it was made.
+
+    Two tables of a workspace may have been made by one card: the people of each have the line.
+    """
+    if one.told[ADOPTED] == other.told.get(ADOPTED) and one.population == other.population:
         return True
     both = replace(one, number=0, told={}, facts="", note="") == replace(other, number=0, told={}, facts="", note="")
     return both and bool(one.release) and one.told.get("where") == other.told.get("where")
@@ -124,7 +127,8 @@ def _link_all(register: Register, chain: Chain, due: Sequence[int], card: Card) 
     """Register lines one after the other, each linked with what the register knows of its people."""
     figures = [(one.number, "", data) for one, data in zip(chain.entries, chain.facts, strict=True) if data is not None]
     spaces = load_spaces(figures, chain.people)
-    known = {one.told[ADOPTED]: one.number for one in register.entries() if ADOPTED in one.told}
+    mine = [one for one in register.entries() if one.population == chain.entries[0].population]
+    known = {one.told[ADOPTED]: one.number for one in mine if ADOPTED in one.told}
     numbers = {one.number: known[at] for one, at in zip(chain.entries, chain.digests, strict=True) if at in known}
     for place in due:
         entry = chain.entries[place]

@@ -14,7 +14,7 @@ at all: what is too large is *undecided*, which is not safe, and what cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import thread_time
@@ -32,7 +32,7 @@ from discreet.errors import BadInput, DataError
 from discreet.releases.atoms import Space, dump_people, dump_told, link, load_people, load_told, nobody, same_values
 from discreet.releases.facts import Facts, Figures, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
-from discreet.releases.joint_sums import SumSystem, SumTarget
+from discreet.releases.joint_sums import Closeness, SumSystem, SumTarget, closer
 from discreet.releases.records import Ambiguous, Answered, Recorded, Records, Told, all_keys, fetch_records, told_by
 from discreet.verbs.attack.intruder.determined import Verdict
 
@@ -371,7 +371,7 @@ class _Space:
         verdicts = system.verdicts(targets, max(self._deadline - thread_time(), 0.1), changes=changes)
         pinned, undecided = _sorted(targets, verdicts)
         free = np.flatnonzero(np.array(verdicts) == Verdict.FREE)
-        if self._policy.smallest_group > 2 and len(free):
+        if len(free):
             units = self._space.people.units_of(small)
             found = unions(
                 [targets[n] for n in free], changes[0][free], changes[1][free], units, self._policy.smallest_group
@@ -501,39 +501,54 @@ class _Space:
             return Exposure(())
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if several else promised
         assert share is not None  # noqa: S101  # one of both is there
-        exposed, undecided = self._estimated(told, share)
+        try:
+            exposed, undecided = self._estimated(told, share)
+        except TooLarge:
+            return Exposure((), undecided=("there are too many groups of one person to compute with",))
         alone = [*([old] if old else []), *([one] for one in new)]  # what one table tells is for its own rules to judge
+        asked = [(target, how) for target in exposed for how in closer(share)]
+        found = set(asked) - self._close(told, asked, Verdict.FREE)
         if several and (ends := self._ends(column, measure)) is not None:
             bounded = self._between(told, share, ends)
             for part in alone:
                 bounded -= self._between(part, share, ends, bounded)
-            exposed |= bounded
+            found |= {(target, Closeness(share)) for target in bounded}
         for part in alone:
-            if exposed and (part is old or not promised):
-                exposed -= self._estimated(part, share, exposed)[0]
+            if part is old or not promised:
+                found -= self._close(part, found, Verdict.DETERMINED)
+        exposed = {target for target, _ in found}
         if not exposed:
             why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
             return Exposure((), undecided=why)
         lines = tuple(one.number for one in old)
-        smallest = min(self._space.people.unit_counts[list(one.atoms)].sum() for one in exposed)
-        return Exposure((), (Finding(int(smallest), column, lines),), len({one.unit for one in exposed}))
+        smallest = min(self._people(one.atoms) for one in exposed)
+        return Exposure((), (Finding(smallest, column, lines),), len({one.unit for one in exposed}))
 
-    def _estimated(
-        self, told: Sequence[Told], share: Fraction, among: set[SumTarget] | None = None
-    ) -> tuple[set[SumTarget], int]:
+    def _estimated(self, told: Sequence[Told], share: Fraction) -> tuple[set[SumTarget], int]:
         """The targets that can be estimated too closely from these releases, and how many could not be decided."""
         system = self._system(told)
         exposed, undecided = set(), 0
         few = self._space.people.unit_counts < self._policy.smallest_group
         small = frozenset(np.flatnonzero(few).tolist())
-        for target in system.candidates(share, small) if among is None else sorted(among, key=str):
-            if any(system.part[atom] < 0 for atom in target.atoms):
-                continue
-            verdict = system.verdict(target, share, self._deadline)
+        for target in system.candidates(share, small, self._deadline):
+            verdict = system.verdict(target, Closeness(share, insiders=True), self._deadline)
             if verdict is Verdict.DETERMINED:
                 exposed.add(target)
             undecided += verdict is Verdict.UNDECIDED
         return exposed, undecided
+
+    def _close(
+        self, told: Sequence[Told], asked: Iterable[tuple[SumTarget, Closeness]], verdict: Verdict
+    ) -> set[tuple[SumTarget, Closeness]]:
+        """Those of the targets that these releases tell something of, for which this is the verdict on whether they can
+        be estimated so closely."""
+        system = self._system(told)
+        return {
+            (target, how)
+            for target, how in asked
+            if all(system.part[atom] >= 0 for atom in target.atoms)
+            and system.verdict(target, how, self._deadline) is verdict
+        }
 
     def _system(self, told: Sequence[Told]) -> SumSystem:
         key = tuple(map(id, told))
@@ -548,7 +563,8 @@ class _Space:
         if among is not None and not among:
             return set()
         system = self._system(told)
-        targets = system.candidates(share, frozenset(range(len(system.part)))) if among is None else among
+        everywhere = frozenset(range(len(system.part)))
+        targets = system.candidates(share, everywhere, self._deadline) if among is None else among
         return system.between((one for one in targets if system.part[one.atoms[0]] >= 0), share, ends)
 
     def _ends(self, column: str, measure: str) -> tuple[float, float] | None:

@@ -30,6 +30,8 @@ from discreet.errors import DataError
 
 _MOST_COMBINATIONS = 300_000
 """Different rows of a published file whose figures are kept, at most."""
+_UNNAMED = (exp.Columns, exp.PositionalColumn, exp.Star, exp.Table, exp.Anonymous, exp.Rand)
+"""What of a condition may depend on columns that it does not name: a function of the database may look at any."""
 Find: TypeAlias = Callable[[Sequence[Any]], Numbers]
 
 
@@ -151,8 +153,8 @@ class Choice:
         telling: list[exp.Expr] = []
         names: set[str] = set()
         for part in _conjuncts(table.chosen):
-            if part.find(exp.Columns, exp.PositionalColumn, exp.Star, exp.Table) is not None:
-                return Opaque("its rows were chosen by a condition that names no columns")
+            if part.find(*_UNNAMED) is not None:
+                return Opaque("its rows were chosen by a condition that does not say by which columns")
             used = {column.name for column in part.find_all(exp.Column)}
             quasi = used.intersection(table.chosen_by)
             if quasi and used - quasi:

@@ -7,7 +7,7 @@ every database that agrees with all releases.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise, permutations
@@ -175,30 +175,49 @@ def unions(
     """Groups of several atoms with fewer than ``smallest`` units of which a count may be known, though of no atom is.
 
     ``free`` are targets that change, in some possible databases by what ``changed`` says with random weights. A count
-    of several atoms is known only if their changes cancel in every database, and none of them does without the others.
+    of several atoms is known only if their changes cancel in every database. Where people have several rows, a group
+    may be any of the atoms of one of them.
     ``TooLarge`` if there are too many to look at.
     """
-    marks = changed.tolist()
     together: dict[tuple[str, str | tuple[str | None, ...] | None, int], list[int]] = {}
     for place, one in enumerate(free):
         together.setdefault((one.column, one.value, int(part[place])), []).append(place)
-    looked = found = 0
+    looked, found = 0, set[Target]()
     for (column, value, _), places in together.items():
+        marks = {free[place].atoms[0]: int(changed[place]) for place in places}
+        sets = list(_sets_of_units(marks, units, _MOST_LOOKED_AT - looked))
+        sums = [sum(marks[atom] for atom in atoms) for atoms in sets]
         at: dict[int, list[int]] = {}
-        for place in places:
-            at.setdefault(marks[place], []).append(place)
-        for size in range(1, smallest - 1):
-            for some in combinations(places, size):
-                looked += 1
+        for number, total in enumerate(sums):
+            at.setdefault(total % 2**64, []).append(number)
+        for size in range(smallest - 1):
+            for some in combinations(range(len(sets)), size):
+                looked += bool(some)
                 if looked > _MOST_LOOKED_AT:
                     raise TooLarge
-                for last in at.get(-sum(marks[place] for place in some) % 2**64, ()):
-                    atoms = tuple(free[place].atoms[0] for place in (*some, last))
-                    if last > some[-1] and len(frozenset.union(*(units[atom] for atom in atoms))) < smallest:
-                        found += 1
-                        if found > _MOST_UNIONS:
+                for last in at.get(-sum(sums[number] for number in some) % 2**64, ()):
+                    atoms = [atom for number in (*some, last) for atom in sets[number]]
+                    few = len(frozenset.union(*(units[atom] for atom in atoms))) < smallest
+                    if (not some or last > some[-1]) and len(set(atoms)) == len(atoms) and few:
+                        target = Target(tuple(sorted(atoms)), column, value)
+                        if target not in found:
+                            found.add(target)
+                            yield target
+                        if len(found) > _MOST_UNIONS:
                             raise TooLarge
-                        yield Target(atoms, column, value)
+
+
+def _sets_of_units(atoms: Iterable[int], units: Mapping[int, frozenset[int]], most: int) -> Iterator[tuple[int, ...]]:
+    """All sets of atoms in which one unit is, at most so many; where each has one row, the single atoms."""
+    of_unit: dict[int, list[int]] = {}
+    for atom in atoms:
+        for unit in units[atom]:
+            of_unit.setdefault(unit, []).append(atom)
+    several = dict.fromkeys(map(tuple, of_unit.values()))
+    if sum(2 ** len(mine) - 1 for mine in several) > most:
+        raise TooLarge
+    sets = (some for mine in several for size in range(len(mine)) for some in combinations(mine, size + 1))
+    yield from dict.fromkeys(sets)
 
 
 def value_groups(one: Told, column: str) -> set[frozenset[str | None]]:

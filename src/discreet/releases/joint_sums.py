@@ -30,6 +30,7 @@ import numpy as np
 
 from discreet.core.programs import Numbers, Program, Status
 from discreet.releases.atoms import Space
+from discreet.releases.joint_counts import TooLarge
 from discreet.releases.records import Told
 from discreet.verbs.attack.intruder.determined import Verdict
 from discreet.verbs.attack.intruder.sparse import components, sparse
@@ -37,11 +38,15 @@ from discreet.verbs.attack.intruder.unknowns import Simplex, Unknowns
 
 _MOST_CONTRIBUTORS = 2_000
 """Contributors that are looked at one by one, at most."""
-_MOST_UNION = 4
-"""Atoms of one target of which all sets are looked at; of more, the single ones, the pairs and all."""
+_MOST_UNION = 10
+"""Atoms of one target of which all sets are looked at, at most."""
 _NEARLY = 1 - 1e-7
+_SAME = Fraction(1, 10**6)
+"""Share within which an estimate is as good as the amount."""
 _LARGEST = 1e7
 """What the sums add up to, at most, if they are to be whole numbers."""
+_EXACT = 1e15
+"""What they add up to, at most, for a solver to tell a unit more or less."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,23 @@ class SumTarget:
 
     unit: int
     atoms: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How closely an amount may be estimated, and by whom."""
+
+    share: Fraction
+    insiders: bool = False
+    """By a contributor who knows their own amount; else by anybody."""
+
+
+def closer(share: Fraction) -> tuple[Closeness, ...]:
+    """All that it may be to estimate an amount within a share: by a contributor or by anybody, nearly or exactly.
+
+    Whoever could be estimated by one contributor before, and can by everybody now, or exactly, has lost something.
+    """
+    return tuple(Closeness(near, insiders) for near in (share, _SAME) for insiders in (True, False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,34 +133,67 @@ class SumSystem:
         records = np.bincount(people.atom, np.where(told_of, people.copies, 0), people.atoms)
         return cls(sums, matrix, low, high, floor, part, records, contributions, by_unit, people.unit_counts == 1)
 
-    def candidates(self, share: Fraction, small: Container[int]) -> Iterator[SumTarget]:
+    def candidates(self, share: Fraction, small: Container[int], deadline: float) -> Iterator[SumTarget]:
         """Contributors who could be estimated too closely if the sum of their atoms were known exactly.
 
-        That someone has nothing is only looked for in ``small`` atoms.
+        That someone has nothing is only looked for in ``small`` atoms. ``TooLarge`` if someone is in too many atoms.
         """
         for unit, own in self.by_unit.items():
-            for atoms in _sets(sorted(own)):
+            for atoms in self._sets(unit, share, deadline):
                 rivals = self._others(unit, atoms)
                 mine, total = sum(own[atom] for atom in atoms), sum(sum(self.contributions[a].values()) for a in atoms)
                 known = mine > 0 or (len(atoms) == 1 and atoms[0] in small)
                 if known and total - max(rivals.values(), default=0.0) < _too_close(mine, share):
                     yield SumTarget(unit, atoms)
 
-    def verdict(self, target: SumTarget, share: Fraction, deadline: float) -> Verdict:
-        """Whether someone can estimate the target within the share."""
+    def _sets(self, unit: int, share: Fraction, deadline: float) -> Iterator[tuple[int, ...]]:
+        """The sets of a unit's atoms in which others, but for the largest of them, may have too little.
+
+        What they have in several atoms adds up, and the largest of them has no more there than the largest of each
+        atom: so an atom with too much of it is in no such set. Of many atoms the single ones suffice, if all may have
+        so much more at once that no set of them is estimated too closely.
+        """
+        own = self.by_unit[unit]
+        most = max(_too_close(sum(own.values()), share) - sum(own.values()), 0.5)
+        rest = {atom: [size for other, size in self.contributions[atom].items() if other != unit] for atom in own}
+        atoms = sorted(atom for atom, sizes in rest.items() if sum(sizes) - max(sizes, default=0.0) <= most)
+        largest = len(atoms)
+        if largest > _MOST_UNION:
+            if not self._all_reach(unit, atoms, share, deadline):
+                raise TooLarge
+            largest = 1
+        for size in range(1, largest + 1):
+            yield from combinations(atoms, size)
+
+    def _all_reach(self, unit: int, atoms: Sequence[int], share: Fraction, deadline: float) -> bool:
+        """Whether each of a unit's atoms may have so much more, all at the same time, for anyone who knows the largest
+        contribution of others to each atom, and the sum where one of them is alone."""
+        own = self.by_unit[unit]
+        mates = np.flatnonzero(np.isin(self.part, self.part[list(atoms)]))
+        known = self._largest(unit, mates)
+        sums = self.sums[mates]
+        rise = np.where(np.isin(mates, list(self._alone(unit, mates))), 0.0, np.inf)
+        floor = np.array([known[int(atom)] for atom in mates])
+        part = self._unknowns(mates, sums - np.minimum(floor, sums), rise)
+        least = -part.fall
+        least[np.searchsorted(mates, atoms)] = [np.ceil(_too_close(own[one], share) - own[one]) for one in atoms]
+        program = Program(
+            np.zeros(len(part)), part.relations, 0.0, 0.0, least, part.rise, integral=_scale(sums) <= _LARGEST
+        )
+        return _scale(sums) <= _EXACT and program.solve(deadline=deadline).x is not None
+
+    def verdict(self, target: SumTarget, how: Closeness, deadline: float) -> Verdict:
+        """Whether the target can be estimated so closely."""
         own = self.by_unit[target.unit]
         mine = sum(own[atom] for atom in target.atoms)
         mates = np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
-        largest = {
-            int(atom): max((c for unit, c in self.contributions[int(atom)].items() if unit != target.unit), default=0.0)
-            for atom in mates
-        }
+        largest, alone = self._largest(target.unit, mates), self._alone(target.unit, mates)
         rivals = self._others(target.unit, target.atoms)
-        limit = _too_close(mine, share) * _NEARLY
-        alone = {int(atom) for atom in mates if self.alone[atom] and target.unit not in self.contributions[int(atom)]}
+        limit = _too_close(mine, how.share) * _NEARLY
         if self._reaches(target, largest, mates, alone, limit + max(rivals.values(), default=0.0), deadline):
             return Verdict.FREE
-        order = sorted(self._insiders(target.unit, mates), key=lambda unit: (-rivals.get(unit, 0.0), unit))
+        insiders = self._insiders(target.unit, mates) if how.insiders else ()
+        order = sorted(insiders, key=lambda unit: (-rivals.get(unit, 0.0), unit))
         for unit in (None, *order[:_MOST_CONTRIBUTORS]):
             if thread_time() > deadline:
                 return Verdict.UNDECIDED
@@ -148,6 +203,17 @@ class SumSystem:
             if not reaches:
                 return Verdict.UNDECIDED if reaches is None else Verdict.DETERMINED
         return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
+
+    def _largest(self, target: int, mates: Numbers) -> dict[int, float]:
+        """The largest contribution of another to each atom."""
+        return {
+            atom: max((size for unit, size in self.contributions[atom].items() if unit != target), default=0.0)
+            for atom in mates.tolist()
+        }
+
+    def _alone(self, target: int, mates: Numbers) -> set[int]:
+        """The atoms in which another is alone."""
+        return {atom for atom in mates.tolist() if self.alone[atom] and target not in self.contributions[atom]}
 
     def _insiders(self, target: int, mates: Numbers) -> set[int]:
         """Contributors one of whom knows the most: of those who are in one atom only, the largest there.
@@ -254,14 +320,4 @@ def _scale(sums: Numbers) -> float:
 
 def _too_close(amount: float, share: Fraction) -> float:
     """Estimates below this are too close to an amount, of which every whole unit counts."""
-    return (1 + float(share)) * amount if amount else 0.5
-
-
-def _sets(atoms: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    if len(atoms) <= _MOST_UNION:
-        for size in range(1, len(atoms) + 1):
-            yield from combinations(atoms, size)
-        return
-    yield from ((atom,) for atom in atoms)
-    yield from combinations(atoms, 2)
-    yield tuple(atoms)
+    return max((1 + float(share)) * amount, amount + 0.5)

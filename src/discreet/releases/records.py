@@ -81,6 +81,9 @@ class Records:
     values: Mapping[str, Any]
     amounts: Numbers | None
     by: tuple[str, ...]
+    occurring: tuple[tuple[Sequence[Any], Numbers], ...] = ()
+    """For each telling side the values that occur in the source, and the leaf of each; -1 for none. Of figures that are
+    not complete."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,10 +180,28 @@ def fetch_records(figures: Figures, by: Sequence[str] = ()) -> Records:
         {name: texts(array_of(fetched, f"told_{place}")) for place, name in enumerate(told)},
         None if figures.amount is None else np.asarray(fetched.column("amount").to_numpy(), np.float64),
         by,
+        () if figures.complete else tuple(_occurring(rows, side) for side in telling),
     )
     if len(pc.unique(found.key)) < len(found.key):
         raise Ambiguous
     return found
+
+
+def _occurring(rows: Table, side: FactSide) -> tuple[Sequence[Any], Numbers]:
+    """The values of a side's columns that occur in the source of some rows, and the leaf of each.
+
+    A leaf of several values does not tell which of them occur among the rows of a release, even if only one does.
+    """
+    told, labels = (
+        [sql.named(value.copy(), f"{name}_{place}") for place, value in enumerate(values)]
+        for name, values in (("told", map(sql.column, side.tells)), ("label", side.labels))
+    )
+    columns, leaves = [], []
+    for source in filter(None, (rows.relation, rows.whole)):  # columns may have been recoded since
+        fetched = rows.engine.fetch(exp.select(*told, *labels).from_(source.subquery("t")).distinct())
+        columns.append([texts(array_of(fetched, f"told_{place}")) for place in range(len(told))])
+        leaves.append(side.find([fetched.column(f"label_{place}") for place in range(len(labels))]))
+    return [pa.concat_arrays(parts) for parts in zip(*columns, strict=True)], np.concatenate(leaves)
 
 
 def all_keys(rows: Table, by: Sequence[str]) -> Any:
@@ -245,8 +266,8 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
     columns = [records.values[name].dictionary_encode(null_encoding="encode") for name in names]
     combos, first = _combinations(columns, len(records.key))
     leaf = records.leaf[first]
-    if not figures.complete and telling:  # what no one has may still be possible: a rounded 0, a hidden cell
-        combos, leaf = _possible(sides[len(known) :], dict(zip(names, columns, strict=True)), records.leaf, possible)
+    if not figures.complete and telling:  # what nobody has may still be possible: a rounded 0, a hidden cell
+        combos, leaf = _possible(sides[len(known) :], names, records, possible)
     return Told(
         0,
         title,
@@ -268,17 +289,17 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
 
 
 def _possible(
-    sides: Sequence[FactSide], columns: Mapping[str, Any], leaf: Numbers, possible: Numbers
+    sides: Sequence[FactSide], names: Sequence[str], records: Records, possible: Numbers
 ) -> tuple[tuple[tuple[str | None, ...], ...], Numbers]:
     """Every combination of values that someone may have, and the leaf it belongs to: whatever goes together on the
     sides, as far as the figures allow."""
     shape = [side.leaves for side in sides]
-    on_sides = np.unravel_index(leaf, shape)
     by_leaf: list[dict[int, list[dict[str, str | None]]]] = []
-    for side, mine in zip(sides, on_sides, strict=True):
-        combos, first = _combinations([columns[name] for name in side.tells], len(leaf))
+    for side, (columns, leaf) in zip(sides, records.occurring, strict=True):
+        coded = [column.dictionary_encode(null_encoding="encode") for column in columns]
+        combos, first = _combinations(coded, len(leaf))
         found: dict[int, list[dict[str, str | None]]] = {}
-        for values, at in zip(combos, mine[first].tolist(), strict=True):
+        for values, at in zip(combos, leaf[first].tolist(), strict=True):
             found.setdefault(at, []).append(dict(zip(side.tells, values, strict=True)))
         by_leaf.append(found)
     rows: dict[tuple[str | None, ...], int] = {}
@@ -287,7 +308,7 @@ def _possible(
         for parts in product(*(found.get(int(at), ()) for found, at in zip(by_leaf, places, strict=True))):
             row = {name: value for part in parts for name, value in part.items()}
             if all(row[name] == value for part in parts for name, value in part.items()):
-                rows[tuple(row[name] for name in columns)] = number
+                rows[tuple(row[name] for name in names)] = number
     return tuple(rows), np.array(list(rows.values()), np.int64)
 
 

@@ -124,34 +124,19 @@ _ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]]
 def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, priority: Priority) -> str:
     oracle = best.oracle
     summary = (
-<<<<<<< HEAD
-        f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} "
-        f"people a count has an error of about {best.deviation:,.0f} ({best.deviation / n:.2%}), with "
-        f"{_bytes(best)} per report"
-=======
         f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} people the "
         f"standard error of a count is about {best.deviation:,.0f} ({best.deviation / n:.2%}), "
         f"at {_bytes(best)} per report"
->>>>>>> b50802e4b662516eb6facdc54d5ee184b6899ab1
     )
     if not others:
         return f"{summary}; there was no other to choose from."
     reasons: dict[Priority, str] = {
-<<<<<<< HEAD
-        "accuracy": "no other has an error below 99 % of that, and it has the shortest reports of those as accurate",
-        "bytes": f"of those with at most twice the least error, {least:,.0f}, it has the shortest reports",
-        "speed": f"of those with at most twice the least error, {least:,.0f}, it is the fastest",
-    }
-    second = f"{others[0].oracle.name}, would have an error of {others[0].deviation:,.0f}, with {_bytes(others[0])}"
-    return f"{summary}; {reasons[priority]}. The most accurate of the others, {second}."
-=======
         "accuracy": "of the protocols within 1 % of the smallest error it has the shortest reports",
         "bytes": f"of the protocols within twice the smallest error, {least:,.0f}, it has the shortest reports",
         "speed": f"of the protocols within twice the smallest error, {least:,.0f}, it takes the fewest steps",
     }
     second = f"{others[0].oracle.name}: {others[0].deviation:,.0f}, at {_bytes(others[0])}"
     return f"{summary}; {reasons[priority]}. The most accurate of the others is {second}."
->>>>>>> b50802e4b662516eb6facdc54d5ee184b6899ab1
 
 
 def _bytes(candidate: _Candidate) -> str:

@@ -331,6 +331,8 @@ class _Hiding(Method[pa.Table]):
         cells = tabular(data, columns=names).cells
         of = {item: names[0] if plain else cells[item][0] for item in before.items}
         changed = sorted({of[item] for was, now in changes for item in was - now})
+        if changed and self.tell == "secrets":
+            return Opaque("it says which items may have been taken out")
         told = [name for name in names if card[name].role is not Role.QUASI]
         if len(changed) > 1 or not told:
             return Opaque(f"items of {' and '.join(changed)} were removed" if told else "it reveals no person's value")

@@ -50,19 +50,18 @@ def table_figures(
             if side_.tells or choice.condition is not None:
                 totals = np.delete(codes, n, axis=1).sum(axis=1) == 0  # over all other sides
                 low = np.where(totals & np.isin(codes[:, n], dimension.leaves), np.maximum(low, 1.0), low)
-    if choice.condition is not None:
+    more = choice.condition is not None or (value is not None and what.rows.count() < choice.rows.count())
+    if more:  # whoever was not chosen, or has no amount, adds nothing: that is told, too
         found = list(map(_with_rest, found))
         rest, whole = ([len(side_.covers) - last for side_ in found] for last in (2, 1))
         nobody = np.array([[*whole[:n], rest[n], *whole[n + 1 :]] for n in range(len(found))], np.int64)
         codes = np.concatenate([codes, nobody])
         low, high = (np.concatenate([one, np.zeros(len(nobody))]) for one in (low, high))
+    if choice.condition is not None:
         found.append(choice.side)
         codes = np.concatenate([codes, np.zeros((len(codes), 1), np.int64)], axis=1)
-    rows = what.rows if choice.condition is None else choice.rows
-    if value is not None and what.rows.count() < choice.rows.count():  # who has no amount adds nothing: that is told
-        rows, found = choice.rows, [replace(_with_rest(one), covers=one.covers) for one in found]
     return Figures(
-        rows,
+        choice.rows if more else what.rows,
         tuple(found),
         codes,
         low,
@@ -76,8 +75,8 @@ def table_figures(
 
 
 def _with_rest(side: FactSide) -> FactSide:
-    """A side with a leaf for rows that were not chosen and have a code that is not in the table, a code for it, and one
-    for all leaves."""
+    """A side with a leaf for rows that add nothing and have a code that is not in the table, a code for it, and one for
+    all leaves."""
 
     def find(columns: Sequence[Any]) -> Numbers:
         leaf = side.find(columns)
