@@ -306,8 +306,8 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
     tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
     if exposure.findings and not any(finding.releases for finding in exposure.findings):
         remedy = (
-            "Its own figures reveal too much about each other. Start a dimension at a coarser level (region@1), or try another "
-            'method of protection (--method "suppress how=modular", or adjust).'
+            "Its own figures reveal too much about each other. Start a dimension at a coarser level (region@1), or try "
+            'another method (--method "suppress how=modular", or adjust).'
         )
     else:
         remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
