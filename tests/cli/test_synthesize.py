@@ -126,7 +126,7 @@ def test_a_loss_that_protects_nobody_is_said_to_and_no_delta_is_advised(folder):
     assert "times as large" not in found.stderr
     page = (folder / "made" / "report.html").read_text()
     assert "Next to nothing promised" in page
-    assert "Privacy promised" not in page
+    assert "Differentially private" not in page
     assert "synthetic rows" in page
     assert "rows of the original" not in page
     assert "<li>Note: " in page

@@ -14,7 +14,7 @@ import pytest
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
 from discreet.core.report import Axis, Picture, bars, beside, curves, listing, render, shortened, stacked
-from discreet.core.statement import Claim, Recipe, Statement
+from discreet.core.statement import Claim, Evidence, Recipe, Statement
 from discreet.errors import BadInput
 
 EVIL = '"><script>alert(1)</script><img src=x onerror="alert(2)">&'
@@ -87,7 +87,17 @@ def test_the_page_asks_nobody_for_anything() -> None:
 @pytest.mark.parametrize(
     ("statement", "recipe", "badge"),
     [
-        (Statement("person", Pure(1)), Recipe("noise"), "Privacy promised"),
+        (Statement("person", Pure(1)), Recipe("noise"), "Differentially private, ε = 1"),
+        (
+            Statement("person", models=(Claim("k", "2-anonymous"),), evidence=Evidence.CHECKED),
+            Recipe("recode"),
+            "2-anonymous, checked",
+        ),
+        (
+            Statement("person", models=(Claim("protection-intervals", "x" * 50),)),
+            Recipe("x"),
+            "Protection intervals, argued",
+        ),
         (Statement("person"), Recipe("copy"), "No promise"),
         (Statement("person", models=(Claim("k", "2-anonymous"),)), Recipe("swap", seed=1), "Not private"),
         (Statement("person"), Recipe("swap", seed=0), "Not private"),

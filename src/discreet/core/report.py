@@ -23,7 +23,7 @@ import pyarrow as pa
 from discreet.core.document import fields, owned
 from discreet.core.markup import Child, Markup, drawing, listed, markup, style, table, tag
 from discreet.core.markup import page as whole_page
-from discreet.core.statement import weakness
+from discreet.core.statement import Statement, weakness
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ _WORDS = {
     "time_limit": "time limit, in seconds",
 }
 """What a parameter of a recipe is called for people, where its name says too little."""
+_SHORT_CLAIM = 40
+"""Longest text of a claim that fits into a headline; of a longer one its name is shown."""
 _ANSWERS = (bool, int, float, str, Decimal, Fraction, dt.date)
 
 
@@ -152,14 +154,27 @@ def shortened(text: str, most: int) -> str:
 
 
 def badge(release: Release[object]) -> tuple[str, Literal["good", "bad", "none"]]:
-    """The promise of a release in a few words, and whether that is good news."""
+    """The guarantee of a release in a few words, and whether that is good news."""
     if release.recipe.seed is not None or release.recipe.from_data:
         return "Not private", "bad"
     if release.statement.loss is not None and not release.statement.models and weakness(release.statement.loss):
         return "Next to nothing promised", "bad"
     if release.private:
-        return "Privacy promised", "good"
+        return claim_text(release.statement), "good"
     return ("Secrets hidden; nobody is protected" if release.statement.promises else "No promise"), "none"
+
+
+def claim_text(statement: Statement) -> str:
+    """What a statement guarantees, as a headline: "5-anonymous, checked" or "Differentially private, ε = 1"."""
+    parts = [one.text if len(one.text) <= _SHORT_CLAIM else one.name.replace("-", " ") for one in statement.models]
+    if statement.loss is not None:
+        parts.append(f"differentially private, {statement.loss}")
+    if statement.secrecy is not None:
+        parts.append("computed without sharing data")
+    if statement.models:
+        parts.append(statement.evidence.value)
+    headline = ", ".join(parts)
+    return headline[0].upper() + headline[1:]
 
 
 def _promise(release: Release[object]) -> Markup:
