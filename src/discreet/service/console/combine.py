@@ -31,7 +31,7 @@ async def _build(seat: Seat) -> None:
     names = await seat.call(seat.desk.sessions)
     with theme.page("Combine", _ABOUT):
         if not names:
-            theme.empty(_NONE)
+            theme.empty(_NONE, "hub")
             return
         asked = seat.given.get("session", "")
         chosen = asked if asked in names else names[0]
@@ -87,7 +87,7 @@ def _result(found: Mapping[str, Any], job: Job) -> None:
         if found.get("off"):
             theme.prose(found["off"], soft=True)
         theme.promise(theme.statement(found["promise"]))
-    with theme.card("Your view", note="For you alone", testid="combine-seen"):
+    with theme.card("Your view", note="For the holder only", testid="combine-seen"):
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):
             theme.grid(["", "From", "To", "Kind", "Contents"], found["lines"], numbers=(0,))
