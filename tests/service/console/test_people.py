@@ -99,7 +99,7 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
 def test_a_limit_below_what_is_spent_is_told():
     before = BudgetView("visits/ann", "visits", "ann", Budget(Approximate(1, "1e-6")), Approximate("0.6", 0), Pure(1))
     assert not doubts(before, Budget(Approximate(1, "1e-6")))
-    assert "spent already" in doubts(before, Budget(Approximate("0.5", "1e-6")))[0]
+    assert "already spent" in doubts(before, Budget(Approximate("0.5", "1e-6")))[0]
 
 
 def test_who_is_locked_out_is_shown_and_let_in_by_a_new_password(console):

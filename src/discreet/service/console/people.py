@@ -81,7 +81,7 @@ class _Adding:
         with theme.card("Add a person"):
             with theme.row():
                 typed = "autocomplete=off maxlength=40"
-                self._name = theme.text("User name, such as ann.lee", "add-name", width="dc-short", props=typed)
+                self._name = theme.text("User name", "add-name", width="dc-short", props=typed)
                 labels = {role: label for role, (label, _) in ROLES.items()}
                 self._role = theme.select(labels, "Role", "add-role", width="dc-short", on_change=self._show)
                 names = list(tables)

@@ -152,7 +152,7 @@ def _sign_in(request: Request, place: str, name: str = "", error: DiscreetError 
         _field("password", "Password", "signin-password", autocomplete="current-password", autofocus=bool(name)),
         tag("button", "Sign in", type="submit", data_testid="signin-go"),
     )
-    body = tag("h1", "Sign in"), tag("p", "Data goes out here only with a privacy guarantee."), _told(error), form
+    body = tag("h1", "Sign in"), tag("p", "Ask, release and audit sensitive data."), _told(error), form
     return HTMLResponse(_page(request, "Sign in", *body), _status(error), headers=_later(error))
 
 
