@@ -120,7 +120,7 @@ def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, 
     child = jobs._runners[0].child.pid
     jobs.stop(0)
     assert [job.state for job in jobs.all()] == ["waiting", "cancelled", "cancelled"]
-    assert "begun again when the service is" in jobs.find(third.id).said
+    assert "starts again with the service" in jobs.find(third.id).said
     assert gone(child) and left_in(folder) == []
 
 
@@ -131,7 +131,7 @@ def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
     jobs.start()
     until(lambda: jobs.find(job.id).over and left_in(folder) == ["stays.secret"])
     found = jobs.find(job.id)
-    assert found.state == "failed" and "stumbled" in found.error
+    assert found.state == "failed" and "fault in the program" in found.error
     log = found.error.partition("(log ")[2].partition(")")[0]
     [line] = [record.getMessage() for record in caplog.records if log in record.getMessage()]
     assert "IsADirectoryError" in line and "perturb/record_keys.py" in line and str(folder) not in line

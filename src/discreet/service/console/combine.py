@@ -64,7 +64,7 @@ def _draw_session(seat: Seat, view: SessionView, before: list[Job]) -> JobBox:
         theme.grid(["Party", "Address", "Key fingerprint"], rows)
         for line in view.brief:
             theme.prose(line)
-        theme.promise(theme.statement(view.statement))
+        theme.promise(theme.statement(view.statement), "Guarantee")
     if view.learnt:
         with theme.card(
             "Leakage to coalitions", note="Beyond their own values and the result", testid="combine-learnt"
@@ -86,7 +86,7 @@ def _result(found: Mapping[str, Any], job: Job) -> None:
         ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
         if found.get("off"):
             theme.prose(found["off"], soft=True)
-        theme.promise(theme.statement(found["promise"]))
+        theme.promise(theme.statement(found["promise"]), "Guarantee")
     with theme.card("Your view", note="For the holder only", testid="combine-seen"):
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):

@@ -5,6 +5,8 @@ data-testid: glossary.
 
 from __future__ import annotations
 
+import re
+
 from nicegui import ui
 
 from discreet.core.markup import tag
@@ -23,5 +25,10 @@ PAGE = Page("/glossary", "Glossary", "menu_book", EVERYBODY, 95, _build)
 
 
 def _models() -> dict[str, str]:
-    """Privacy models and rules for cells, by name."""
-    return {f"{name[0].upper()}{name[1:]}": text for name, text in (explain.MODELS | explain.RULES).items()}
+    """Privacy models and rules for cells by name, without the name that some explanations begin with."""
+    named = (explain.MODELS | explain.RULES).items()
+    return {_capital(name): _capital(re.sub(r"^[^:.]{1,30}: ", "", text)) for name, text in named}
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"

@@ -127,9 +127,9 @@ def options(found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tooltip": {"trigger": "item", "formatter": "{b}"},
         "legend": {"bottom": 0, "textStyle": {"color": "var(--dc-soft)"}, "data": named},
-        "grid": {"containLabel": True, "left": 12, "right": 24, "top": 36, "bottom": 64},
+        "grid": {"containLabel": True, "left": 28, "right": 24, "top": 16, "bottom": 64},
         "xAxis": theme.axis(type="value", name="disclosure risk", nameLocation="middle", nameGap=28, min=0),
-        "yAxis": theme.axis(type="value", name="information loss", min=0),
+        "yAxis": theme.axis(type="value", name="information loss", nameLocation="middle", nameGap=38, min=0),
         "series": [
             {
                 "type": "line",

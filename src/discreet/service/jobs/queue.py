@@ -199,14 +199,14 @@ class Queue:
     def died(self, claim: Claim, why: str) -> bool:
         """The process that did it is gone: it waits to be begun again or, the second time, is lost."""
         if claim.run >= MOST_RUNS:
-            said = f"{why} It was begun {MOST_RUNS} times, and is given up. Nothing of it was released."
-            told = f"{said} Ask for it again; perhaps this machine has too little memory."
+            said = f"{why} It was started {MOST_RUNS} times and is not started again. Nothing of it was released."
+            told = f"{said} Submit it again; this machine may have too little memory."
             return self._ended(claim, LOST, "said = '', error = ?", told)
-        return self._back(claim, f"{why} It is begun again from the start; nothing of it was released.", 0)
+        return self._back(claim, f"{why} It starts again from the beginning. Nothing of it was released.", 0)
 
     def give_back(self, claim: Claim) -> bool:
         """Let go of a job because the service stops; this run does not count."""
-        return self._back(claim, "The service was stopped. It is begun again when the service is.", 1)
+        return self._back(claim, "The service was stopped. The job starts again with the service.", 1)
 
     def let_go(self, claim: Claim) -> None:
         """A job is over, nothing lies about any more, and it needs nobody's care: until then it has an owner."""

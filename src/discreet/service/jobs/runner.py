@@ -197,8 +197,8 @@ class Runner:
             return _End.OVER
         log = SYSTEM.bytes(4).hex()
         LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"])
-        error = f"This job stumbled over a fault of the program (log {log}). Nothing of it was released."
-        self._queue.failed(claim, f"{error} Show whoever runs the service the line of its log with this number.")
+        error = f"This job failed because of a fault in the program (log {log}). Nothing of it was released."
+        self._queue.failed(claim, f"{error} Give this log number to the operator of the service.")
         return _End.OVER
 
 

@@ -170,7 +170,7 @@ def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
     holder = release.holder.details  # type: ignore[union-attr]  # just made
     title = spec.title or release.title
     hidden = int(holder.hidden.sum())
-    said = f"A table of {number(len(holder.cells), 'cell')} was printed, {hidden or 'none'} of them hidden."
+    said = f"A table of {number(len(holder.cells), 'cell')}, {hidden or 'none'} of them suppressed."
     made = Made(said, title, release.recipe.method, release.private)
     return made, {"release": bench.task.id, **view(holder, title)}
 
@@ -226,7 +226,7 @@ def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     )
     report.html(bench.run.paper("report.html"))
     report.without_victims().html(bench.run.paper("to-pass-on.html"))
-    made = Made(f"{number(len(report.findings), 'attack')} run. What came of it is for the table's holder.")
+    made = Made(f"{number(len(report.findings), 'attack')} run. The report is for the holder only.")
     return made, {"attacked": spec.release, **report.to_dict(victims=True)}
 
 
@@ -244,7 +244,7 @@ def _compare(spec: Compare, bench: _Bench) -> tuple[Made, object]:
     )
     found.html(bench.run.paper("map.html"))
     maskings = sum(point.method != ORIGINAL for point in found.placed)
-    made = Made(f"{number(maskings, 'masking')} measured. The map is for the table's holder.")
+    made = Made(f"{number(maskings, 'masking')} measured. The map is for the holder only.")
     return made, found.to_dict()
 
 
