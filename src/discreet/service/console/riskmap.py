@@ -51,6 +51,7 @@ class Comparison:
             with ui.expansion("Methods to compare").classes("dc-more"):
                 self._methods = theme.lines("One method per line (empty: the default list)", "map-methods")
             self._box: JobBox = JobBox(self._seat, "Comparing", draw=self._draw)
+            await self._box.estimate(Compare.kind, self._table)
             if before:
                 with ui.expansion("Earlier maps of this table").classes("dc-more"):
                     list_jobs(before, self._box.show, lambda job: f"by {job.spec['loss']}")
