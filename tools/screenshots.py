@@ -172,7 +172,9 @@ def shots(found: Made) -> Sequence[Shot]:
     """All of them."""
     return (
         Shot("signin", "/signin", None),
-        Shot("home", "/", "ann", dark=True),
+        Shot("home", "/", "ann", seen_before, dark=True),
+        Shot("next", "/", "steward", seen_before, height=1000),
+        Shot("tour", "/", "ann", toured),
         Shot("data", "/data?table=patients", "steward", height=1400),
         Shot("ask", "/ask", "ann", asked, dark=True, height=1420),
         Shot("refused", "/ask", "ann", refused, height=900),
@@ -194,6 +196,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("people", "/people", "steward"),
         Shot("tokens", "/tokens", "ann"),
         Shot("audit", "/audit", "auditor"),
+        Shot("glossary", "/glossary", "ann"),
     )
 
 
@@ -228,6 +231,19 @@ def save(picture: bytes, path: Path) -> None:
     size = path.stat().st_size
     assert size < LARGEST, f"{path.name} has {size:,} bytes"
     print(f"{path.name}  {size / 1000:.0f} kB")
+
+
+def seen_before(page: Page) -> None:
+    """Decline the tour, as somebody did who has been here before."""
+    page.get_by_test_id("tour-dismiss").click()
+    page.get_by_test_id("tour-offer").wait_for(state="hidden")
+
+
+def toured(page: Page) -> None:
+    """Take the tour, as far as its second step."""
+    page.get_by_test_id("tour-start").click()
+    page.get_by_test_id("tour-next").click()
+    page.get_by_test_id("tour-back").wait_for()
 
 
 def asked(page: Page) -> None:

@@ -4,7 +4,14 @@ import pytest
 from tests.attack import released
 
 from discreet.errors import BadInput
-from discreet.verbs.attack.probabilistic import FellegiSunter, ProbabilisticLinkage, estimate
+from discreet.verbs.attack.probabilistic import (
+    NEAR,
+    FellegiSunter,
+    ProbabilisticLinkage,
+    _most_agreeing,
+    _PairPatterns,
+    estimate,
+)
 
 
 def drawn(model, pairs, seed=1):
@@ -72,3 +79,40 @@ def test_a_column_that_is_changed_at_random_is_not_relied_on():
     assert found.figure > 0.95
     assert found.details["agreement of true pairs"]["age"][0] < 0.2
     assert found.details["agreement of true pairs"]["height"][0] > 0.95
+
+
+def pairs_of(columns, seed=3):
+    """People, rows and limits with few values, so that many rows begin alike, equal others or are NULL; all levels."""
+    entropy = np.random.default_rng(seed)
+    people, rows = (entropy.integers(0, 9, (count, columns)) / 40 for count in (20, 200))
+    rows[entropy.random(rows.shape) < 0.05] = np.nan
+    rows[150:] = rows[:50]
+    limits = np.where(np.arange(columns)[:, None] % 2, NEAR, (0.0, np.inf, np.inf, np.inf))
+    apart = np.abs(people[:, None] - rows[None])
+    levels = np.where(np.isnan(apart), -1, (apart[..., None] > limits).sum(-1))
+    return people, rows, limits, levels, entropy.normal(size=(columns, len(NEAR) + 1))
+
+
+def weights_of(levels, table):
+    padded = np.hstack([table, np.zeros((len(table), 1))])
+    return sum(padded[column][levels[..., column]] for column in range(len(table)))
+
+
+def test_rows_that_begin_alike_are_compared_as_one_by_one():
+    people, rows, limits, levels, table = pairs_of(4)
+    truth = np.arange(len(people)) - 2
+    weights = weights_of(levels, table).round(9)
+    best = weights.max(axis=1)
+    ties, found = _most_agreeing(people, rows, limits, table, truth)
+    assert ties.tolist() == (weights == best[:, None]).sum(axis=1).tolist()
+    own = weights[np.arange(len(people)), truth]
+    assert found.tolist() == ((truth >= 0) & (own == best)).tolist()
+
+
+@pytest.mark.parametrize("columns", [3, 30])  # the patterns of 30 columns need more than 64 bits
+def test_patterns_stand_for_all_pairs(columns):
+    people, rows, limits, levels, table = pairs_of(columns)
+    odds = np.exp2(weights_of(levels, table))
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    expected = [[shares[levels[..., column] == level].sum() for level in range(5)] for column in range(columns)]
+    assert np.allclose(_PairPatterns.of(people, rows, limits).level_sums(table), expected)

@@ -39,6 +39,15 @@ def choose(page: Page, testid: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
+def reach(page: Page, selector: str, most: int = 30) -> None:
+    """Press Tab until there."""
+    for _ in range(most):
+        if page.locator(f"{selector}:focus").count():
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {selector}")
+
+
 def budget(page: Page, account: str) -> dict[str, Fraction]:
     """What the API says of an account, to whoever looks at the page: what was spent, and what is left."""
     found: list[dict[str, Any]] = page.request.get("/v1/budgets").json()

@@ -20,7 +20,7 @@ def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_publish
     expect(page.get_by_test_id("data-fits")).to_contain_text("born")
     for column in ("born", "cost"):
         page.get_by_test_id(f"more-{column}").get_by_role("button").first.click()
-        choose(page, f"misfit-{column}", "What does not fit counts as missing")
+        choose(page, f"misfit-{column}", "Count as missing")
     page.get_by_test_id("data-fit").click()
     expect(page.get_by_test_id("data-fits")).to_contain_text("All rows fit the card")
     page.get_by_test_id("hierarchy-born").click()
@@ -30,9 +30,9 @@ def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_publish
     page.get_by_test_id("hierarchy-close").click()
     page.get_by_test_id("data-name").fill("stays")
     page.get_by_test_id("data-add").click()
-    expect(page.get_by_test_id("data-done")).to_contain_text("stays is a table now")
+    expect(page.get_by_test_id("data-done")).to_contain_text("stays is added")
 
-    page.get_by_role("button", name="Invite an analyst").click()
+    page.get_by_role("button", name="Add an analyst").click()
     page.get_by_test_id("add-name").fill("cara")
     page.get_by_test_id("add-go").click()
     expect(page.get_by_test_id("once-text")).not_to_be_empty()

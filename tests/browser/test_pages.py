@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.steps import sign_in, write
+from tests.browser.steps import reach, sign_in, write
 from tools.browser import PASSWORD, PHONE
 
 FITS = "() => document.documentElement.scrollWidth === document.documentElement.clientWidth"
@@ -75,15 +75,6 @@ def test_the_keyboard_is_enough_to_sign_in_and_ask(browse):
     expect(page.get_by_test_id("answer-grid")).to_contain_text("keys")
     page.keyboard.press("Tab")
     expect(page.locator(".cm-content:focus")).to_have_count(0)
-
-
-def reach(page, selector):
-    """Press Tab until there."""
-    for _ in range(30):
-        if page.locator(f"{selector}:focus").count():
-            return
-        page.keyboard.press("Tab")
-    pytest.fail(f"Tab does not lead to {selector}")
 
 
 def test_a_page_left_open_does_nothing_after_signing_out_elsewhere(browse):

@@ -87,21 +87,21 @@ def test_the_page_asks_nobody_for_anything() -> None:
 @pytest.mark.parametrize(
     ("statement", "recipe", "badge"),
     [
-        (Statement("person", Pure(1)), Recipe("noise"), "ε = 1, argued"),
+        (Statement("person", Pure(1)), Recipe("noise"), "Differentially private, ε = 1"),
         (
-            Statement("person", models=(Claim("k", "5-anonymous"),), evidence=Evidence.CHECKED),
-            Recipe("publish"),
-            "5-anonymous, checked",
+            Statement("person", models=(Claim("k", "2-anonymous"),), evidence=Evidence.CHECKED),
+            Recipe("recode"),
+            "2-anonymous, checked",
         ),
         (
-            Statement("person", models=(Claim("k-map", "a" * 60), Claim("l", "3-diverse"))),
-            Recipe("publish"),
-            "k-map and 1 other model, argued",
+            Statement("person", models=(Claim("protection-intervals", "x" * 50),)),
+            Recipe("x"),
+            "Protection intervals, argued",
         ),
         (
             Statement("party", secrecy=Secrecy(("a", "b"), (("a",),)), evidence=Evidence.PROVED),
             Recipe("sum"),
-            "Inputs secret between parties, proved",
+            "Computed without sharing data",
         ),
         (Statement("person"), Recipe("copy"), "No privacy promise"),
         (Statement("person", models=(Claim("k", "2-anonymous"),)), Recipe("swap", seed=1), "Not private"),

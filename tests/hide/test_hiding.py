@@ -209,7 +209,7 @@ def test_nobody_is_said_to_be_protected(baskets):
     assert not release.private
     assert release.statement.promises
     assert "Secrets hidden; people are not protected" in release._repr_html_()
-    assert ", checked" not in release._repr_html_()
+    assert ", checked</span>" not in release._repr_html_()
     assert "another release of the same data" in str(release.statement)
 
 

@@ -24,7 +24,6 @@ from discreet.core.document import fields, owned
 from discreet.core.markup import Child, Markup, drawing, listed, markup, style, table, tag
 from discreet.core.markup import page as whole_page
 from discreet.core.statement import Statement, weakness
-from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 _ROWS = 10
 _COLUMNS = 12
-_SHORT_CLAIM = 48
-"""Length of the longest claim that is quoted in a badge, characters."""
 _WORDS = {
     "at_random": "rounded at random",
     "factor_mean": "mean of the factors",
@@ -50,6 +47,8 @@ _WORDS = {
     "time_limit": "time limit, seconds",
 }
 """What a parameter of a recipe is called for people, where its name says too little."""
+_SHORT_CLAIM = 40
+"""Longest text of a claim that fits into a headline; of a longer one its name is shown."""
 _ANSWERS = (bool, int, float, str, Decimal, Fraction, dt.date)
 
 
@@ -155,25 +154,27 @@ def shortened(text: str, most: int) -> str:
 
 
 def badge(release: Release[object]) -> tuple[str, Literal["good", "bad", "none"]]:
-    """The claim of a release and its evidence, such as "5-anonymous, checked", and whether that is good news."""
+    """The guarantee of a release in a few words, and whether that is good news."""
     if release.recipe.seed is not None or release.recipe.from_data:
         return "Not private", "bad"
     if release.statement.loss is not None and not release.statement.models and weakness(release.statement.loss):
         return "Almost no protection", "bad"
     if release.private:
-        return f"{_claim(release.statement)}, {release.statement.evidence.value}", "good"
+        return claim_text(release.statement), "good"
     return ("Secrets hidden; people are not protected" if release.statement.promises else "No privacy promise"), "none"
 
 
-def _claim(statement: Statement) -> str:
-    """Loss, or the first privacy model and the number of others, in a few words."""
+def claim_text(statement: Statement) -> str:
+    """What a statement guarantees, as a headline: "5-anonymous, checked" or "Differentially private, ε = 1"."""
+    parts = [one.text if len(one.text) <= _SHORT_CLAIM else one.name.replace("-", " ") for one in statement.models]
     if statement.loss is not None:
-        return str(statement.loss)
-    if not statement.models:
-        return "Inputs secret between parties"
-    first, *others = statement.models
-    text = first.text if len(first.text) <= _SHORT_CLAIM else first.name
-    return text + (f" and {number(len(others), 'other model')}" if others else "")
+        parts.append(f"differentially private, {statement.loss}")
+    if statement.secrecy is not None:
+        parts.append("computed without sharing data")
+    if statement.models:
+        parts.append(statement.evidence.value)
+    headline = ", ".join(parts)
+    return headline[0].upper() + headline[1:]
 
 
 def _promise(release: Release[object]) -> Markup:

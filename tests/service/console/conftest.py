@@ -77,6 +77,12 @@ def seen(user: User, testid: str) -> list[Any]:
     return [one for one in user.client.elements.values() if one.props.get("data-testid") == testid]
 
 
+def messages(user: User) -> list[str]:
+    """The messages that a page or its dialogs show just now, each with what to do."""
+    shown = seen(user, "told")
+    return [" ".join(str(part.text) for part in one.descendants() if getattr(part, "text", "")) for one in shown]
+
+
 def text(user: User) -> str:
     """Everything that a page says."""
     assert user.client is not None

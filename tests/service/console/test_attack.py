@@ -28,7 +28,7 @@ def test_only_published_rows_are_attacked_and_others_say_why_not():
 def test_nothing_to_attack_yet(console):
     async def act(user):
         await user.open("/attack")
-        assert "Publish a table first" in text(user)
+        assert "Nothing has been released yet" in text(user)
 
     console.visit("steward", act)
 
@@ -46,7 +46,7 @@ def test_a_report_says_what_each_attack_gets_beside_guessing(console):
         assert "homogeneity" in text(user)
         assert all(figure(one) in text(user) for one in found["findings"])
         assert len(seen(user, "finding-0")) == 1
-        assert "rows of victims" in text(user)
+        assert "rows re-identified" in text(user)
 
     console.visit("steward", act)
     homogeneity = next(one for one in found["findings"] if one["attack"] == "homogeneity")

@@ -41,7 +41,7 @@ def test_an_auditor_reads_the_log_and_verifies_the_books(console):
         await until(lambda: "sign in" not in text(user))
         with user:
             seen(user, "audit-text")[0].set_value("nothing of this kind")
-        await until(lambda: "no such line" in text(user))
+        await until(lambda: "No line matches" in text(user))
 
     console.visit("auditor", act)
 
@@ -49,6 +49,6 @@ def test_an_auditor_reads_the_log_and_verifies_the_books(console):
 def test_analysts_do_not_read_it(console):
     async def act(user):
         await user.open("/audit")
-        assert "not for you" in text(user)
+        assert "may not open this page" in text(user)
 
     console.visit("ann", act)

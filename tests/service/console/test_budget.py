@@ -3,7 +3,7 @@
 import datetime as dt
 
 import pytest
-from tests.service.console.conftest import press, seen, text, until
+from tests.service.console.conftest import messages, press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Concentrated, Pure
@@ -23,7 +23,7 @@ def test_a_steward_raises_a_limit_for_a_reason(console):
             seen(user, "limit-epsilon")[0].set_value("1.5")
             seen(user, "limit-delta")[0].set_value("2e-6")
         press(user, "limit-set")
-        await until(lambda: any("for a reason" in said for said in user.notify.messages))
+        await until(lambda: any("No reason given" in said for said in messages(user)))
         with user:
             seen(user, "limit-why")[0].set_value("a second study")
         press(user, "limit-set")

@@ -109,7 +109,7 @@ def test_groups_are_written_in_lines_and_an_arx_hierarchy_is_taken():
 def test_analysts_and_auditors_have_no_such_page(console):
     async def act(user):
         await user.open("/data")
-        assert "This page is not for you" in text(user)
+        assert "Your role may not open this page" in text(user)
 
     console.visit("ann", act)
 

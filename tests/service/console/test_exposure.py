@@ -17,12 +17,12 @@ def test_a_steward_sees_what_left_and_what_it_tells_together(console):
     async def act(user):
         await user.open("/exposure")
         shown = text(user)
-        assert "What left of patients" in shown
+        assert "Releases about patients" in shown
         assert "counts by sex × insurance" in shown
         assert "1,999 people in 2 groups" in shown
         with user:
             seen(user, "exposure-recipient")[0].set_value("ann")
-        await until(lambda: "Nothing has left yet." in text(user))
+        await until(lambda: "Nothing has been released yet." in text(user))
 
     console.visit("steward", act)
 
@@ -61,6 +61,6 @@ def test_a_draft_is_checked_on_the_page(console):
 def test_analysts_do_not_see_it(console):
     async def act(user):
         await user.open("/exposure")
-        assert "not for you" in text(user)
+        assert "may not open this page" in text(user)
 
     console.visit("ann", act)

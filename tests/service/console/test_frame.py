@@ -6,7 +6,7 @@ import logging
 import pytest
 from nicegui import Client
 from tests.loops import run
-from tests.service.console.conftest import seen, text
+from tests.service.console.conftest import messages, seen, text
 
 from discreet.curator.people.person import Role
 from discreet.errors import BadQuery, BudgetExceeded, Damaged, DataError, DiscreetError, NotSignedIn, TooMany
@@ -16,7 +16,7 @@ from discreet.service.console.frame import Seat, pages
 from discreet.service.jobs.specs import Publish
 from discreet.service.views import Spend
 
-READING = {"/", "/releases", "/budget", "/tokens"}
+READING = {"/", "/releases", "/budget", "/tokens", "/glossary"}
 DRAWERS = {
     "ann": READING | {"/ask"},
     "steward": READING
@@ -76,7 +76,7 @@ def test_every_page_opens_for_whom_it_is_and_for_nobody_else(console, name):
         for page in pages():
             if "{" not in page.path:
                 await user.open(page.path)
-                assert ("This page is not for you." in text(user)) == (role not in page.roles), page.path
+                assert ("Your role may not open this page." in text(user)) == (role not in page.roles), page.path
 
     console.visit(name, act)
 
@@ -172,7 +172,7 @@ def test_errors_are_told_and_faults_say_nothing(console):
             assert not await seat.did(wrong)
             with pytest.raises(DiscreetError) as told:
                 await seat.call(fault)
-        assert "That is not SQL." in user.notify.messages
+        assert messages(user) == ["That is not SQL. Write a SELECT."]  # the second replaced the first
         assert "diagnosis" not in str(told.value)
 
     console.visit("ann", act)
@@ -192,10 +192,12 @@ def test_what_may_quote_data_is_told_to_stewards_alone(console, name):
         def wrong(_):
             raise DataError("The diagnosis 'flu' is not on the card.")
 
+        shown = []
         for call in (damaged, wrong):
             with user:
                 await seat.run(call)
-        said = " ".join(user.notify.messages)
+            shown += messages(user)
+        said = " ".join(shown)
         assert [word in said for word in ("ledger.db", "flu")] == [name == "steward"] * 2
         assert ("Something went wrong here." in said) == (name != "steward")
 
@@ -221,7 +223,7 @@ def test_an_address_without_a_page_says_so(console):
     async def act(http):
         found = await http.get("/no/such/page?with=<script>")
         assert found.status_code == 404
-        assert "There is no such page" in found.text
+        assert "Page not found" in found.text
         assert "<script" not in found.text
 
     console.browse(act)

@@ -1,6 +1,6 @@
 """The Hide page: how items are written, and secrets before and after."""
 
-from tests.service.console.conftest import press, seen, text, until
+from tests.service.console.conftest import messages, press, seen, text, until
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -27,11 +27,11 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
         with user:
             seen(user, "hide-columns")[0].set_value([])
         press(user, "hide-start")
-        await until(lambda: any("made of" in said for said in user.notify.messages))
+        await until(lambda: any("No item columns" in said for said in messages(user)))
         with user:
             seen(user, "hide-columns")[0].set_value(["sex", "insurance"])
         press(user, "hide-start")
-        await until(lambda: any("No secret given" in said for said in user.notify.messages))
+        await until(lambda: any("No secret given" in said for said in messages(user)))
         with user:
             seen(user, "hide-itemsets")[0].set_value("\nsex=F, insurance=private\n")
             seen(user, "hide-method")[0].set_value("bba")
@@ -40,7 +40,7 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
         await until(lambda: desk.jobs(steward)[0].over)  # it is made in a process of its own, which has to start
         assert desk.jobs(steward)[0].error == ""
         await until(lambda: bool(seen(user, "hide-result")))
-        assert "misses cost" in text(user) and "hidden below" in text(user)
+        assert "misses cost" in text(user) and "Hidden below" in text(user)
 
     console.visit("steward", act)
     (one,) = desk.releases(steward, kind="hidden")

@@ -1,7 +1,7 @@
 """The People and Tokens pages: letting people in, keeping them out, what they may spend, and secrets told once."""
 
 import pytest
-from tests.service.console.conftest import press, seen, text, until
+from tests.service.console.conftest import messages, press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
@@ -23,7 +23,7 @@ def test_somebody_is_let_in_and_their_password_is_told_once(console):
         with user:
             seen(user, "add-name")[0].set_value("Cara Lee")
         press(user, "add-go")
-        await until(lambda: any("not a valid user name" in said for said in user.notify.messages))
+        await until(lambda: any("not a valid user name" in said for said in messages(user)))
         with user:
             seen(user, "add-name")[0].set_value("cara")
             seen(user, "add-tables")[0].set_value(["visits"])
@@ -73,14 +73,14 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
         with user:
             seen(user, "budget-delta")[-1].set_value("0")
             seen(user, "budget-epsilon")[-1].set_value("7")
-        assert "The budget of visits itself is ε 3" in shown(user, "budget-note")
+        assert "The table budget of visits is only ε 3" in shown(user, "budget-note")
         with user:
             seen(user, "budget-epsilon")[-1].set_value("0.5")
         assert not shown(user, "budget-note")
         press(user, "budget-go")
         await until(lambda: bool(seen(user, "sure-no")))
         assert "lowered from ε 1, δ 1e-6 to ε 0.5" in text(user)
-        assert "delta is taken away" in text(user)
+        assert "delta is removed" in text(user)
         press(user, "sure-no")
         await until(lambda: not seen(user, "sure-no"))
         with user:
@@ -88,7 +88,7 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
             seen(user, "budget-delta")[-1].set_value("1e-6")
             seen(user, "budget-why")[-1].set_value("a second study")
         press(user, "budget-go")
-        await until(lambda: any("ann may now spend ε 2" in said for said in user.notify.messages))
+        await until(lambda: any("ann may now spend ε 2" in said for said in messages(user)))
 
     console.visit("steward", act)
     views = console.clinic.desk.budgets.accounts(console.clinic.steward)
@@ -99,7 +99,7 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
 def test_a_limit_below_what_is_spent_is_told():
     before = BudgetView("visits/ann", "visits", "ann", Budget(Approximate(1, "1e-6")), Approximate("0.6", 0), Pure(1))
     assert not doubts(before, Budget(Approximate(1, "1e-6")))
-    assert "spent already" in doubts(before, Budget(Approximate("0.5", "1e-6")))[0]
+    assert "already spent" in doubts(before, Budget(Approximate("0.5", "1e-6")))[0]
 
 
 def test_who_is_locked_out_is_shown_and_let_in_by_a_new_password(console):

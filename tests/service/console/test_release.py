@@ -4,7 +4,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from tests.service.console.conftest import seen, text
+from tests.service.console.conftest import messages, seen, text, until
 
 from discreet.core.release import Release
 from discreet.core.statement import Recipe, Statement
@@ -79,7 +79,7 @@ def test_a_steward_shares_it(console, answer):
         await user.open(f"/release/{answer}")
         with user:
             seen(user, "release-share")[0].set_value(True)
-        await user.should_see("It is shared.", retries=600)
+        await until(lambda: any("Shared with the analysts of" in said for said in messages(user)))
 
     console.visit("steward", act)
     assert console.clinic.desk.shelved(console.clinic.ann, answer).shared

@@ -88,10 +88,13 @@ def test_a_one_time_password_opens_nothing_but_the_way_to_another(console):
         assert entered.headers["location"] == "/password?next=/budget"
         assert (await http.get("/")).headers["location"] == "/password"
         page = (await http.get("/password?next=/budget")).text
-        answer = {"csrf": form(page, "csrf"), "next": "/budget", "old": once}
+        assert 'name="old"' not in page
+        assert page.count('minlength="10"') == 2
+        answer = {"csrf": form(page, "csrf"), "next": "/budget"}
         for new, again, said in (
             ("short", "short", "10 characters"),
             ("seven blue herons", "seven blue heron", "not the same"),
+            (once, once, "is the one-time password"),
         ):
             failed = await http.post("/password", data=answer | {"new": new, "again": again})
             assert failed.status_code == 400
@@ -122,7 +125,7 @@ def test_whoever_changes_the_password_may_end_their_tokens(console):
         await http.post("/signin", data={"name": "hal", "password": words[0]})
         for old, new, tick, left in ((words[0], words[1], {}, 1), (words[1], words[2], {"tokens_end": "yes"}, 0)):
             page = (await http.get("/password")).text
-            assert "End my tokens, too" in page
+            assert "End my API tokens, too" in page
             sent = {"csrf": form(page, "csrf"), "old": old, "new": new, "again": new}
             assert (await http.post("/password", data=sent | tick)).status_code == 303
             assert len(people.tokens("hal")) == left

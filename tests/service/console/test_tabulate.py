@@ -1,7 +1,7 @@
 """The Tabulate page: what a table can be by, rules in words, and the table with what an intruder can tell."""
 
 import pytest
-from tests.service.console.conftest import press, seen, text, until
+from tests.service.console.conftest import messages, press, seen, text, until
 
 from discreet.core.families import CELL_RULES
 from discreet.service.console.forms import example_values, without_file
@@ -26,7 +26,7 @@ def test_people_are_no_side_of_a_table_and_nothing_to_add_up(clinic):
 
 def test_a_table_that_is_too_large_is_not_crosstable():
     assert crosstable({"too_large": True, "size": 1_000_000}) == (
-        "<p>The table has 1,000,000 cells: too many to be drawn here. All are in its rows.</p>"
+        "<p>The table has 1,000,000 cells, too many to draw here. Download it as CSV.</p>"
     )
 
 
@@ -44,12 +44,12 @@ def test_a_steward_makes_a_table_and_takes_it_away(console):
     async def act(user):
         await user.open("/tabulate?table=visits")
         press(user, "tabulate-start")
-        await until(lambda: any("What is the table by" in said for said in user.notify.messages))
+        await until(lambda: any("has no dimensions" in said for said in messages(user)))
         with user:
             seen(user, "tabulate-down")[0].set_value(["ward"])
             seen(user, "tabulate-across")[0].set_value("ward")
         press(user, "tabulate-start")
-        await until(lambda: any("same column twice" in said for said in user.notify.messages))
+        await until(lambda: any("same column twice" in said for said in messages(user)))
         with user:
             seen(user, "tabulate-across")[0].set_value("outcome")
         press(user, "tabulate-start")

@@ -67,7 +67,7 @@ def folder(bare: Path, tmp_path: Path) -> Path:
 def jobs(folder: Path) -> Iterator[Jobs]:
     """Its jobs; nobody works on them before ``start``."""
     state = State.open(open_workspace(folder))
-    found = Jobs(state, folder, patience=0.5)
+    found = Jobs(state, folder, patience=0.5, at_once=1)
     yield found
     found.stop(0)
     state.close()

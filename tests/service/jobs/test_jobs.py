@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from tests.releases.registers import listed
 
+from discreet.curator.people.state import State
 from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
+from discreet.service.jobs.jobs import Jobs
 from discreet.service.jobs.specs import Attack, Compare, Hide, Learn, Publish, Tabulate
 from discreet.service.jobs.work import work
 
@@ -26,11 +28,11 @@ from discreet.curator.workspace import open_workspace
 from discreet.service.jobs.jobs import Jobs
 
 folder = Path(sys.argv[1])
-jobs = Jobs(State.open(open_workspace(folder)), folder)
+jobs = Jobs(State.open(open_workspace(folder)), folder, at_once=1)
 jobs.start()
-while jobs._runner.child is None:
+while jobs._runners[0].child is None:
     time.sleep(0.01)
-print(jobs._runner.child.pid, flush=True)
+print(jobs._runners[0].child.pid, flush=True)
 time.sleep(600)
 """
 
@@ -86,9 +88,9 @@ def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, u
     job = jobs.submit(SPEC, "steward")
     jobs.start()
     until(lambda: begun(folder, job))
-    os.kill(first := jobs._runner.child.pid, signal.SIGKILL)
-    until(lambda: (child := jobs._runner.child) is not None and child.pid != first)
-    os.kill(jobs._runner.child.pid, signal.SIGKILL)
+    os.kill(first := jobs._runners[0].child.pid, signal.SIGKILL)
+    until(lambda: (child := jobs._runners[0].child) is not None and child.pid != first)
+    os.kill(jobs._runners[0].child.pid, signal.SIGKILL)
     until(lambda: jobs.find(job.id).over)
     found = jobs.find(job.id)
     assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing was released" in found.error
@@ -111,11 +113,11 @@ def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, 
     jobs.cancel(second.id)
     jobs.start()
     until(lambda: begun(folder, first))
-    child = jobs._runner.child.pid
+    child = jobs._runners[0].child.pid
     jobs.cancel(first.id)
     until(lambda: gone(child) and left_in(folder) == [])
-    until(lambda: jobs.find(third.id).state == "running" and jobs._runner.child is not None)
-    child = jobs._runner.child.pid
+    until(lambda: jobs.find(third.id).state == "running" and jobs._runners[0].child is not None)
+    child = jobs._runners[0].child.pid
     jobs.stop(0)
     assert [job.state for job in jobs.all()] == ["waiting", "cancelled", "cancelled"]
     assert "restarts with the service" in jobs.find(third.id).said
@@ -129,7 +131,7 @@ def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
     jobs.start()
     until(lambda: jobs.find(job.id).over and left_in(folder) == ["stays.secret"])
     found = jobs.find(job.id)
-    assert found.state == "failed" and "stumbled" in found.error
+    assert found.state == "failed" and "fault in the program" in found.error
     log = found.error.partition("(log ")[2].partition(")")[0]
     [line] = [record.getMessage() for record in caplog.records if log in record.getMessage()]
     assert "IsADirectoryError" in line and "perturb/record_keys.py" in line and str(folder) not in line
@@ -194,3 +196,14 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
     for name in ("../../etc/passwd", "report.html"):
         with pytest.raises(NotFound):
             jobs.paper("nothing", name)
+
+
+def test_two_jobs_run_at_once(folder, until):
+    state = State.open(open_workspace(folder))
+    jobs = Jobs(state, folder, at_once=2)
+    both = [jobs.submit(replace(SPEC, title=title), "steward") for title in ("one", "two")]
+    jobs.start()
+    until(lambda: all(begun(folder, job) for job in both))
+    jobs.stop(0)
+    assert {jobs.find(job.id).state for job in both} <= {"waiting", "done"}
+    state.close()

@@ -114,7 +114,7 @@ def test_an_owner_who_is_silent_loses_the_job_and_changes_nothing_any_more(queue
     new = queue.take_over("new", later())
     assert (new.job.id, new.run, new.settling) == (job.id, 1, False)
     assert queue.died(new, "Its service was gone.")
-    assert "begun again" in queue.find(job.id).said
+    assert "starts again" in queue.find(job.id).said
     again = queue.claim("new")
     assert again.run == 2
     for late in (queue.beat(old, 0.9, "still here"), queue.settle(old), queue.done(old, "", None)):
@@ -178,3 +178,15 @@ def test_a_cancelled_job_is_over_and_its_owner_is_told(queue, add):
     assert queue.take_over("new", later()) is None
     with pytest.raises(NotFound):
         queue.cancel("nothing")
+
+
+def test_the_durations_of_jobs_that_ended_well_are_known(queue, add):
+    done, failed = add(), add()
+    assert queue.durations("publish", "stays") == []
+    assert queue.find(done.id).began is None
+    queue.done(queue.claim("here"), "made", done.id)
+    queue.failed(queue.claim("here"), "Nothing would be left.")
+    assert queue.find(failed.id).began >= queue.find(done.id).began
+    [seconds] = queue.durations("publish", "stays")
+    assert 0 <= seconds < 60
+    assert queue.durations("publish", "others") == queue.durations("tabulate", "stays") == []

@@ -104,7 +104,7 @@ def test_a_table_can_be_drawn_without_making_it_again(do):
     assert (few["figure"], few["printed"], few["kind"], few["total"]) == ("10", "×", "sensitive", False)
     assert "an intruder can compute that it is between" in few["why"]
     assert cells["north", "flu"]["kind"] == "hidden"
-    assert made.title == "counts by ward × disease" and "4 of them hidden" in made.said
+    assert made.title == "counts by ward × disease" and "4 of them suppressed" in made.said
     assert places.paper(id, "tabulate", "holder.html").is_file()
     assert places.paper(id, "tabulate", "holder.parquet").is_file()
 

@@ -15,7 +15,7 @@ from discreet.noise.entropy import SYSTEM
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-_LEAST = 10
+SHORTEST = 10
 _MOST = 1000
 _READABLE = "abcdefghjkmnpqrstuvwxyz23456789"
 _AT_ONCE = threading.BoundedSemaphore(4)
@@ -54,10 +54,10 @@ def is_outdated(kept: str) -> bool:
 
 def require_strong(password: str, name: str) -> None:
     """An error if a password is among the first that anyone would try."""
-    if not _LEAST <= len(password) <= _MOST:
-        raise BadInput(f"A password must have {_LEAST} to {_MOST:,} characters.", hint=_BETTER)
+    if not SHORTEST <= len(password) <= _MOST:
+        raise BadInput(f"A password must have {SHORTEST} to {_MOST:,} characters.", hint=_BETTER)
     plain = password.casefold()
-    if len(plain.replace(name.casefold(), "")) < _LEAST - 4:
+    if len(plain.replace(name.casefold(), "")) < SHORTEST - 4:
         raise BadInput("A password must not contain the user name.", hint=_BETTER)
     stem = re.sub(r"^[^a-z]+|[^a-z]+$", "", plain)
     if len(set(plain)) < 5 or _is_run(plain) or any(_is_common(_letters(t)) for t in (plain, stem.translate(_LEET))):

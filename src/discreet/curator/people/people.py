@@ -31,7 +31,7 @@ from discreet.curator.people.tokens import (
     scopes_of,
     valid_tokens,
 )
-from discreet.errors import BadInput, NotFound, NotSignedIn, TooMany
+from discreet.errors import BadInput, NotAllowed, NotFound, NotSignedIn, TooMany
 from discreet.noise.entropy import SYSTEM, token
 
 _HOURS = 12 * 3600
@@ -144,6 +144,23 @@ class People:
         self._proved(name, old)
         if old == new:
             raise BadInput("The new password is the old one.", hint="Choose another.")
+        self._set_own_password(name, new, tokens_end=tokens_end)
+
+    def choose_password(self, token: str, new: str) -> None:
+        """Give somebody a password of their own in a session that they began with a one-time password.
+
+        The session proves that they had it, and allows nothing else. Like any other it ends with the change.
+        """
+        signed = self.session(token)
+        if signed is None or not signed.person.must_change:
+            raise NotAllowed("Only somebody with a one-time password can do this.", hint="Give your present password.")
+        require_strong(new, signed.person.name)
+        [(kept,)] = self._state.rows("SELECT password FROM people WHERE name = ?", (signed.person.name,))
+        if matches(kept, new):
+            raise BadInput("The new password is the one-time password.", hint="Choose another.")
+        self._set_own_password(signed.person.name, new)
+
+    def _set_own_password(self, name: str, new: str, *, tokens_end: bool = False) -> None:
         kept = hashed(new)
 
         def change(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""/attack: what would intruders learn from a release?
+"""/attack: simulated attacks on a release, and their findings.
 
 data-testid: attack-release, attack-only, attack-population, attack-start, attack-why-not; job-attack, job-open-<id>;
 attack-summary, attack-pass-on, attack-whole, finding-<number>.
@@ -27,7 +27,7 @@ from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.attack.report import UNSURE, describe_details, share_text
 
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
-_ABOUT = "Play the intruder, before one does: what can be learned from a release about the people in it?"
+_ABOUT = "Simulate an intruder who holds a release: how many people can be re-identified, and what can be inferred?"
 
 
 async def _build(seat: Seat) -> None:
@@ -35,7 +35,7 @@ async def _build(seat: Seat) -> None:
     before = await recent(seat, Attack.kind)
     with theme.page("Attack", _ABOUT):
         if not releases:
-            theme.empty("Nothing was released yet. Publish a table first.")
+            theme.empty("Nothing has been released yet.", "ios_share", ("Publish a table", "/publish"))
             return
         attacking = _Attacking(seat, releases)
         attacking.draw(before)
@@ -57,8 +57,8 @@ class _Attacking:
         published = [one for one in self._releases.values() if one.kind == "published"]
         asked = self._seat.given.get("release", "")
         first = asked if asked in self._releases else next((one.id for one in published), next(iter(self._releases)))
-        with theme.card("Which release?"):
-            theme.promise(explain.ATTACK, "What does this tell?")
+        with theme.card("Release to attack"):
+            theme.promise(explain.ATTACK, "What do attacks measure?")
             labels = {one.id: f"{one.title} ({about(one)})" for one in (*published, *self._releases.values())}
             width = "dc-full dc-wrapped"
             self._release = theme.select(
@@ -66,7 +66,7 @@ class _Attacking:
             )
             self._release.props(remove="hide-selected fill-input")  # these have one line, and names are long
             self._why_not = ui.element("div").props("data-testid=attack-why-not")
-            with ui.expansion("More choices").classes("dc-more") as self._more, theme.row():
+            with ui.expansion("Options").classes("dc-more") as self._more, theme.row():
                 self._only = theme.select([], "Only these attacks", "attack-only", multiple=True, with_input=True)
                 self._population = theme.figure("Population size (optional)", "attack-population", min=0, step=1000)
             self._more.on_value_change(self._name_attacks)
@@ -82,7 +82,7 @@ class _Attacking:
 
     def _title(self, job: Job) -> str:
         one = self._releases.get(str(job.spec["release"]))
-        return "a release that is gone" if one is None else one.title
+        return "a deleted release" if one is None else one.title
 
     def _show(self) -> None:
         why = why_not(self._releases[self._release.value])
@@ -107,8 +107,8 @@ def why_not(one: Shelved) -> str:
         return ""
     if one.kind == "hidden":
         return (
-            "Itemsets and rules are hidden in it, and that was checked by mining before it left. It protects nobody: "
-            "take it for rows as they are."
+            "Its secret itemsets and rules are hidden, which was checked by mining. It protects nobody's privacy: "
+            "treat it as the original rows."
         )
     if one.kind == LEARNT:
         return (
@@ -122,33 +122,32 @@ def why_not(one: Shelved) -> str:
         )
     if one.loss is not None:
         return (
-            f"This was answered with noise, and paid for: {theme.amount(one.loss)}. That promise holds whatever an "
-            "intruder knows or does, so there is nothing to measure. What all answers together may tell is what the "
-            "budget limits."
+            f"It is differentially private ({theme.amount(one.loss)}). That holds whatever an intruder knows or does, "
+            "so there is nothing to measure; the budget bounds what all answers tell together."
         )
     return (
-        "What an intruder can tell from this printed table was worked out before it left. The Tabulate page shows it, "
-        "cell by cell."
+        "The suppression audit of this table ran before it was released. The Tabulate page shows what an intruder can "
+        "compute of each cell."
     )
 
 
 def report(found: Mapping[str, Any], job: str) -> None:
     """What came of attacks, from plain data: in short, as bars, and one by one."""
-    with theme.card("In short", note=found["release"]):
-        theme.holder_only("This names rows of the original. Pass on the report without victims.")
+    with theme.card("Summary", note=found["release"]):
+        theme.holder_only("This names rows of the original. Pass on only the report without row numbers.")
         theme.prose(found["summary"]).props("data-testid=attack-summary")
         bars([one for one in found["findings"] if one["figure"] is not None])
         with theme.row():
-            safe = ui.button("Report to pass on, without victims", icon="download")
+            safe = ui.button("Report without row numbers", icon="download")
             safe.props("outline data-testid=attack-pass-on")
             safe.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/to-pass-on.html", "attacks.html"))
-            whole = ui.button("All of it, for you alone", icon="lock").props("flat data-testid=attack-whole")
+            whole = ui.button("Full report (holder only)", icon="lock").props("flat data-testid=attack-whole")
             whole.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/report.html", "attacks-for-you.html"))
-    with theme.card("One by one", note="the worst first"):
+    with theme.card("Findings", note="worst first"):
         for number, one in enumerate(found["findings"]):
             _finding(number, one)
         if found["not_applicable"]:
-            with ui.expansion("Attacks that are not for such a release").classes("dc-more"):
+            with ui.expansion("Attacks that do not apply").classes("dc-more"):
                 theme.facts([(one["attack"], one["why"]) for one in found["not_applicable"]])
 
 
@@ -161,21 +160,21 @@ def _finding(number: int, one: Mapping[str, Any]) -> None:
         if one["knows"]:
             theme.prose(one["knows"], soft=True)
         if outcome is Outcome.FAILED:
-            theme.prose(f"Why it could not run: {one['meaning']}")
+            theme.prose(f"Could not run: {one['meaning']}")
             return
         theme.prose(f"{figure(one)} {one['meaning']}")
         if outcome is Outcome.UNSURE:
             theme.prose(UNSURE)
         facts = describe_details(one["details"])
         if one.get("victims"):
-            facts.append(("rows of victims", ", ".join(f"{row:,}" for row in one["victims"])))
+            facts.append(("rows re-identified", ", ".join(f"{row:,}" for row in one["victims"])))
         if facts:
             with ui.expansion("Details").classes("dc-more"):
                 theme.facts(facts)
 
 
 def figure(one: Mapping[str, Any]) -> str:
-    """What an attack got, with its interval, and what guessing gives."""
+    """Success rate of an attack with its interval, and that of guessing."""
     low, high, got, guessing = map(share_text, (*one["interval"], one["figure"], one["baseline"]))
     return f"{got} ({one['interval_is']}: {low} to {high}); guessing gives {guessing}."
 
@@ -197,8 +196,8 @@ def bars(findings: Sequence[Mapping[str, Any]]) -> None:
         hit = tag("div", bar, line, mark, class_="dc-hit", role="img", aria_label=said, title=said)
         rows += [tag("span", one["attack"]), hit, tag("span", share_text(one["figure"]))]
     key = (
-        "The bar is what the attack gets, the thin line its interval, and the mark what guessing gives. The further a "
-        "bar is beyond the mark, the worse."
+        "Bar: success of the attack. Thin line: its interval. Mark: success of guessing without the release. The "
+        "further a bar reaches beyond its mark, the worse."
     )
     drawn = markup(tag("div", rows, class_="dc-hits"), tag("p", key, class_="dc-soft dc-small"))
     ui.html(drawn, sanitize=False).classes("dc-full")

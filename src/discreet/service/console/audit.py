@@ -1,4 +1,4 @@
-"""/audit: who did what, and when; and whether the books are sound.
+"""/audit: the audit log, and verification of ledger and log.
 
 data-testid: audit-who, audit-failed, audit-text, audit-older, audit-verify, audit-verdict, audit-lines.
 """
@@ -20,41 +20,41 @@ from discreet.service.operations.operations import ASKED_FOR
 from discreet.service.operations.permissions import READERS
 
 _MOST = 200
-_ABOUT = "Who did what, and when. Lines are added and never changed; no question, answer or secret is in them."
+_ABOUT = "Who did what, and when. The log is append-only and holds no questions, answers or secrets."
 _EVERYBODY = ""
 _ERRORS = {
-    "BadInput": "what was given cannot be used",
-    "BadQuery": "a question that cannot be asked",
+    "BadInput": "invalid input",
+    "BadQuery": "invalid question",
     "BudgetExceeded": "the budget does not cover it",
-    "Exposed": "it gives too much away together with earlier releases",
-    "NoPromise": "nothing true could be promised",
-    "NotAllowed": "not for this person",
+    "Exposed": "exposes people together with earlier releases",
+    "NoPromise": "no guarantee possible",
+    "NotAllowed": "not allowed for this role",
     "NotDeclared": "the card does not declare enough",
-    "NotFound": "there is no such thing",
-    "NotSignedIn": "name or password wrong",
+    "NotFound": "not found",
+    "NotSignedIn": "wrong name or password",
     "Taken": "the name is taken",
     "TooMany": "too many attempts",
 }
-"""Kinds of errors in words; the others are called as they are."""
+"""Errors in words; others are shown by their name."""
 
 
 async def _build(seat: Seat) -> None:
     names = [person.name for person in await seat.call(seat.desk.access.persons)]
     with theme.page("Audit", _ABOUT):
-        with theme.card("Are the books sound?"):
+        with theme.card("Verify ledger and log"):
             theme.prose(
-                "Goes through the ledger line by line, compares it with every answer given, and goes through this log. "
-                "Whoever changed a line afterwards is found out.",
+                "Recomputes every digest and sum of the ledger and of this log, and compares the ledger with every "
+                "answer. A line that was changed later is detected.",
                 soft=True,
             )
             with theme.row():
                 verify_button(seat, "audit-verify", "audit-verdict", "unelevated", lambda: show(more=0))
-        with theme.card("The log"):
+        with theme.card("Audit log"):
             with theme.row():
-                everybody = {_EVERYBODY: "everybody", **{name: name for name in names}}
-                who = theme.select(everybody, "Who", "audit-who", width="dc-short")
+                everybody = {_EVERYBODY: "all people", **{name: name for name in names}}
+                who = theme.select(everybody, "Person", "audit-who", width="dc-short")
                 text = theme.text("Contains", "audit-text", width="dc-short", props="clearable")
-                failed = ui.checkbox("only what was refused or failed").props("data-testid=audit-failed")
+                failed = ui.checkbox("Only refused or failed actions").props("data-testid=audit-failed")
             place = ui.element("div").classes("dc-stack").props("data-testid=audit-lines")
             older = ui.button("Show more").props("flat data-testid=audit-older")
         shown = _MOST
@@ -108,7 +108,7 @@ def outcome(line: AuditLine) -> str:
 
 def _lines(lines: Sequence[AuditLine]) -> None:
     if not lines:
-        theme.empty("There is no such line.")
+        theme.empty("No line matches. Change the filter above.", "search_off")
         return
     rows = [(str(line.number), when(line.at), line.who, line.action, outcome(line), about(line)) for line in lines]
-    theme.grid(["Line", "When", "Who", "What", "Outcome", "About"], rows, numbers=(0,)).classes("dc-log")
+    theme.grid(["Line", "Time (UTC)", "Person", "Action", "Outcome", "Details"], rows, numbers=(0,)).classes("dc-log")

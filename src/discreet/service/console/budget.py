@@ -1,4 +1,4 @@
-"""/budget: what may be spent, who spent what, how it went over time, and the ledger that says so.
+"""/budget: privacy budgets, what was spent over time, and the ledger.
 
 data-testid: budget-<account>, burn-down, limit-account, limit-present, limit-epsilon, limit-delta, limit-note,
 limit-why, limit-set, verify, verdict, ledger.
@@ -27,13 +27,14 @@ _LINES = 1000
 _SHOWN = 100
 _DRAWN = 6
 """Accounts of a chart."""
-_LEDGER = "newest first; nothing in it can be changed; seals, lines that cost nothing, are left out"
+_LEDGER = "newest first; append-only; lines that cost nothing are left out"
+_OWN = "Your privacy budget on each table, and what your questions cost."
 _WORDS = {"opened": "opened", "limited": "new limit", "charged": "charged"}
 
 
 async def _build(seat: Seat) -> None:
     all_ = seat.who.role in READERS
-    about = "Who may spend what, who spent what, and the ledger." if all_ else "What you may spend, and what you spent."
+    about = "Privacy budgets of tables and analysts, and the ledger of every charge." if all_ else _OWN
     with theme.page("Budget", about):
         place = ui.element("div").classes("dc-stack")
 
@@ -60,14 +61,14 @@ def _found(who: Person, desk: Operations) -> tuple[list[BudgetView], list[Ledger
 
 def _accounts(who: Person, budgets: Sequence[BudgetView]) -> None:
     if not budgets:
-        theme.empty("There is no budget yet. A steward can give you one.")
+        theme.empty("No budget yet. A steward can give you one.", "account_balance_wallet")
     with theme.columns():
         for table in dict.fromkeys(view.table for view in budgets):
             with theme.card(table):
                 for view in budgets:
                     if view.table == table:
                         _account(who, view)
-    theme.promise(explain.BUDGET, "What does a budget promise?")
+    theme.promise(explain.BUDGET, "What is a privacy budget?")
 
 
 def _account(who: Person, view: BudgetView) -> None:
@@ -76,7 +77,7 @@ def _account(who: Person, view: BudgetView) -> None:
         with theme.row().classes("dc-between"):
             ui.label(f"{name} (you)" if view.analyst == who.name else name).classes("dc-strong")
             ui.label(f"spent {theme.amount(view.spent)}").classes("dc-small dc-soft")
-        theme.budget_gauge(view.left, view.budget)
+        theme.budget_gauge(view.left, view.budget, account=view.account)
 
 
 def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
@@ -84,7 +85,7 @@ def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> No
     tables = list(dict.fromkeys(view.table for view in budgets))
     if not tables:
         return
-    with theme.card("What was left, over time", testid="burn-down"):
+    with theme.card("Remaining budget over time", testid="burn-down"):
         chosen = ui.toggle(tables, value=tables[0]).props('unelevated no-caps aria-label="Table"')
         place = ui.element("div").classes("dc-stack")
 
@@ -106,14 +107,14 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
         account: f"{view.analyst} on {view.table}" if view.analyst else f"{view.table}, table budget"
         for account, view in known.items()
     }
-    with theme.card("Change a limit", note="what was spent stays spent"):
+    with theme.card("Change a limit", note="what is spent stays spent"):
         first = chosen if chosen in known else next(iter(known))
         account = theme.select(names, "Account", "limit-account", value=first)
         present = theme.prose("", soft=True).props("data-testid=limit-present")
         amount = Amount("limit", lambda: _above(known, str(account.value)))
         with theme.row():
             why = theme.text("Reason", "limit-why", width="dc-grow", props="maxlength=200")
-            button = ui.button("Set the limit").props("unelevated data-testid=limit-set")
+            button = ui.button("Set limit").props("unelevated data-testid=limit-set")
 
     def fill() -> None:
         view = known[str(account.value)]
@@ -124,7 +125,7 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
         view = known[str(account.value)]
         try:
             if not why.value.strip():
-                raise BadInput("A limit is changed for a reason.", hint="Say why: it is kept in the ledger.")
+                raise BadInput("No reason given for the new limit.", hint="Enter one: it is written to the ledger.")
             wanted = amount.budget()
         except DiscreetError as error:
             seat.tell(error)
@@ -134,9 +135,8 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
             return
         done = await seat.run(seat.desk.budgets.set_limit, view.account, wanted, why=why.value.strip())
         if done is not None:
-            said = f"The limit of {names[view.account]} is now {theme.amount(done.budget.limit)}."
-            ui.notify(said, type="positive", position="top")
             await show(view.account)
+            seat.say(f"The limit of {names[view.account]} is now {theme.amount(done.budget.limit)}.")
 
     fill()
     account.on_value_change(fill)
@@ -155,16 +155,16 @@ def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:
             with theme.row():
                 verify_button(seat, "verify", "verdict", "outline")
         if not lines:
-            theme.empty("Nothing was charged yet.")
+            theme.empty("Nothing has been charged yet.", "receipt_long")
             return
         rows = []
         for line in lines[:_SHOWN]:
             amount = "–" if line.loss is None else theme.amount(line.loss)
             rows.append([str(line.number), when(line.at), line.account, _WORDS[line.kind], amount, line.what])
-        theme.grid(["Line", "When (UTC)", "Account", "What", "How much", "For"], rows, numbers=[0, 4])
+        theme.grid(["Line", "Time (UTC)", "Account", "Event", "Amount", "Question or reason"], rows, numbers=[0, 4])
         if len(lines) > _SHOWN:
             theme.prose(
-                f"The latest {_SHOWN} lines are shown. discreet budget and GET /v1/ledger give more.", soft=True
+                f"Showing the latest {_SHOWN} lines. For more, use discreet budget or GET /v1/ledger.", soft=True
             )
 
 
@@ -205,7 +205,7 @@ def _chart(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
         for (view, points), colour in zip(drawn.items(), theme.colours(len(drawn)), strict=True)
     ]
     if not series:
-        theme.empty("Nothing was charged yet.")
+        theme.empty("Nothing has been charged yet.", "receipt_long")
         return
     theme.chart(
         {
@@ -217,7 +217,7 @@ def _chart(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
             "series": series,
         },
         height=300,
-        label="What was left of each budget over time",
+        label="Remaining budget of each account over time",
     )
     if len(budgets) > _DRAWN:
         theme.prose(f"The first {_DRAWN} of {len(budgets)} accounts are drawn.", soft=True)

@@ -1,4 +1,4 @@
-"""What somebody may spend on a table: the boxes for it, and the dialog that gives or changes it.
+"""Privacy budget of a person on a table: its form fields, and the dialog that sets it.
 
 data-testid: <prefix>-epsilon, <prefix>-delta, <prefix>-note; budget-table, budget-spent, budget-why, budget-go.
 """
@@ -33,7 +33,7 @@ class Amount:
         with theme.row():
             self._epsilon, self._delta = (
                 theme.text(label, f"{prefix}-{name}", width="dc-short", props="inputmode=decimal", on_change=self.note)
-                for label, name in (("Epsilon", "epsilon"), ("Delta, 0 for none", "delta"))
+                for label, name in (("Epsilon", "epsilon"), ("Delta (0 for none)", "delta"))
             )
         self._note = theme.prose("").classes("dc-small").props(f"data-testid={prefix}-note aria-live=polite")
         self.fill(_FIRST)
@@ -60,9 +60,11 @@ class Amount:
         """What the boxes say; an error if it is no amount."""
         figure, delta = map(theme.said_in, (self._epsilon, self._delta))
         if isinstance(self._kind.limit, Renyi):
-            raise BadInput("This limit is a curve, which is changed by the command line.", hint="discreet budget")
+            raise BadInput(
+                "This limit is a Rényi curve, which only the command line can change.", hint="Use discreet budget."
+            )
         if not figure:
-            raise BadInput("How much may be spent?", hint="Give an epsilon, such as 1.")
+            raise BadInput("No epsilon given.", hint="Enter one, such as 1.")
         limit: Loss
         if isinstance(self._kind.limit, Concentrated):
             limit = Concentrated(figure)
@@ -104,11 +106,11 @@ def doubts(before: BudgetView, after: Budget) -> list[str]:
     said = []
     old, new, spent = (_parts(loss) for loss in (before.budget.limit, after.limit, before.spent))
     if new[0] < spent[0] or new[1] < spent[1]:
-        said.append(f"{theme.amount(before.spent)} is spent already: nothing more could be asked.")
+        said.append(f"{theme.amount(before.spent)} is already spent: no further question could be answered.")
     if new[0] < old[0] or 0 < new[1] < old[1]:
         said.append(f"The limit is lowered from {theme.amount(before.budget.limit)} to {theme.amount(after.limit)}.")
     if old[1] and not new[1]:
-        said.append("The delta is taken away: questions by groups that the card does not declare need one.")
+        said.append("The delta is removed: questions by groups that the card does not declare need one.")
     return said
 
 
@@ -121,7 +123,7 @@ def ask_budget(
     def show() -> None:
         there = opened.get(table_box.value)
         amount.fill(_FIRST if there is None else there.budget)
-        given = "Nothing is given yet." if there is None else f"Now {theme.amount(there.budget.limit)}"
+        given = "No budget yet." if there is None else f"Now {theme.amount(there.budget.limit)}"
         spent.set_text(given if there is None else f"{given}; {theme.amount(there.spent)} of it is spent.")
         why.set_visibility(there is not None)
 
@@ -137,40 +139,35 @@ def ask_budget(
             went = await seat.did(seat.desk.access.give_budget, name, budget, [table])
         else:
             doubtful = doubts(there, budget)
-            if doubtful and not await confirm(f"Change what {name} may spend on {table}?", "\n".join(doubtful)):
+            if doubtful and not await confirm(f"Change the budget of {name} on {table}?", "\n".join(doubtful)):
                 return
             went = await seat.did(seat.desk.budgets.set_limit, there.account, budget, why=why.value or "")
         if went:
-            said = f"{name} may now spend {theme.amount(budget.limit)} on {table}, all together."
-            ui.notify(said, type="positive", position="top", attrs={"data-testid": "told", "role": "status"})
             dialog.close()
             await again()
+            seat.say(f"{name} may now spend {theme.amount(budget.limit)} on {table} in total.")
 
     with ui.dialog() as dialog, ui.card():
-        dialog.props["aria-label"] = f"What may {name} spend?"
-        ui.label(f"What may {name} spend?").classes("dc-strong")
+        dialog.props["aria-label"] = f"Budget of {name}"
+        ui.label(f"Budget of {name}").classes("dc-strong")
         theme.prose(
-            "All together, not on top of what was spent. What was spent stays spent, and the table's own budget must "
-            "have enough left too.",
+            "The limit is a total: it includes what is already spent. The table budget must cover each question too.",
             soft=True,
         )
         first = next(iter(opened), next(iter(tables)))
         table_box = theme.select(list(tables), "Table", "budget-table", width="dc-full", value=first, on_change=show)
         spent = theme.prose("").props("data-testid=budget-spent")
         amount = Amount("budget", lambda: [tables[str(table_box.value)]])
-        why = theme.text("Reason, for the ledger", "budget-why", width="dc-full", props="maxlength=200")
+        why = theme.text("Reason (written to the ledger)", "budget-why", width="dc-full", props="maxlength=200")
         with theme.row():
-            ui.button("Give", on_click=give).props("unelevated data-testid=budget-go")
+            ui.button("Set budget", on_click=give).props("unelevated data-testid=budget-go")
             ui.button("Cancel", on_click=dialog.close).props("flat")
         show()
     dialog.open()
 
 
 def _smaller(view: BudgetView) -> str:
-    return (
-        f"The budget of {view.table} itself is {theme.amount(view.budget.limit)}, which is smaller, and counts too: "
-        "nobody can spend more than that."
-    )
+    return f"The table budget of {view.table} is only {theme.amount(view.budget.limit)}, and limits everybody together."
 
 
 def _parts(loss: Loss) -> tuple[Fraction, Fraction]:

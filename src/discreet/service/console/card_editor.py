@@ -1,4 +1,4 @@
-"""The editor of a card: what each column is, how its values are written, and by which levels it becomes coarser.
+"""Editor of a card: type, role, value formats and hierarchy of each column.
 
 What is edited are the plain fields of a card file; a card is made of them by the reader of card files, which names
 every problem with its column.
@@ -27,7 +27,7 @@ from discreet.service.console.hierarchy_editor import edit_hierarchy, summary
 
 ROLES = {
     Role.UNDECIDED.value: "Undecided",
-    Role.IDENTIFIER.value: "Identifier: never leaves",
+    Role.IDENTIFIER.value: "Identifier: never released",
     Role.QUASI.value: "Quasi-identifier: outsiders may know it",
     Role.SENSITIVE.value: "Sensitive: what nobody should learn",
     Role.OTHER.value: "Other: neither identifies nor harms",
@@ -79,7 +79,7 @@ class CardEditor:
         return None
 
     def undecided(self) -> list[str]:
-        """Columns that nobody has given a role yet."""
+        """Columns without a decided role."""
         return [name for name, said in self._columns.items() if said.get("role") == Role.UNDECIDED.value]
 
     def show_misfits(self, misfits: Mapping[str, Sequence[str]]) -> None:
@@ -101,17 +101,17 @@ class CardEditor:
     def _draw_table(self) -> None:
         fields = self._fields
         with theme.row():
-            nobody = {"": "Every row is another person", **{name: name for name in self._columns}}
-            unit = theme.select(nobody, "Unit: the column that says whose row it is", "card-unit")
+            nobody = {"": "None: one row per person", **{name: name for name in self._columns}}
+            unit = theme.select(nobody, "Unit: column that identifies the person", "card-unit")
             unit.set_value(fields.get("unit", ""))
             unit.on_value_change(lambda event: self._set(fields, "unit", event.value))
             most = theme.figure(
-                "Rows of a person at most", "card-rows-per-unit", value=fields.get("rows_per_unit"), min=1
+                "Maximum rows per person", "card-rows-per-unit", value=fields.get("rows_per_unit"), min=1
             )
             most.on_value_change(lambda event: self._set(fields, "rows_per_unit", event.value and int(event.value)))
         with theme.row():
-            self._list_box(fields, "missing", "Marks of missing values", "card-missing")
-            trim = ui.checkbox("Spaces around values do not count", value=bool(fields.get("trim")))
+            self._list_box(fields, "missing", "Missing-value codes", "card-missing")
+            trim = ui.checkbox("Trim spaces around values", value=bool(fields.get("trim")))
             trim.props("data-testid=card-trim")
             trim.on_value_change(lambda event: self._set(fields, "trim", event.value))
 
@@ -121,12 +121,12 @@ class CardEditor:
             with theme.row():
                 ui.label(name).classes("dc-strong dc-short")
                 kinds = [kind.value for kind in Kind]
-                kind = theme.select(kinds, f"Kind of {name}", f"kind-{name}", width="dc-short", value=said["kind"])
+                kind = theme.select(kinds, f"Type of {name}", f"kind-{name}", width="dc-short", value=said["kind"])
                 role = theme.select(ROLES, f"Role of {name}", f"role-{name}", value=said.get("role", "other"))
             if reasons:
                 ui.label(" ".join(reasons)).classes("dc-small dc-soft")
             self._notes[name] = ui.element("div").props("aria-live=polite")
-            more = ui.expansion("More about its values").props("dense").classes("dc-full")
+            more = ui.expansion("Values, formats and hierarchy").props("dense").classes("dc-full")
             with theme.marked(more, f"more-{name}"):
                 place = ui.element("div").classes("dc-stack")
 
@@ -162,7 +162,7 @@ class CardEditor:
                 bounds = said.get("bounds") or ("", "")
                 self._bound(name, said, kind, bounds)
             if kind in CATEGORICAL or kind is Kind.INTEGER:
-                box = theme.text("All values there can be, divided by ;", f"categories-{name}", width="dc-full")
+                box = theme.text("All possible values, separated by ;", f"categories-{name}", width="dc-full")
                 box.set_value("; ".join(map(str, said.get("categories") or ())))
                 box.on("blur", lambda: self._set(said, "categories", _values(box.value, kind)))
             if kind in MOMENTS:
@@ -175,9 +175,9 @@ class CardEditor:
                 self._list_box(said, "true", "Words for true", f"true-{name}")
                 self._list_box(said, "false", "Words for false", f"false-{name}")
         with theme.row():
-            self._list_box(said, "missing", "Marks of missing values, if others", f"missing-{name}")
-            misfit = {"": "What does not fit is an error", "missing": "What does not fit counts as missing"}
-            chosen = theme.select(misfit, "What does not fit", f"misfit-{name}", value=said.get("misfit", ""))
+            self._list_box(said, "missing", "Missing-value codes of this column", f"missing-{name}")
+            misfit = {"": "Report as an error", "missing": "Count as missing"}
+            chosen = theme.select(misfit, "Values that do not fit", f"misfit-{name}", value=said.get("misfit", ""))
             chosen.on_value_change(lambda event: self._set(said, "misfit", event.value))
         with theme.row():
             shown = ui.label(summary(said.get("hierarchy"))).classes("dc-prose dc-grow")
@@ -215,7 +215,7 @@ class CardEditor:
     def _list_box(self, fields: dict[str, Any], key: str, label: str, testid: str) -> None:
         value = fields.get(key) or ()
         box = theme.text(
-            f"{label}, divided by ;", testid, value="; ".join([value] if isinstance(value, str) else value)
+            f"{label}, separated by ;", testid, value="; ".join([value] if isinstance(value, str) else value)
         )
         box.on(
             "blur", lambda: self._set(fields, key, [one.strip() for one in (box.value or "").split(";") if one.strip()])

@@ -31,7 +31,7 @@ async def _build(seat: Seat) -> None:
     names = await seat.call(seat.desk.sessions)
     with theme.page("Combine", _ABOUT):
         if not names:
-            theme.empty(_NONE)
+            theme.empty(_NONE, "hub")
             return
         asked = seat.given.get("session", "")
         chosen = asked if asked in names else names[0]
@@ -64,7 +64,7 @@ def _draw_session(seat: Seat, view: SessionView, before: list[Job]) -> JobBox:
         theme.grid(["Party", "Address", "Key fingerprint"], rows)
         for line in view.brief:
             theme.prose(line)
-        theme.promise(theme.statement(view.statement))
+        theme.promise(theme.statement(view.statement), "Guarantee")
     if view.learnt:
         with theme.card(
             "Leakage to coalitions", note="Beyond their own values and the result", testid="combine-learnt"
@@ -86,8 +86,8 @@ def _result(found: Mapping[str, Any], job: Job) -> None:
         ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
         if found.get("off"):
             theme.prose(found["off"], soft=True)
-        theme.promise(theme.statement(found["promise"]))
-    with theme.card("Your view", note="For you alone", testid="combine-seen"):
+        theme.promise(theme.statement(found["promise"]), "Guarantee")
+    with theme.card("Your view", note="For the holder only", testid="combine-seen"):
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):
             theme.grid(["", "From", "To", "Kind", "Contents"], found["lines"], numbers=(0,))

@@ -1,4 +1,4 @@
-"""/data: bring a file or connect a database, say what is in it, and make it a table; revise the card of a table.
+"""/data: add a table from a file or a database, declare its card, or revise the card of a table.
 
 data-testid: data-tables, edit-<table>, data-upload, data-uploads, data-address, data-connect, data-form, data-name,
 data-fit, data-fits, data-preview, data-rows, data-epsilon, data-delta, data-add, data-changes, data-revise, data-done;
@@ -46,7 +46,7 @@ _READS = "CSV, TSV, Excel, Parquet, Arrow, JSON lines, SPSS, Stata or SAS"
 
 
 async def _build(seat: Seat) -> None:
-    with theme.page("Data", "Bring a file, say what is in it, and make it a table that can be asked and published."):
+    with theme.page("Data", "Add a table: upload a file or connect a database, then declare what each column is."):
         await _Data(seat).begin()
 
 
@@ -88,7 +88,7 @@ class _Data:
                         theme.marked(edit, label=f"Edit the card of {name}")
 
     def _draw_upload(self) -> None:
-        theme.prose(f"{_READS}. It is kept for stewards alone, and nothing in it is run.", soft=True)
+        theme.prose(f"{_READS}. Only stewards can see it, and nothing in it is executed.", soft=True)
         box = ui.element("q-uploader").props("auto-upload send-raw flat bordered data-testid=data-upload")
         box.props(f"max-file-size={MOST_BYTES}").classes("dc-full")
         box.add_slot("header", _PICK)
@@ -109,19 +109,19 @@ class _Data:
         self._seat.tell(BadInput(str(said.get("message", "")), hint=str(said.get("hint", ""))))
 
     def _draw_address(self) -> None:
-        theme.prose("The password is the service's own (PGPASSWORD or .pgpass), and is not typed here.", soft=True)
+        theme.prose("The service uses its own password (PGPASSWORD or .pgpass); do not type one here.", soft=True)
         address = theme.text("postgresql://host/database#schema.table", "data-address", width="dc-full")
 
         async def connect() -> None:
             await self.look(theme.said_in(address))
 
-        theme.button("Look at it", "data-connect", connect, icon="cable", look="outline").classes("dc-own")
+        theme.button("Connect", "data-connect", connect, icon="cable", look="outline").classes("dc-own")
 
     async def look(self, source: str) -> None:
         """Draft the card of a source, and show the form for it."""
         self._place.clear()
-        with self._place, theme.card("Looking at the rows …"):
-            ui.linear_progress(show_value=False).props('indeterminate aria-label="Looking at the rows"')
+        with self._place, theme.card("Reading the rows …"):
+            ui.linear_progress(show_value=False).props('indeterminate aria-label="Reading the rows"')
         try:
             drafted = await self._seat.work(self._seat.desk.data.draft, source)
         except DiscreetError as error:
@@ -157,32 +157,32 @@ class _Form:
     ) -> None:
         self._seat, self._source, self._table, self._again = seat, source, table, again
         if reasons:
-            theme.prose("This card is a guess: read every line. Guarantees will rest on it.").classes("dc-strong")
+            theme.prose("This card is a guess. Check every line: all guarantees depend on it.").classes("dc-strong")
         self._editor = CardEditor(card, reasons, self._levels, self._changed)
-        with theme.card("Do the rows fit?"):
+        with theme.card("Check the rows against the card"):
             with theme.row():
-                theme.button("Check the rows", "data-fit", self._fit, icon="rule", look="outline")
-                theme.button("Look at some rows", "data-preview", self._preview, icon="visibility", look="flat")
-                ui.label("Who looks at rows is written to the audit log.").classes("dc-soft dc-small")
+                theme.button("Check rows", "data-fit", self._fit, icon="rule", look="outline")
+                theme.button("Preview rows", "data-preview", self._preview, icon="visibility", look="flat")
+                ui.label("Previews are recorded in the audit log.").classes("dc-soft dc-small")
             self._fits = ui.element("div").props("data-testid=data-fits aria-live=polite")
             self._rows = ui.element("div").props("data-testid=data-rows")
-        with theme.card("Make it a table" if table is None else f"Revise the card of {table}"):
+        with theme.card("Add the table" if table is None else f"Revise the card of {table}"):
             self._draw_end(card)
 
     def _draw_end(self, card: Card) -> None:
         if self._table is not None:
-            theme.prose("Budget, analysts and what was released stay. Old answers stay as they were.", soft=True)
+            theme.prose("Budgets, analysts and releases are kept. Earlier answers do not change.", soft=True)
             self._changes = ui.element("div").props("data-testid=data-changes")
             theme.button(
                 "Register the new version", "data-revise", self._revise, icon="save", look="unelevated"
             ).classes("dc-own")
             return
         with theme.row():
-            self._name = theme.text("Name of the table", "data-name", width="dc-short", value=card.name)
-            self._epsilon = theme.text("Budget ε", "data-epsilon", width="dc-short", value="3")
+            self._name = theme.text("Table name", "data-name", width="dc-short", value=card.name)
+            self._epsilon = theme.text("Table budget ε", "data-epsilon", width="dc-short", value="3")
             self._delta = theme.text("δ", "data-delta", width="dc-short", value="1e-6")
-        theme.prose("The budget bounds what all questions together may tell about anybody, for good.", soft=True)
-        theme.button("Make it a table", "data-add", self._add, icon="add", look="unelevated").classes("dc-own")
+        theme.prose("The table budget bounds what all questions together may ever tell about one person.", soft=True)
+        theme.button("Add table", "data-add", self._add, icon="add", look="unelevated").classes("dc-own")
 
     def _changed(self) -> None:
         self._fits.clear()
@@ -221,7 +221,7 @@ class _Form:
             return
         self._rows.clear()
         with self._rows:
-            theme.holder_only("These are rows of people.")
+            theme.holder_only("These are the original rows.")
             cells = [[theme.number(row[name]) for name in found.column_names] for row in found.to_pylist()]
             theme.grid(found.column_names, cells)
 
@@ -245,8 +245,8 @@ class _Form:
         """Whether rows fit; where they do not, whether somebody wants to go on all the same."""
         if await self._fit():
             return True
-        told = "Values outside their bounds are moved to them where questions are asked, and others count as missing."
-        return await confirm("Some values do not fit the card. Go on?", told)
+        told = "In answers, values outside their bounds are clamped to them, and other misfits count as missing."
+        return await confirm("Some values do not fit the card. Add the table anyway?", told)
 
     async def _revise(self) -> None:
         card = self._editor.check()
@@ -266,18 +266,16 @@ class _Form:
             self._seat.tell(error)
             return
         await self._again()
-        ui.notify(f"{self._table} has a new version.", type="positive", position="top")
+        self._seat.say(f"{self._table} has a new version.")
 
     def _done(self, name: str) -> None:
-        with theme.card(f"{name} is a table now", testid="data-done"):
+        with theme.card(f"{name} is added", testid="data-done"):
             undecided = self._editor.undecided()
             if undecided:
-                theme.prose(
-                    f"Before anything without a privacy loss leaves, decide the role of {', '.join(undecided)}."
-                )
+                theme.prose(f"Before you publish rows or tables, decide the role of {', '.join(undecided)}.")
             with theme.row():
                 for label, place in (
-                    ("Invite an analyst", "/people"),
+                    ("Add an analyst", "/people"),
                     ("Publish", f"/publish?table={name}"),
                     ("Ask", "/ask"),
                 ):
@@ -293,7 +291,7 @@ def _tables_of(who: Person, desk: Operations) -> list[tuple[str, int, str, bool]
     rows = []
     for view in desk.tables(who):
         record = desk.workspace.tables[view.name]
-        people = "public" if view.public else f"unit {view.card.unit}" if view.card.unit else "a row is a person"
+        people = "public" if view.public else f"unit {view.card.unit}" if view.card.unit else "one row per person"
         rows.append(
             (view.name, record.version, f"{number(len(view.card.columns), 'column')}, {people}", not view.public)
         )

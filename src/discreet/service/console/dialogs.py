@@ -31,14 +31,14 @@ def show_once(title: str, secret: str, what_to_do: str) -> None:
         ui.label(title).classes("dc-strong")
         with theme.row().classes("dc-secret"):
             ui.label(secret).classes("dc-code dc-grow").props("data-testid=once-text")
-            copy = ui.button("Copy", icon="content_copy").props("outline dense data-testid=once-copy")
+            copy = ui.button("Copy", icon="content_copy").props("outline dense aria-live=polite data-testid=once-copy")
         theme.prose(what_to_do)
-        theme.prose("It is shown this once, and kept nowhere: whoever loses it needs a new one.", soft=True)
-        ui.button("I have it", on_click=dialog.close).props("unelevated data-testid=once-close")
+        theme.prose("It is shown only once and stored nowhere. If it is lost, make a new one.", soft=True)
+        ui.button("I have saved it", on_click=dialog.close).props("unelevated data-testid=once-close")
 
     def copied() -> None:
         ui.clipboard.write(secret)
-        ui.notify("Copied.", type="positive", position="top", timeout=2000)
+        copy.set_text("Copied")
 
     copy.on_click(copied)
     dialog.on("hide", dialog.delete)

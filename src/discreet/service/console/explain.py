@@ -1,6 +1,6 @@
-"""Explanations of parameters for users who are not statisticians: the texts behind "What does this promise?".
+"""Explanations of terms and parameters, for the texts behind "What does this mean?" and for the glossary.
 
-Figures are worked out by ``curator/advice.py``. Blank lines divide paragraphs.
+Figures are computed by ``curator/advice.py``. Blank lines divide paragraphs.
 """
 
 from __future__ import annotations
@@ -9,72 +9,77 @@ from discreet.core.exact import Number
 from discreet.curator.advice import beliefs, count_error
 from discreet.errors import BadInput
 
-EPSILON = """Epsilon (ε) says how much any one person's data may change what comes out. The smaller it is, the \
-better everybody is protected, and the further off the figures are.
+EPSILON = """Epsilon (ε) bounds how much one person's data can change the answer. Smaller values protect people \
+better and add more noise.
 
-It holds whatever else somebody knows, now or later, and whatever they do with the answer. What is spent adds up: \
-that is why there is a budget."""
+The bound holds whatever else an intruder knows, now or later, and whatever they do with the answer. The ε of all \
+answers adds up; the budget limits the sum."""
 
-DELTA = """Delta (δ) is a small chance that the promise of epsilon does not hold. It is needed when the groups of an \
-answer are not listed on the table's card: a group that only one person is in must stay hidden, and with chance δ it \
-does not.
+DELTA = """Delta (δ) is a small probability that the guarantee of ε fails. It is needed when the groups of an answer \
+are not declared on the table's card: a group with a single person must stay hidden, and with probability δ it does \
+not.
 
-Choose it far below one in the number of people, such as 0.000001."""
+Choose it far below one over the number of people, such as 0.000001."""
 
-BUDGET = """A budget is all that may ever be told about the people in a table. Every new answer takes a part of it; \
-the same question again costs nothing, because it gets the same answer. When the budget is gone, no new question is \
-answered, so that nobody can put answers together until somebody is found out.
+BUDGET = """The privacy budget is the most that may ever be told about the people in a table. Every new answer takes \
+a part of it. The same question again is free, because it gets the same answer. When the budget is spent, no new \
+question is answered: otherwise many answers together could single somebody out.
 
-An analyst's own budget lies below the table's: both must have enough left."""
+An analyst's budget is part of the table budget: both must have enough left."""
 
-ERROR = """Every figure has noise added to it, so that no single person shows. The error bar says how far off it may \
-be: 95 times in 100 the true figure lies within it."""
+ERROR = """Every figure carries random noise that hides the presence of any one person. The error bar is a 95 % \
+interval: the true figure lies within it 95 times in 100."""
 
 SYNTHETIC = """The budget does not cover this question, so it was answered on the table's synthetic stand-in: rows of \
-people who never existed, drawn so that many of them together look like those of the table. The stand-in was paid for \
-when it was made, so asking it costs nothing and nobody loses anything by it.
+people who never existed, drawn so that together they look like those of the table. The stand-in was paid for when it \
+was made, so asking it is free and tells nothing more about anybody.
 
-No noise was added to these figures: they are off because the stand-in is. Where it was measured how far, an error bar \
-says so: 95 times in 100 the table's own figure lies within it. Where there is no error bar, no bound is known: \
-take the figure as a hint, and pay for the answer before you rely on it."""
+No noise was added to these figures; they are off because the stand-in is. Where that error was measured, there is a \
+95 % error bar. Where there is none, no bound is known: take the figure as a hint, and pay for the answer before you \
+rely on it."""
 
-K = """k-anonymity: whoever knows the columns that outsiders may know about somebody (such as age, sex and place) \
-finds at least k rows that look the same, and cannot tell which is theirs.
+K = """k-anonymity: every row shares its quasi-identifiers (the columns outsiders may know) with at least k−1 others. \
+Rows that share them form an equivalence class, and an intruder cannot tell which row of the class belongs to whom. 5 \
+is common; 10 or more for sensitive data.
 
-It says nothing about what those rows have in common: if all of them have the same illness, everybody in the group \
-is known to have it. Ask for diversity (l) or closeness (t) too."""
+It does not hide the sensitive column. If everybody in a class has the same illness, whoever is known to be in it is \
+known to have it. Add l-diversity or t-closeness against that."""
 
-L = """l-diversity: in every group of rows that look the same, the sensitive column has at least l different values. \
-So whoever finds somebody's group still does not know which value is theirs."""
+L = """l-diversity: every equivalence class has at least l different values of the sensitive column. An intruder who \
+finds somebody's class still does not know which value is theirs."""
 
-T = """t-closeness: in every group of rows that look the same, the sensitive values are spread nearly as in the \
-whole table; t says how far they may differ. Whoever finds somebody's group learns little more than everybody knows. \
-0.2 is common; smaller protects more."""
+T = """t-closeness: in every equivalence class the sensitive values are distributed nearly as in the whole table; t \
+is the largest distance allowed. An intruder who finds somebody's class learns little beyond what is known of \
+everybody. 0.2 is common; smaller protects more."""
 
-SUPPRESS = """How many rows may be left out so that the others can stay more detailed. People who stand out are \
-usually those left out: figures about rare groups suffer."""
+SUPPRESS = """Suppression leaves rows out so that the others keep more detail. People who stand out are the first to \
+be left out, so figures about rare groups suffer most."""
 
-THRESHOLD = """A cell with fewer people than this is hidden: a count of one or two points at somebody."""
+THRESHOLD = """Minimum frequency: a cell with fewer people than this is sensitive, since a count of one or two points \
+to somebody."""
 
-P_PERCENT = """p% rule: a cell is hidden if the second largest contributor could work out the largest one's figure \
-to within p per cent, by taking their own away from the total."""
+P_PERCENT = """p% rule: a cell is sensitive if the second largest contributor can estimate the largest one to within \
+p per cent, by subtracting their own value from the total."""
 
-PQ = """pq rule: as the p% rule, when everybody knew the others' figures to within q per cent before."""
+PQ = """Prior–posterior (pq) rule: as the p% rule, for contributors who already know each other's values to within q \
+per cent."""
 
-DOMINANCE = """Dominance: a cell is hidden if the n largest contributors make up more than k per cent of it, since \
-then it tells nearly what they have."""
+DOMINANCE = """(n,k)-dominance: a cell is sensitive if its n largest contributors make up more than k per cent of it, \
+since the total then nearly tells their values."""
 
-INTERVAL = """Whoever reads the table knows that rows and columns add up. The interval is what they can work out of \
-a hidden cell, at best. It is wide enough when it holds by the rules that were chosen."""
+INTERVAL = """Rows and columns of a table add up, so a reader can compute a lower and an upper bound of every \
+suppressed cell: its feasibility interval. A sensitive cell is protected when this interval is at least as wide as \
+its rule demands."""
 
-HIDE = """Whoever mines what leaves, with the support and the confidence you give here (or more), does not find \
-the secrets. That is checked by mining it before it leaves. What else a miner then misses is counted, and told to you.
+HIDE = """Somebody who mines the release with the support and confidence given here, or higher ones, does not find \
+the secrets. That is checked by mining it before it is released. Other itemsets and rules that get lost are counted \
+and shown to you.
 
-It protects nobody's privacy. Nobody is anonymous by it, and it is no differential privacy: but for a few items, \
-people's rows leave as they are. Publish makes rows in which nobody can be singled out.
+This protects nobody's privacy: it is neither k-anonymity nor differential privacy, and apart from a few removed \
+items people's rows are released unchanged. To protect people, use Publish.
 
-Whoever asks for less than you gave here may find the secrets; a margin makes that harder. Whoever has the original, \
-or another release of it, can compare."""
+Mining with lower thresholds may find the secrets; a safety margin makes that harder. Anybody who has the original, \
+or another release of it, can compare the two."""
 
 INTEGRAL = """Integral privacy: at least k different sets of people in the table give this very model, and nobody is \
 in all of them. So whoever sees the model cannot tell which set it was learnt from, and nobody's part in it is certain.
@@ -84,12 +89,13 @@ is. What the model tells of everybody it tells of those it was learnt from, too.
 
 A coarser model (a smaller tree, a larger step) recurs more often. If none recurs often enough, nothing is released."""
 
-ATTACK = """discreet plays the intruder: somebody who has the release, and knows something about the people in it. \
-The report says how many of them are found, and how surely. It is about real people, and for the holder alone."""
+ATTACK = """discreet plays an intruder who holds the release and knows the quasi-identifiers of the people in it. The \
+report says how many are re-identified and how certain the figure is, beside what guessing achieves. It is about real \
+people, and for the holder of the data only."""
 
-RISK_MAP = """Each point is a way to change the table. The further to the right, the more an intruder learns; the \
-further up, the more of it is lost. The line joins the best there are: for each of the other points there is one \
-that is better in both."""
+RISK_MAP = """Each point is a masking method. Further right means higher disclosure risk, further up more information \
+lost; the best corner is at the lower left. The line is the efficient frontier: every point off it is beaten by one \
+on it that has less risk and no more loss, or less loss and no more risk."""
 
 LOCAL = """Local differential privacy: answers are randomised in the respondent's browser before anything is sent. \
 Whatever somebody answers, no report is more than e^ε times as likely as it would be with any other answers. So \
@@ -124,26 +130,53 @@ VERDICTS = {
 }
 """Explanations of verdicts on a program."""
 
+TERMS = {
+    "Card": "Declares each column of a table: its type, its possible values and its role. Guarantees rest on it.",
+    "Identifier": "A column that names a person, such as a name or a patient number. It is never released.",
+    "Quasi-identifier": "A column that outsiders may know of a person, such as age or postcode. Several together may "
+    "single a person out.",
+    "Sensitive column": "A column whose value must not be learned about a person, such as a diagnosis.",
+    "Equivalence class": "The rows that share their quasi-identifiers.",
+    "Privacy model": "A condition that released rows must satisfy, such as k-anonymity. It is checked before release.",
+    "Epsilon (ε)": EPSILON,
+    "Delta (δ)": DELTA,
+    "Privacy budget": BUDGET,
+    "Error bar": ERROR,
+    "Ledger": "The append-only record of every charge to a budget.",
+    "Synthetic stand-in": "Made-up rows, drawn with a privacy loss, that answer questions when a budget is spent.",
+    "Suppression": SUPPRESS,
+    "Sensitive cell": "A cell of a table that would tell too much about a contributor, by a rule such as minimum "
+    "frequency or p%.",
+    "Primary and secondary suppression": "Primary suppression hides sensitive cells. Secondary suppression hides "
+    "others, so that the sensitive ones cannot be computed from totals.",
+    "Feasibility interval": INTERVAL,
+    "Joint exposure": "What several releases about the same people tell together. Each may be safe alone.",
+    "Record linkage": "An attack that matches released rows with people by the values an intruder knows.",
+    "Statement": "What a release guarantees, to whom, on what evidence, and under which assumptions.",
+    "Recipe": "Everything needed to repeat a release: method, parameters and versions.",
+}
+"""Terms of the glossary page, with their explanations."""
+
 MODELS = {
     "k-anonymity": K,
     "l-diversity": L,
     "t-closeness": T,
-    "entropy l-diversity": "As l-diversity, and no value may be so common in a class that guessing it is nearly always "
-    "right: the mix is at least as even as l equally likely values.",
-    "recursive (c,l)-diversity": "In every class the commonest value is less than c times as frequent as the rare ones "
-    "together, so that somebody who can rule a few values out still cannot be sure.",
-    "(α,k)-anonymity": "Every class has at least k rows, and no sensitive value makes up more than the share alpha of "
-    "it: nobody can be surer of a value than that.",
-    "β-likeness": "In no class does a sensitive value become likelier than in the whole table by more than beta times. "
-    "This protects rare values, which t-closeness may not.",
-    "δ-disclosure": "Every sensitive value occurs in every class, neither likelier nor less likely than in the whole "
-    "table by a factor of 2 to the delta. The strictest of these: small tables seldom allow it.",
-    "prosecutor risk": "Somebody who knows that a person is in the table, and all that outsiders may know of them, "
-    "points at the right row with at most this chance. It is k-anonymity, said as a chance: 0.2 is a class of five.",
-    "average risk": "The chance to be found, on average over everybody. It bounds nobody's own chance: one person may "
-    "still stand alone. Use it beside another model.",
-    "population uniqueness": "An estimate of how many people would be unique among all those the rows were drawn from. "
-    "It is a guess from the sizes of classes, and promises nothing to any one person.",
+    "entropy l-diversity": "As l-diversity, and no sensitive value may dominate an equivalence class: its values are "
+    "at least as evenly spread as l equally likely ones.",
+    "recursive (c,l)-diversity": "In every equivalence class the commonest sensitive value is less than c times as "
+    "frequent as the rare ones together. An intruder who can rule out a few values still cannot be sure.",
+    "(α,k)-anonymity": "Every equivalence class has at least k rows, and no sensitive value makes up more than the "
+    "share α of it: nobody can be surer of a value than that.",
+    "β-likeness": "In no equivalence class may a sensitive value be more than β times likelier than in the whole "
+    "table. This protects rare values, which t-closeness may not.",
+    "δ-disclosure": "In every equivalence class each sensitive value is as likely as in the whole table, up to a "
+    "factor of 2 to the power δ. The strictest of these models: small tables seldom satisfy it.",
+    "prosecutor risk": "An intruder who knows that a person is in the table, and their quasi-identifiers, finds the "
+    "right row with at most this probability. It is k-anonymity as a probability: 0.2 means classes of five.",
+    "average risk": "The probability of re-identification, averaged over everybody. It bounds no single person's risk: "
+    "one may still be unique. Combine it with another model.",
+    "population uniqueness": "An estimate of how many people are unique in the population that rows were drawn from. "
+    "It rests on a statistical model of class sizes, and guarantees nothing to any one person.",
 }
 """Explanations of privacy models by name in the catalogue; the catalogue's summaries explain the others."""
 RULES = {"minimum frequency": THRESHOLD, "p%": P_PERCENT, "prior-posterior": PQ, "(n,k)-dominance": DOMINANCE}
@@ -159,10 +192,10 @@ def epsilon(value: Number) -> str:
     except BadInput:
         return EPSILON
     return (
-        f"{EPSILON}\n\nAt ε = {value}: somebody who held it as likely as not that a person has an illness, say, holds "
-        f"it {_chance(even.least)} to {_chance(even.most)} likely after seeing the answer, whatever it is. Who held it "
-        f"1 % likely holds it at most {_chance(rare.most)} likely.\n\nA count of people is off by at most {off:,.1f}, "
-        "95 times in 100, if each person has one row."
+        f"{EPSILON}\n\nAt ε = {value}: an intruder who thinks it 50 % likely that a person has some illness thinks so "
+        f"with {_chance(even.least)} to {_chance(even.most)} after any answer; one who thinks it 1 % likely, with at "
+        f"most {_chance(rare.most)}.\n\nA count of people is off by at most {off:,.1f}, 95 times in 100, if each "
+        "person has one row."
     )
 
 

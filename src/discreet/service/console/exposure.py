@@ -1,4 +1,4 @@
-"""/exposure: everything that left, what it tells together, and whether a draft may leave.
+"""/exposure: joint exposure by all releases, and whether a draft could be released.
 
 data-testid: exposure-recipient, exposure-<population>, exposure-line, exposure-spent; whatif-table, whatif-by,
 whatif-where, whatif-rules, whatif-models, whatif-method, whatif-run, whatif-verdict.
@@ -25,7 +25,7 @@ from discreet.service.console.frame import Page, Seat
 from discreet.service.jobs.specs import Publish, Tabulate
 from discreet.service.operations.permissions import READERS
 
-_ABOUT = "Everything that left of the same people, and what it tells together."
+_ABOUT = "Joint exposure: what all releases about the same people tell together."
 _EVERYBODY = ""
 _SHOWN = 100
 """Releases and answers that are listed, the last ones."""
@@ -36,7 +36,7 @@ async def _build(seat: Seat) -> None:
     with theme.page("Exposure", _ABOUT):
         if seat.who.role is Role.STEWARD:
             _WhatIfForm(seat)
-        everybody = {_EVERYBODY: "everything that left", **{name: f"what {name} has" for name in analysts}}
+        everybody = {_EVERYBODY: "all releases", **{name: f"releases that {name} has" for name in analysts}}
         recipient = theme.select(everybody, "Show", "exposure-recipient")
         place = ui.element("div").classes("dc-stack")
 
@@ -59,33 +59,33 @@ PAGE = Page("/exposure", "Exposure", "visibility", READERS, 65, _build)
 
 def _draw(found: Overview, *, groups: bool) -> None:
     if not found.populations:
-        theme.empty("Nothing has left yet.")
+        theme.empty("Nothing has been released yet.", "visibility")
     for population in found.populations:
         _population(population, groups=groups)
-    with theme.card("Privacy loss", note="as the ledger adds it up") as card:
+    with theme.card("Privacy loss", note="total by the ledger") as card:
         card.props("data-testid=exposure-spent")
         rows = [[one.table, one.analyst or "table budget", one.spent, one.limit] for one in found.spent]
-        theme.grid(["Table", "Whose", "Spent", "Limit"], rows)
+        theme.grid(["Table", "Account", "Spent", "Limit"], rows)
 
 
 def _population(population: Population, *, groups: bool) -> None:
-    with theme.card(f"What left of {population.name}", testid=f"exposure-{population.name}"):
+    with theme.card(f"Releases about {population.name}", testid=f"exposure-{population.name}"):
         states = [one.state for one in population.departures]
         with theme.row():
             for state, tone in ((OVERRIDDEN, "bad"), (NOT_CHECKED, "warn")):
                 if state in states:
                     theme.badge(f"{states.count(state)} {state}", tone)
         ui.html(time_line(population).figure, sanitize=False)
-        theme.grid(["No.", "When (UTC)", "Title", "Method", "Check"], departure_rows(population.departures[-_SHOWN:]))
+        theme.grid(["No.", "Time (UTC)", "Title", "Method", "Check"], departure_rows(population.departures[-_SHOWN:]))
         if said := advice(population):
             theme.prose(said)
         if population.total:
             theme.prose(f"The privacy losses of registered releases add up to {population.total}.")
     for standing in population.standings if groups else ():
-        with theme.card(f"What it tells together{state_name(standing)}", note="for you alone"):
+        with theme.card(f"Joint exposure{state_name(standing)}", note="for the holder only"):
             theme.facts(list(summary(population, standing)))
             with ui.expansion("Smallest groups").classes("dc-more"):
-                theme.grid(["People", "Told by", "Counts known of"], group_rows(standing), numbers=[0])
+                theme.grid(["People", "Identified by", "Known counts of"], group_rows(standing), numbers=[0])
             if (graph := overlap_graph(population, standing)) is not None:
                 ui.html(graph.figure, sanitize=False)
 
@@ -95,14 +95,14 @@ class _WhatIfForm:
 
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
-        with theme.card("What if I release this?", note="Nothing is released or registered."):
+        with theme.card("Check a draft", note="Nothing is released or registered."):
             with theme.row():
                 self._table = theme.select(seat.desk.workspace.private, "Table", "whatif-table", width="dc-short")
-                self._by = theme.text("Sides", "whatif-by", props='placeholder="sex × ward"')
-                self._where = theme.text("Only rows where (optional)", "whatif-where", props='placeholder="age < 79"')
-                self._rules = theme.text("Sensitive cells", "whatif-rules", width="dc-short", value="min=3")
+                self._by = theme.text("Dimensions", "whatif-by", props='placeholder="sex × ward"')
+                self._where = theme.text("Filter (optional)", "whatif-where", props='placeholder="age < 79"')
+                self._rules = theme.text("Sensitivity rule", "whatif-rules", width="dc-short", value="min=3")
                 self._models = theme.text(
-                    "Or rows for which this holds", "whatif-models", width="dc-short", props='placeholder="k=5"'
+                    "Or privacy model (rows)", "whatif-models", width="dc-short", props='placeholder="k=5"'
                 )
                 self._method = theme.text("Method (optional)", "whatif-method", width="dc-short")
                 theme.button("Check", "whatif-run", self._check, icon="fact_check", look="unelevated")

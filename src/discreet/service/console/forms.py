@@ -1,4 +1,4 @@
-"""Forms made from the catalogue: a method, the privacy models that must hold, the rules of sensitive cells.
+"""Forms generated from the catalogue: methods, privacy models, and rules for sensitive cells.
 
 data-testid: behind a page's own word -method (the list of methods), -text (the method as text) and -<parameter>;
 model-add, and for each model model-kind-0, model-<parameter>-0, model-remove-0; rule-<rule>, rule-<rule>-<parameter>.
@@ -60,21 +60,24 @@ class EntryFields:
         """The entry as text; an error if a value is missing, unless ``strict`` is false."""
         for one in self._entry.parameters if strict else ():
             if one.required and not self._values.get(one.name):
-                raise BadInput(f"{self._entry.title}: {one.word} is missing.", hint="Fill it in, or take it out.")
+                raise BadInput(
+                    f"{self._entry.title}: {one.word} is missing.", hint="Fill it in, or remove the model or rule."
+                )
         return self._entry.spell(self._values)
 
     def _draw(self, one: Parameter) -> ui.element:
         value = self._values.get(one.name, "")
+        label = _LABELS.get((self._entry.name, one.word), one.word)
         made: ui.checkbox | ui.select | ui.input
         if one.is_flag:
-            made = ui.checkbox(one.word, value=value is True or one.default is True)
+            made = ui.checkbox(label, value=value is True or one.default is True)
         elif one.column and self._columns:
             self._values[one.name] = value if value in self._columns else self._columns[0]
-            made = theme.select(self._columns, one.word, value=self._values[one.name])
+            made = theme.select(self._columns, label, value=self._values[one.name])
         elif one.words:
-            made = theme.select(list(one.words), one.word, value=value or one.default or None)
+            made = theme.select(list(one.words), label, value=value or one.default or None)
         else:
-            made = theme.text(one.word, value=str(value), placeholder=one.placeholder)
+            made = theme.text(label, value=str(value), placeholder=one.placeholder)
 
         def change(said: object) -> None:
             self._values[one.name] = said if isinstance(said, bool) else "" if said is None else str(said)
@@ -132,6 +135,14 @@ class MethodForm:
         self.text.set_value(self._fields.written(strict=False))
 
 
+_LABELS = {
+    ("k-anonymity", "k"): "Minimum class size k",
+    ("l-diversity", "l"): "Minimum number of distinct values l",
+    ("t-closeness", "t"): "Largest distance t",
+    ("minimum frequency", "n"): "Minimum frequency n",
+    ("p%", "p"): "Precision p, per cent",
+}
+"""Labels of parameters whose name in the catalogue is a letter, by entry and name."""
 MODEL_VALUES: Mapping[str, Mapping[str, str | bool]] = {"β-likeness": {"enhanced": True}}
 """What a model begins with where its example is not the stricter one."""
 
@@ -149,7 +160,9 @@ class ModelRows:
         self._place = ui.element("div").classes("dc-stack")
         self._rows: dict[int, EntryFields] = {}
         self._count = 0
-        self._none = theme.empty("Nothing must hold. Only a masking method can be published so: it promises nothing.")
+        self._none = theme.empty(
+            "No privacy model. Only masking methods can be published so, without a guarantee.", "gpp_maybe"
+        )
         add = ui.button("Add a model", icon="add").props("flat dense data-testid=model-add").classes("dc-own")
         add.on_click(lambda: self._add("l-diversity" if sensitive else "prosecutor risk"))
         self._add("k-anonymity")
@@ -202,7 +215,8 @@ class RuleBoxes:
                     for box in fields.boxes:
                         box.bind_visibility_from(tick, "value")
                     self._rules.append((tick, fields))
-                theme.prose(explain.RULES.get(name, entry.summary), soft=True).classes("dc-small dc-below")
+                about = explain.RULES.get(name, entry.summary).removeprefix(f"{_TITLES.get(name, name)}: ")
+                theme.prose(f"{about[0].upper()}{about[1:]}", soft=True).classes("dc-small dc-below")
 
     def written(self) -> tuple[str, ...]:
         """The rules that are ticked, as text; an error for whatever is not filled in."""
@@ -210,9 +224,10 @@ class RuleBoxes:
 
 
 _TITLES = {
-    "p%": "One contributor can estimate another (p% rule)",
-    "prior-posterior": "One contributor can estimate another, knowing a little (prior-posterior rule)",
-    "(n,k)-dominance": "A few contributors have nearly all ((n,k)-dominance)",
+    "minimum frequency": "Minimum frequency",
+    "p%": "p% rule",
+    "prior-posterior": "Prior–posterior (pq) rule",
+    "(n,k)-dominance": "(n,k)-dominance",
     "zero": "Zero cells",
 }
-"""What rules are called in the form, where their name alone says little."""
+"""Titles of rules in the form, where they differ from the name in the catalogue."""

@@ -1,10 +1,10 @@
-"""What all pages of the console share: who is looking, the way in, and the frame around each page.
+"""The frame around every page of the console: session, menu, messages, and error handling.
 
-A page is a module with a ``PAGE``. Its ``build`` is called at every visit with a ``Seat``: the desk, and whoever is
-signed in. The session is the cookie that the API uses too; it is looked at again at every action, so that somebody who
-was kept out meanwhile can do nothing more on a page that is still open.
+A page is a module with a ``PAGE``. Its ``build`` is called at every visit with a ``Seat``: the operations, and the
+person signed in. The session is the cookie that the API uses too; it is checked again at every action, so a disabled
+account can do nothing more on a page that is still open.
 
-data-testid: nav-<page>, look, sign-out, whoami, menu.
+data-testid: nav-<page>, look, sign-out, whoami, menu, told (a message).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
 import nicegui
@@ -64,6 +64,7 @@ class Seat:
         signed: SignedIn,
         *,
         given: Mapping[str, str],
+        cookies: Mapping[str, str] | None = None,
         path: str,
         limits: Buckets,
         metrics: Metrics,
@@ -74,8 +75,10 @@ class Seat:
         """As of the last look; every call looks again."""
         self.csrf = signed.csrf
         self.given = given
-        """What the address says: the path's parts and the query's."""
+        """Parameters of the address: of its path and its query."""
+        self.cookies = cookies or {}
         self.path = path
+        self._messages: ui.element | None = None
         self._token = token
         self._limits = limits
         self._metrics = metrics
@@ -127,6 +130,7 @@ class Seat:
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
     ) -> _T | None:
         """As ``call``; an error is shown, and ``None`` comes back."""
+        self._clear_errors()
         try:
             return await self.call(function, *args, **kwargs)
         except DiscreetError as error:
@@ -137,6 +141,7 @@ class Seat:
         self, function: Callable[Concatenate[Person, _P], object], *args: _P.args, **kwargs: _P.kwargs
     ) -> bool:
         """As ``run``, for what gives nothing back: whether it went well."""
+        self._clear_errors()
         try:
             await self.call(function, *args, **kwargs)
         except DiscreetError as error:
@@ -145,20 +150,50 @@ class Seat:
         return True
 
     def tell(self, error: DiscreetError) -> None:
-        """Show an error as people should see it; whoever is no longer signed in goes to the sign-in page."""
+        """Show an error, in the dialog it happened in or else at the top of the page.
+
+        Somebody who is no longer signed in goes to the sign-in page.
+        """
         if isinstance(error, NotSignedIn):
             ui.navigate.to(f"/signin?next={quote(self.path)}")
             return
-        ui.notify(
-            error.message,
-            caption=error.hint.strip() or None,
-            type="warning" if isinstance(error, Refused) else "negative",
-            position="top",
-            multi_line=True,
-            close_button="Close",
-            timeout=12_000,
-            attrs={"data-testid": "told", "role": "alert"},
-        )
+        tone = "warn" if isinstance(error, Refused) else "bad"
+        _show_message(_in_dialog() or self.messages(), error.message, error.hint.strip(), tone)
+
+    def say(self, text: str) -> None:
+        """Show that something was done, at the top of the page."""
+        _show_message(self.messages(), text, "", "good")
+
+    def _clear_errors(self) -> None:
+        """Take away the error of an earlier action."""
+        for one in list(self._messages or ()):
+            if "dc-good" not in one.classes:
+                one.delete()
+
+    def messages(self) -> ui.element:
+        """The place for messages, which is here if there is none yet."""
+        if self._messages is None:
+            self._messages = theme.messages()
+        return self._messages
+
+
+def _show_message(place: ui.element, text: str, hint: str, tone: str) -> None:
+    place.clear()
+    with place:
+        theme.message(text, hint, tone)
+
+
+def _in_dialog() -> ui.element | None:
+    """The place for messages in the open dialog in which something was clicked, if that was in one."""
+    here = ui.context.slot.parent
+    dialog = next((one for one in here.ancestors(include_self=True) if isinstance(one, ui.dialog) and one.value), None)
+    if dialog is None:
+        return None
+    place = next((one for one in dialog.descendants() if "dc-messages" in one.classes), None)
+    if place is None:
+        with next(iter(dialog)):
+            place = theme.messages()
+    return place
 
 
 @dataclass(frozen=True)
@@ -267,11 +302,12 @@ def _visit(
             return RedirectResponse("/password", status_code=303)
         given = {**request.query_params, **request.path_params}
         place = _place(request)
-        seat = Seat(desk, signed.token, signed, given=given, path=place, limits=limits, metrics=metrics, turns=turns)
+        shared: dict[str, Any] = {"limits": limits, "metrics": metrics, "turns": turns}
+        seat = Seat(desk, signed.token, signed, given=given, cookies=request.cookies, path=place, **shared)
         with _around(page, seat, request.cookies.get(theme.COOKIE, "")):
             try:
                 if signed.person.role not in page.roles:
-                    raise NotAllowed("This page is not for you.", hint="The pages in the menu are.")
+                    raise NotAllowed("Your role may not open this page.", hint="Choose a page from the menu.")
                 built = page.build(seat)
                 if inspect.isawaitable(built):
                     await built
@@ -296,7 +332,7 @@ def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
     drawer = ui.left_drawer(value=None, elevated=False).classes("dc-drawer")
     drawer.props('width=224 breakpoint=900 show-if-above role=navigation aria-label="Pages"')
     with ui.header(elevated=False).classes("dc-bar"):
-        menu = ui.button(icon="menu", on_click=drawer.toggle).props('flat round dense aria-label="Menu"')
+        menu = ui.button(icon="menu", color=None, on_click=drawer.toggle).props('flat round dense aria-label="Menu"')
         menu.props("data-testid=menu").classes("dc-menu")
         ui.html(tag("a", theme.MARK, tag("span", "discreet"), class_="dc-brand", href="/"), sanitize=False)
         ui.space()
@@ -308,10 +344,34 @@ def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
         leave = tag("button", "Sign out", type="submit", data_testid="sign-out")
         ui.html(tag("form", csrf, leave, method="post", action="/signout", class_="dc-out"), sanitize=False)
     with drawer:
-        for one in pages():
-            if one.order is not None and seat.who.role in one.roles:
+        for group, offered in _menu(seat.who.role).items():
+            if group and offered:
+                ui.label(group).classes("dc-nav-group")
+            for one in offered:
                 _entry(one, here=one is page)
-    return ui.element("div").props("id=main tabindex=-1").classes("dc-page")
+    room = ui.element("div").props("id=main tabindex=-1").classes("dc-page")
+    with room:
+        seat.messages()
+    return room
+
+
+def _menu(role: Role) -> dict[str, list[Page]]:
+    """The pages that a role is offered, by group."""
+    offered = [one for one in pages() if one.order is not None and role in one.roles]
+    return {group: [one for one in offered if _group(one) == group] for group in ("", *_GROUPS)}
+
+
+def _group(page: Page) -> str:
+    return next((group for group, paths in _GROUPS.items() if page.path in paths), "" if page.path == "/" else _RELEASE)
+
+
+_RELEASE = "Release"
+_GROUPS = {
+    _RELEASE: (),
+    "Check": ("/releases", "/exposure", "/attack", "/prove"),
+    "Manage": ("/data", "/budget", "/people", "/tokens", "/audit", "/glossary"),
+}
+"""Groups of the menu, and the pages in them; a page that is in no list is a way to release something."""
 
 
 def _entry(page: Page, *, here: bool) -> None:
@@ -339,4 +399,4 @@ def told_error(error: Exception, who: Person | None, workspace: Path) -> Discree
     if isinstance(error, DiscreetError) and is_for(who, error):
         return redacted(error, workspace)
     _OURS.error("", exc_info=error)
-    return DiscreetError("Something went wrong here.", hint="Try again, or tell a steward.")
+    return DiscreetError("Something went wrong here.", hint="Try again. If it happens again, tell a steward.")

@@ -1,4 +1,4 @@
-"""/hide: keep a miner from finding itemsets and rules in a table's transactions.
+"""/hide: hide sensitive itemsets and association rules in transactions.
 
 data-testid: hide-table, hide-columns, hide-items, hide-support, hide-confidence, hide-itemsets, hide-rules, hide-keep,
 hide-margin, hide-method, hide-<parameter>, hide-text, hide-title, hide-despite, hide-start; job-hide, job-open-<id>;
@@ -26,7 +26,8 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Hide
 
 _ABOUT = (
-    "Keep whoever mines transactions from finding what you name. It protects secrets of yours, and nobody's privacy."
+    "Hide sensitive itemsets and association rules from miners of a table. This protects your secrets, not people's "
+    "privacy."
 )
 _SHOWN = 3
 
@@ -36,7 +37,7 @@ async def _build(seat: Seat) -> None:
         return _Form(seat, table, card, jobs).box
 
     with theme.page("Hide", _ABOUT):
-        await choose_table(seat, "Transactions of", Hide.kind, drawn)
+        await choose_table(seat, "Table", Hide.kind, drawn)
 
 
 PAGE = Page("/hide", "Hide", "visibility_off", (Role.STEWARD,), 45, _build)
@@ -63,7 +64,7 @@ def items(card: Card, columns: Sequence[str]) -> str:
 
 
 class _Form:
-    """The choices for one table, and what was made of them."""
+    """The form for one table, and the result."""
 
     def __init__(self, seat: Seat, table: str, card: Card, before: Sequence[Job]) -> None:
         self._seat, self._table, self._card = seat, table, card
@@ -73,12 +74,12 @@ class _Form:
         with theme.row():
             start = ui.button("Hide", icon="visibility_off", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=hide-start")
-            ui.label("You see what came of it before anybody else does.").classes("dc-soft")
+            ui.label("Only you see the result until you share it.").classes("dc-soft")
         self.box: JobBox = JobBox(seat, "Hiding", draw=_result)
         self.box.earlier("Earlier jobs", before, _titled)
 
     def _draw_transactions(self) -> None:
-        with theme.card("The transactions", note="Only these columns leave."):
+        with theme.card("Transactions", note="Only these columns are released."):
             self._columns = theme.select(
                 item_columns(self._card),
                 "Item columns",
@@ -95,22 +96,22 @@ class _Form:
         self._items.set_text(items(self._card, self._columns.value))
 
     def _draw_secrets(self) -> None:
-        with theme.card("What a miner must not find", note="Secrets stay with you: the release does not tell them."):
+        with theme.card("Secrets", note="They stay with you: the release does not name them."):
             with theme.row():
-                self._support = theme.text("The miner's support: 2%, or a number", "hide-support", value="2%")
-                self._confidence = theme.text("The miner's confidence, for rules", "hide-confidence", value="60%")
-            self._itemsets = theme.lines("Secret itemsets, one a line, such as: sex=F, ward=north", "hide-itemsets")
-            self._rules = theme.lines("Secret rules, one a line, such as: sex=F => ward=north", "hide-rules")
-            with ui.expansion("More choices").classes("dc-more"), ui.element("div").classes("dc-stack"):
-                self._keep = theme.lines("Itemsets that must stay frequent, one a line", "hide-keep")
-                self._margin = theme.text("Margin below the thresholds", "hide-margin", value="0%")
+                self._support = theme.text("Support threshold (2% or a count)", "hide-support", value="2%")
+                self._confidence = theme.text("Confidence threshold for rules", "hide-confidence", value="60%")
+            self._itemsets = theme.lines("Secret itemsets, one per line, such as: sex=F, ward=north", "hide-itemsets")
+            self._rules = theme.lines("Secret rules, one per line, such as: sex=F => ward=north", "hide-rules")
+            with ui.expansion("Options").classes("dc-more"), ui.element("div").classes("dc-stack"):
+                self._keep = theme.lines("Itemsets that must stay frequent, one per line", "hide-keep")
+                self._margin = theme.text("Safety margin below the thresholds", "hide-margin", value="0%")
                 theme.prose(
-                    "A secret may have thresholds of its own, behind a semicolon: sex=F, ward=north; support=1%.",
+                    "A secret can have its own thresholds after a semicolon: sex=F, ward=north; support=1%.",
                     soft=True,
                 ).classes("dc-small")
 
     def _draw_method(self) -> None:
-        with theme.card("How to hide them"):
+        with theme.card("Method"):
             self._method = MethodForm((HIDING,), "hide")
             self._title = theme.text("Title (optional)", "hide-title", props="maxlength=120")
             self._despite = theme.text(DESPITE, "hide-despite", props="maxlength=500")
@@ -118,7 +119,7 @@ class _Form:
 
     def _spec(self) -> Hide:
         if not self._columns.value:
-            raise BadInput("What are transactions made of?", hint="Choose at least one column.")
+            raise BadInput("No item columns chosen.", hint="Choose at least one column that transactions are made of.")
         return Hide(
             self._table,
             theme.said_in(self._support),
@@ -137,12 +138,12 @@ class _Form:
 def _result(found: Mapping[str, Any], job: Job) -> None:
     """The secrets before and after, and what else was lost."""
     with theme.card(found["title"], testid="hide-result"):
-        theme.holder_only("Neither the secrets nor what was lost is told by the release.")
-        heads = ["secret", "before", "after", "hidden below"]
+        theme.holder_only("The release names neither the secrets nor the side effects.")
+        heads = ["Secret", "Support before", "Support after", "Hidden below"]
         rows = [[one["secret"], one["before"], one["after"], one["hidden_below"]] for one in found["secrets"]]
         theme.grid(heads, rows, numbers=(1, 2, 3))
         theme.facts([(one["name"], one["told"]) for one in found["facts"]])
-        for name, title in (("lost", "that are lost"), ("appeared", "that were not there before")):
+        for name, title in (("lost", "lost as a side effect"), ("appeared", "that appeared")):
             for what, some in found[name].items():
                 if some:
                     with ui.expansion(f"Other {what} {title}").classes("dc-more"):

@@ -27,21 +27,21 @@ from discreet.service.operations.data import Level
 _TYPES = {
     "intervals": ("Intervals of equal width", NUMBERS),
     "dates": ("Calendar units", MOMENTS),
-    "mask": ("Characters hidden from one side", frozenset({Kind.TEXT})),
-    "ordered": ("Neighbours in an order", frozenset({Kind.TEXT, Kind.INTEGER})),
+    "mask": ("Mask characters from one side", frozenset({Kind.TEXT})),
+    "ordered": ("Runs of an ordered list", frozenset({Kind.TEXT, Kind.INTEGER})),
     "taxonomy": ("Groups of values", CATEGORICAL | {Kind.INTEGER}),
-    "toml": ("As text, as in a card file", frozenset(Kind)),
+    "toml": ("TOML, as in a card file", frozenset(Kind)),
 }
 _FIELDS: Mapping[str, Mapping[str, str]] = {
     "intervals": {
         "widths": "Widths, such as 5; 10; 20",
-        "bottom": "All below this is one group (optional)",
-        "top": "All from this on is one group (optional)",
+        "bottom": "Bottom code: one group below this value (optional)",
+        "top": "Top code: one group from this value on (optional)",
     },
-    "mask": {"length": "Characters of every text", "steps": "Characters hidden on each level (optional), such as 1; 3"},
-    "ordered": {"order": "All values in their order, divided by ;", "sizes": "Sizes of runs, such as 2; 4"},
+    "mask": {"length": "Text length in characters", "steps": "Masked characters per level (optional), such as 1; 3"},
+    "ordered": {"order": "All values in order, separated by ;", "sizes": "Run length per level, such as 2; 4"},
 }
-"""Fields that are typed, by type; several values are divided by semicolons."""
+"""Labels of the fields of each type; several values are separated by semicolons."""
 _LISTS = ("widths", "steps", "order", "sizes")
 
 
@@ -70,7 +70,7 @@ async def edit_hierarchy(
                 if (made := editor.made()) is not None:
                     dialog.submit(made)
 
-            theme.button("Use it", "hierarchy-save", save, look="unelevated")
+            theme.button("Use hierarchy", "hierarchy-save", save, look="unelevated")
             theme.button("No hierarchy", "hierarchy-remove", lambda: dialog.submit({}), look="flat")
             theme.button("Close", "hierarchy-close", lambda: dialog.submit(None), look="flat")
     answer = await dialog
@@ -90,11 +90,13 @@ class _Editor:
         types = {name: label for name, (label, kinds) in _TYPES.items() if kind in kinds}
         known = str(said.get("type", next(iter(types))))
         ui.label(f"Hierarchy of {column}").classes("dc-strong")
-        theme.prose("Level 0 is the value itself, the last level hides it. Levels between make it coarser.", soft=True)
+        theme.prose(
+            "Level 0 is the value itself, the last level suppresses it. The levels between are coarser.", soft=True
+        )
         self._type = theme.select(types, "Type", "hierarchy-type", value=known if known in types else "toml")
         self._place = ui.element("div").classes("dc-stack")
         self._wrong = ui.label().classes("dc-prose dc-bad").props("data-testid=hierarchy-wrong role=alert")
-        theme.button("Show its levels", "hierarchy-show", self._show, icon="visibility", look="outline")
+        theme.button("Preview levels", "hierarchy-show", self._show, icon="visibility", look="outline")
         self._shown = ui.element("div").props("data-testid=hierarchy-levels aria-live=polite")
         self._type.on_value_change(self._draw)
         self._draw()
@@ -129,7 +131,7 @@ class _Editor:
                 )
                 for one in found
             ]
-            theme.grid(["Level", "Groups", "Smallest", "Largest groups, with their rows"], rows, numbers=(0, 1, 2))
+            theme.grid(["Level", "Groups", "Smallest group", "Largest groups (rows)"], rows, numbers=(0, 1, 2))
 
     def _draw(self) -> None:
         said = self._said if self._said.get("type") == self._type.value else {}
@@ -152,11 +154,12 @@ class _Editor:
                     LEVELS, "Units, finest first", "hierarchy-levels-of", multiple=True, value=chosen
                 )
             elif self._type.value == "taxonomy":
-                theme.prose("A group in each line, such as “Europe: France; Spain”.", soft=True)
+                theme.prose("One group per line, such as “Europe: France; Spain”.", soft=True)
                 self._boxes["groups"] = theme.lines("Groups", "hierarchy-groups")
                 self._boxes["groups"].set_value(_groups(said.get("tree")))
                 theme.prose(
-                    "Or a hierarchy of ARX: a value and its labels upwards in each line, divided by ;", soft=True
+                    "Or an ARX hierarchy: one value per line with its labels from fine to coarse, separated by ;",
+                    soft=True,
                 )
                 self._boxes["arx"] = theme.lines("ARX hierarchy (CSV)", "hierarchy-arx")
             elif self._type.value == "toml":

@@ -1,11 +1,14 @@
-"""Jobs on a page: a progress box for one job, and a list of earlier jobs.
+"""Jobs on a page: an estimate, a progress box for each job that runs, and a list of earlier jobs.
 
-data-testid: <kind>-table; job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>, job-link-<id>.
+data-testid: <kind>-table, job-estimate; job-<kind> (with data-state), job-said, job-time, job-cancel, job-error,
+job-open-<id>, job-link-<id>.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from nicegui import ui
@@ -31,7 +34,10 @@ _LISTED = 8
 
 
 class JobBox:
-    """Submits a job and shows its progress; when it is done, calls ``then``, or ``draw`` with its result."""
+    """Submits jobs and shows their progress; when one is done, calls ``then``, or ``draw`` with its result.
+
+    Several jobs may run at the same time, each with a card of its own.
+    """
 
     def __init__(
         self, seat: Seat, title: str, then: Then | None = None, *, draw: Callable[[Result, Job], None] | None = None
@@ -40,13 +46,15 @@ class JobBox:
         self._title = title
         self._then = then
         self._draw = draw
+        self._estimate = theme.prose("", soft=True).classes("dc-small").props("data-testid=job-estimate")
+        self._estimate.set_visibility(False)
         self._place = ui.element("div").classes("dc-stack")
-        self._place.set_visibility(False)
+        self._followed: dict[str, _Following] = {}
         self._submitting = False
         self._submission: tuple[Spec | None, str] = (None, "")
         """What was last submitted from this form, and the key it was submitted under."""
         self.made = ui.element("div").classes("dc-stack")
-        """The room for what came of it, below; empty while there is a new one."""
+        """The place for the result, below; empty while a new job runs."""
 
     async def start(self, chosen: Callable[[], Spec]) -> None:
         """Submit the chosen job and follow it; errors are shown.
@@ -62,10 +70,10 @@ class JobBox:
             if spec != self._submission[0]:
                 self._submission = (spec, SYSTEM.bytes(16).hex())
             job = await self._seat.run(self._seat.desk.submit, spec, key=self._submission[1])
-            if job is not None and job.state == DONE:
-                ui.notify("This is done already. To make another, change something or open the page again.")
             if job is not None:
                 await self.follow(job)
+            if job is not None and job.state == DONE:
+                self._seat.say("This job is done already. To run another, change the form or reload the page.")
         except DiscreetError as error:
             self._seat.tell(error)
         finally:
@@ -82,6 +90,12 @@ class JobBox:
             with self.made:
                 self._draw(found, job)
 
+    async def estimate(self, kind: str, table: str) -> None:
+        """Say how long a job of a kind on a table will take, as far as earlier ones tell."""
+        seconds = await self._seat.call(self._seat.desk.job_durations, kind, table)
+        self._estimate.set_text(estimate_text(seconds))
+        self._estimate.set_visibility(bool(seconds))
+
     def earlier(self, title: str, jobs: Sequence[Job], about: Callable[[Job], str]) -> None:
         """A card of earlier jobs, if there are any; each can be opened."""
         if jobs:
@@ -89,13 +103,37 @@ class JobBox:
                 list_jobs(jobs, self.follow, about)
 
     async def follow(self, job: Job) -> None:
-        """Show the progress of a job until it ends."""
+        """Show the progress of a job until it ends; jobs that are over make room for it."""
         self.made.clear()
-        self._place.clear()
-        self._place.set_visibility(True)
+        for id, one in list(self._followed.items()):
+            if one.over or id == job.id:
+                one.end()
+                del self._followed[id]
         with self._place, theme.card(self._title) as box:
             box.props(f"data-testid=job-{job.kind} aria-live=polite")
-            _Following(self._seat, job, box, self.show)
+            self._followed[job.id] = _Following(self._seat, job, box, self.show)
+
+
+def estimate_text(seconds: Sequence[float]) -> str:
+    """A rough estimate from how long earlier jobs took; empty without any."""
+    if not seconds:
+        return ""
+    jobs = "the last one" if len(seconds) == 1 else f"the last {len(seconds)} took {_span(seconds)}"
+    return f"Rough estimate: {duration(median(seconds))} ({jobs} of this kind on this table)."
+
+
+def _span(seconds: Sequence[float]) -> str:
+    least, most = duration(min(seconds)), duration(max(seconds))
+    return least if least == most else f"{least} to {most}"
+
+
+def duration(seconds: float) -> str:
+    """A duration in the largest unit that fits: seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 class _Following:
@@ -107,12 +145,23 @@ class _Following:
             self._badge = ui.label()
             self._said = ui.label().classes("dc-prose").props("data-testid=job-said")
             ui.space()
+            self._time = ui.label().classes("dc-soft dc-small").props("data-testid=job-time aria-live=off")
             self._cancel = ui.button("Cancel", on_click=self._stop).props("flat dense data-testid=job-cancel")
         self._bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
         self._error = ui.element("div").classes("dc-stack")
         self._told = ""
         self._show(job)
         self._timer = ui.timer(_POLL_SECONDS, self._look)
+
+    @property
+    def over(self) -> bool:
+        """Whether the job has ended."""
+        return self._job.over
+
+    def end(self) -> None:
+        """Stop following, and take the card away."""
+        self._timer.cancel()
+        self._box.delete()
 
     async def _look(self) -> None:
         try:
@@ -132,10 +181,11 @@ class _Following:
         self._badge.set_text(job.state)
         self._badge.classes(replace=f"dc-badge dc-{_TONES[job.state]}")
         self._said.set_text(job.said)
+        self._time.set_text(_time_text(job))
         self._cancel.set_visibility(not job.over)
         self._bar.set_visibility(not job.over)
         self._bar.set_value(job.progress or 0.0)
-        unknown = job.state == RUNNING and job.progress is None
+        unknown = job.state == RUNNING and not job.progress
         self._bar.props("indeterminate" if unknown else None, remove=None if unknown else "indeterminate")
         if job.error != self._told:
             self._told = job.error
@@ -148,6 +198,14 @@ class _Following:
             await self._look()
 
 
+def _time_text(job: Job) -> str:
+    """Share done, if it is known, and time since the job began; empty unless it runs."""
+    if job.state != RUNNING or job.began is None:
+        return ""
+    since = f"{duration((dt.datetime.now(dt.UTC) - job.began).total_seconds())} so far"
+    return f"{job.progress:.0%} · {since}" if job.progress else since
+
+
 async def choose_table(
     seat: Seat, label: str, kind: str, drawn: Callable[[str, Card, list[Job]], Awaitable[JobBox]], *also: str
 ) -> None:
@@ -158,7 +216,7 @@ async def choose_table(
     tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
     chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
     if chosen is None:
-        theme.empty("There is no table about people here.")
+        theme.empty("There is no table about people yet.", "dataset", ("Add data", "/data"))
         return
 
     async def show(table: str) -> None:
@@ -168,9 +226,11 @@ async def choose_table(
                 card = await seat.call(seat.desk.full_card, table)
                 jobs = [job for job in await recent(seat, kind, *also) if job.table == table]
                 box = await drawn(table, card, jobs)
+                await box.estimate(kind, table)
                 wanted = requested_job(seat, jobs)
-                if wanted is not None:
-                    await box.follow(wanted)
+                for job in jobs[::-1]:
+                    if not job.over or job is wanted:
+                        await box.follow(job)
             except DiscreetError as error:
                 theme.refusal(error)
 
@@ -195,7 +255,7 @@ def release_buttons(release: str, testid: str, *, job: str = "", rows: bool = Tr
     if rows:
         theme.button("CSV", f"{testid}-csv", csv, icon="download", look="outline")
     if job:
-        theme.button("The page for you alone", f"{testid}-holder", holder, icon="lock", look="flat")
+        theme.button("Holder's report", f"{testid}-holder", holder, icon="lock", look="flat")
 
 
 def job_address(job: Job) -> str:
@@ -218,16 +278,27 @@ def is_synthesis(job: Job) -> bool:
     return made_up or job.kind == Synthesize.kind
 
 
+def job_title(job: Job) -> str:
+    """The verb and table of a job, as a title."""
+    return f"{job.kind.capitalize()} {job.table}"
+
+
 def job_line(job: Job, who: Person) -> None:
-    """One line about a job: its state, its error if it failed, and a link for stewards."""
-    with theme.row():
-        theme.badge(job.state, _TONES[job.state])
-        title = f"{job.kind} {job.table}"
-        if who.role is Role.STEWARD:
-            ui.link(title, job_address(job)).classes("dc-strong").props(f"data-testid=job-link-{job.id}")
-        else:
-            ui.label(title).classes("dc-strong")
-        ui.label(job.error or job.said).classes("dc-soft dc-small")
+    """One line about a job: its state, and a link for stewards; the whole error if it failed."""
+    with ui.element("div").classes("dc-line"):
+        with theme.row():
+            theme.badge(job.state, _TONES[job.state])
+            if who.role is Role.STEWARD:
+                ui.link(job_title(job), job_address(job)).classes("dc-strong").props(f"data-testid=job-link-{job.id}")
+            else:
+                ui.label(job_title(job)).classes("dc-strong")
+            ui.label(job.said).classes("dc-soft dc-small")
+        _draw_error(job)
+
+
+def _draw_error(job: Job) -> None:
+    if job.error:
+        theme.refusal(DiscreetError(job.error)).classes("dc-small")
 
 
 def requested_job(seat: Seat, jobs: Sequence[Job]) -> Job | None:
@@ -243,12 +314,11 @@ async def recent(seat: Seat, *kinds: str) -> list[Job]:
 def list_jobs(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:
     """List of earlier jobs, each with a button that opens its result."""
     for job in jobs:
-        with theme.row().classes("dc-line"):
-            theme.badge(job.state, _TONES[job.state])
-            with ui.element("div").classes("dc-grow"):
-                ui.label(about(job))
-                if job.error:
-                    ui.label(job.error).classes("dc-soft dc-small")
-            ui.label(f"{job.by}, {when(job.at)}").classes("dc-soft dc-small")
-            button = ui.button("Open", on_click=lambda job=job: opened(job)).props("flat dense")
-            theme.marked(button, f"job-open-{job.id}", f"Open {about(job)}")
+        with ui.element("div").classes("dc-line"):
+            with theme.row():
+                theme.badge(job.state, _TONES[job.state])
+                ui.label(about(job)).classes("dc-grow")
+                ui.label(f"{job.by}, {when(job.at)}").classes("dc-soft dc-small")
+                button = ui.button("Open", on_click=lambda job=job: opened(job)).props("flat dense")
+                theme.marked(button, f"job-open-{job.id}", f"Open {about(job)}")
+            _draw_error(job)

@@ -1,4 +1,4 @@
-"""/people: who may sign in, what each may ask, and with how much; adding people, and disabling accounts.
+"""/people: accounts, roles and budgets; adding people, and disabling accounts.
 
 data-testid: add-name, add-role, add-tables, add-epsilon, add-delta, add-note, add-go; person-<name>, reset-<name>,
 disable-<name>, enable-<name>, budget-<name>, locked-<name>; those of ``budget_dialog`` and ``dialogs``.
@@ -25,9 +25,9 @@ from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView
 
 ROLES = {
-    Role.ANALYST: ("Analyst", "Asks questions, within a budget. Sees their own answers and what you share."),
-    Role.STEWARD: ("Steward", "Looks after the data: may do everything here, and needs a budget to ask."),
-    Role.AUDITOR: ("Auditor", "Reads the books: ledger, log, promises. Asks nothing, and sees no rows."),
+    Role.ANALYST: ("Analyst", "Asks questions within a privacy budget. Sees their own answers and shared releases."),
+    Role.STEWARD: ("Steward", "Manages the data and may do everything here. Needs a budget to ask, too."),
+    Role.AUDITOR: ("Auditor", "Reads the ledger, the audit log and statements. Asks nothing, and sees no rows."),
 }
 _TONES = {Role.ANALYST: "plain", Role.STEWARD: "good", Role.AUDITOR: "warn"}
 
@@ -53,7 +53,7 @@ class _Found:
 
 
 async def _build(seat: Seat) -> None:
-    about = "Who may sign in, and what each of them may ask."
+    about = "Accounts, their roles, and the privacy budget of each analyst."
     with theme.page("People", about):
 
         async def show() -> None:
@@ -74,19 +74,19 @@ PAGE = Page("/people", "People", "group", READERS, 70, _build)
 
 
 class _Adding:
-    """The form to let somebody in."""
+    """The form that adds a person."""
 
     def __init__(self, seat: Seat, tables: Mapping[str, BudgetView], after: theme.Show) -> None:
         self._seat, self._after = seat, after
-        with theme.card("Add somebody"):
+        with theme.card("Add a person"):
             with theme.row():
                 typed = "autocomplete=off maxlength=40"
-                self._name = theme.text("Name, as in ann.lee", "add-name", width="dc-short", props=typed)
+                self._name = theme.text("User name", "add-name", width="dc-short", props=typed)
                 labels = {role: label for role, (label, _) in ROLES.items()}
                 self._role = theme.select(labels, "Role", "add-role", width="dc-short", on_change=self._show)
                 names = list(tables)
                 self._tables = theme.select(
-                    names, "May ask", "add-tables", value=names, multiple=True, on_change=self._note
+                    names, "Tables", "add-tables", value=names, multiple=True, on_change=self._note
                 )
             self._about = ui.label().classes("dc-prose dc-soft")
             self._amount = Amount("add", lambda: [tables[name] for name in self._tables.value])
@@ -120,17 +120,16 @@ class _Adding:
         if password is not None:
             self._name.set_value("")
             await self._after()
-            show_once(f"The one-time password of {name}", password, _HANDED)
+            show_once(f"One-time password of {name}", password, _HANDED)
 
 
 _HANDED = (
-    "Give it to them in person. It works once, within seven days: at their first sign-in they choose a password of "
-    "their own."
+    "Hand it over in person. It works once, within seven days: at the first sign-in they choose their own password."
 )
 
 
 def _everybody(seat: Seat, found: _Found, again: theme.Show) -> None:
-    with theme.card("Everybody", note=number(len(found.persons), "person", "people")):
+    with theme.card("Accounts", note=number(len(found.persons), "person", "people")):
         for person in found.persons:
             own = [budget for budget in found.budgets if budget.analyst == person.name]
             with ui.element("div").classes("dc-rule").props(f"data-testid=person-{person.name}"):
@@ -158,7 +157,7 @@ def _everybody(seat: Seat, found: _Found, again: theme.Show) -> None:
                                 theme.budget_gauge(budget.left, budget.budget)
 
 
-_LOCKED = "There were too many wrong passwords under this name. A new one-time password lets them try at once."
+_LOCKED = "Too many wrong passwords for this name. A new one-time password ends the wait."
 
 
 def _buttons(
@@ -168,14 +167,16 @@ def _buttons(
     name = person.name
 
     async def reset() -> None:
-        if not await confirm(f"Give {name} a new one-time password?", "Their password and open sessions end at once."):
+        if not await confirm(
+            f"Give {name} a new one-time password?", "Their present password and sessions end at once."
+        ):
             return
         password = await seat.run(seat.desk.access.reset_password, name)
         if password is not None:
             page = ui.context.client  # what this button stands in is drawn anew, and a dialog of it would go with it
             await again()
             with page:
-                show_once(f"The one-time password of {name}", password, _HANDED)
+                show_once(f"One-time password of {name}", password, _HANDED)
 
     async def disable() -> None:
         told = "Their sessions and tokens end at once. What they spent stays spent, and you can enable them again."

@@ -1,4 +1,4 @@
-"""/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
+"""/publish: release the rows of a table under privacy models, and compare methods first.
 
 data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
 publish-quality, people-method, people-<parameter>, people-text, publish-title, publish-despite, publish-start,
@@ -28,16 +28,17 @@ from discreet.service.jobs.specs import Publish
 from discreet.service.operations.operations import Operations
 
 MASK = "mask"
+_ABOUT = "Release rows that satisfy privacy models, such as k-anonymity. Each model is checked before anything leaves."
 MASKED = (
-    "Values are changed at random or exchanged between people, so that rows look like the original and nobody's "
-    "are quite true. Masking promises nothing by itself: compare and attack before you hand it over."
+    "Values are changed at random or exchanged between people, so that rows look like the original but "
+    "none is quite true. Masking promises nothing by itself: compare and attack before you hand it over."
 )
 """What masking does."""
 PARTS = {
-    Part.IDENTIFIER: ("Names people", "never leaves", "bad"),
-    Part.QUASI: ("Known to outsiders", "becomes coarser or is changed", "warn"),
-    Part.SENSITIVE: ("Secret", "what nobody should learn about a person", "plain"),
-    Part.OTHER: ("None of these", "leaves as it is", "good"),
+    Part.IDENTIFIER: ("Identifier", "never released", "bad"),
+    Part.QUASI: ("Quasi-identifier", "known to outsiders: generalised or changed", "warn"),
+    Part.SENSITIVE: ("Sensitive", "must not be learned about a person", "plain"),
+    Part.OTHER: ("Other", "released unchanged", "good"),
 }
 """What a column can do to a person, what becomes of it, and its colour."""
 
@@ -51,7 +52,7 @@ async def _build(seat: Seat) -> None:
         await Comparison(seat, table, form.choose).begin()
         return form.box
 
-    with theme.page("Publish", "Give a table away, so that nobody in it can be singled out."):
+    with theme.page("Publish", _ABOUT):
         await choose_table(seat, "Table", Publish.kind, drawn)
 
 
@@ -73,7 +74,7 @@ class _Form:
                 theme.prose(
                     "“with patients” behind “linked” publishes another table of the same people with it.", soft=True
                 ).classes("dc-small")
-        with theme.card("How to get there"):
+        with theme.card("Method"):
             self._draw_method(card)
         with theme.card("Earlier releases", note="of the same people", testid="publish-earlier"):
             self._out = ui.element("div").classes("dc-stack")
@@ -81,7 +82,7 @@ class _Form:
         with theme.row():
             start = ui.button("Publish", icon="ios_share", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=publish-start")
-            ui.label("You see what came of it before anybody else does.").classes("dc-soft")
+            ui.label("Only you see the result until you share it.").classes("dc-soft")
         self.box: JobBox = JobBox(seat, "Publishing", self._published)
         self.box.earlier("Earlier jobs", jobs, _about)
 
@@ -99,7 +100,7 @@ class _Form:
             self._suppress = theme.figure("Suppressed rows at most, %", "publish-suppress", value=5, min=0, max=100)
             self._quality = theme.select(measures, "Optimise for", "publish-quality", width="dc-short")
         self._about = ui.label().classes("dc-prose dc-soft")
-        self._left_out = theme.promise(explain.SUPPRESS, "What if rows are left out?")
+        self._left_out = theme.promise(explain.SUPPRESS, "What is suppression?")
         with ui.element("div").classes("dc-stack") as self._masking:
             self._mask = MethodForm((MASKING,), "masking", text="publish-mask")
             theme.prose(
@@ -144,13 +145,13 @@ class _Form:
     async def _published(self, job: Job) -> None:
         self._draw_out(await self._seat.run(earlier_releases, self._seat.desk, self._table) or [])
         self.box.made.clear()
-        with self.box.made, theme.card("It is made"):
-            theme.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
+        with self.box.made, theme.card("Released"):
+            theme.prose("Read its statement, attack it, then share it with analysts or download it to hand it over.")
             with theme.row():
                 release_buttons(str(job.result), "publish")
                 down = ui.button("Download", icon="download").props("outline data-testid=publish-download")
                 down.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/download"))
-                attack = ui.button("Attack it", icon="gavel").props("flat data-testid=publish-attack")
+                attack = ui.button("Attack", icon="gavel").props("flat data-testid=publish-attack")
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
 
 
@@ -161,7 +162,7 @@ def _about(job: Job) -> str:
 
 def _roles(card: Card) -> None:
     """The columns at a glance."""
-    with theme.card("The columns", note="As the card declares them."), ui.element("div").classes("dc-parts"):
+    with theme.card("Columns", note="As declared on the card."), ui.element("div").classes("dc-parts"):
         for part, (name, becomes, tone) in PARTS.items():
             columns = card.having(part)
             if columns:
@@ -188,13 +189,13 @@ def earlier_releases(who: Person, desk: Operations, table: str) -> list[EarlierR
 def list_earlier_releases(out: list[EarlierRelease]) -> None:
     """Draw the list of earlier releases of the same people."""
     if not out:
-        theme.empty("Nothing of this table was published from here yet.")
+        theme.empty("No earlier releases of this table.", "inventory_2")
         return
     theme.prose(
         "Two releases that are each safe may not be safe together: the new one is checked with these before it leaves. "
         "Exposure says which cannot be checked; attack the new one with those in mind."
     )
-    theme.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
+    theme.grid(["Date", "Method", "Original rows", "Release"], out, numbers=(2,))
 
 
 def _name(one: Entry) -> str:

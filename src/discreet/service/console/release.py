@@ -1,4 +1,4 @@
-"""/release/{id}: what a release promises, how it was made, its report, and ways to take or share it.
+"""/release/{id}: the guarantee of a release, its rows, its recipe, its report, and how to download or share it.
 
 data-testid: release-title, release-statement, release-rows, release-recipe, release-report, release-download,
 release-csv, release-share, release-attack.
@@ -12,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 from nicegui import ui
 
+from discreet.core.markup import tag
 from discreet.core.release import Release
 from discreet.core.report import badge, plain, shortened
+from discreet.core.statement import Evidence
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import answer_view, theme
@@ -24,7 +26,7 @@ from discreet.service.operations.operations import Operations
 from discreet.service.operations.surveys import COLLECTED
 
 _PREVIEW = 20
-_NAMES = {"suppress": "may be left out", "optimal": "the best possible", "locally_optimal": "no small change is better"}
+_NAMES = {"suppress": "suppression limit", "optimal": "optimal", "locally_optimal": "locally optimal"}
 
 
 async def _build(seat: Seat) -> None:
@@ -32,21 +34,46 @@ async def _build(seat: Seat) -> None:
     with theme.page(one.title, about(one)):
         if seat.who.role is not Role.AUDITOR:
             _take(seat, one, rows=one.kind != "answer" and isinstance(release.payload, pa.Table))
-        with theme.card("What is promised", testid="release-statement"):
-            with theme.row():
-                word, tone = badge(release)
-                theme.badge(word, "warn" if tone == "none" else tone)
-            theme.prose(theme.statement(release.promise))
+        with theme.card(testid="release-statement"):
+            _claim(release)
+            first, *notes = release.lines
+            theme.prose(first)
+            theme.facts([_note(line) for line in notes])
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
-            with theme.card("The answer"):
+            with theme.card("Answer"):
                 answer_view.show(release, one.id, linked=False)
         elif isinstance(release.payload, pa.Table):
-            with theme.card("The first rows", testid="release-rows"):
+            with theme.card("First rows", testid="release-rows"):
                 answer_view.preview(release.payload, _PREVIEW)
         _made(release)
         if seat.who.role is not Role.AUDITOR:
             _report(one)
 
+
+def _claim(release: Release[Any]) -> None:
+    """The guarantee as a headline, with the evidence for it."""
+    headline, tone = badge(release)
+    icon = {"good": "verified_user", "bad": "gpp_bad", "none": "gpp_maybe"}[tone]
+    evidence = _EVIDENCE[release.statement.evidence]
+    with ui.element("div").classes("dc-claim"):
+        theme.round_icon(icon, "warn" if tone == "none" else tone)
+        ui.html(tag("p", headline, tag("small", evidence) if tone == "good" else None), sanitize=False)
+
+
+def _note(line: str) -> tuple[str, str]:
+    """An assumption or a note of a statement, with what it is before it."""
+    kind, _, text = line.partition(": ")
+    return (kind, text) if text else ("Note", kind)
+
+
+_EVIDENCE = {
+    Evidence.PROVED: "It follows from a theorem, whatever the data.",
+    Evidence.CALCULATED: "It follows from a theorem, with figures in floating point.",
+    Evidence.CHECKED: "It was tested on the released rows before they left.",
+    Evidence.ESTIMATED: "It was estimated by a statistical model, which may not fit.",
+    Evidence.ARGUED: "There is a reason for it, but neither a proof nor a test.",
+}
+"""What each kind of evidence means."""
 
 PAGE = Page("/release/{id}", "Release", "description", EVERYBODY, None, _build)
 
@@ -58,7 +85,7 @@ def _found(who: Person, desk: Operations, id: str) -> tuple[Shelved, Release[Any
 
 
 def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
-    """Ways to take it along, with ``rows`` also as CSV; for stewards also to attack it, where that may find something.
+    """Download buttons, with ``rows`` also as CSV; for stewards also sharing, and an attack where one may succeed.
 
     A differentially private answer promises that no attack does.
     """
@@ -71,14 +98,14 @@ def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
             _button("CSV", f"/v1/releases/{one.id}/rows.csv", "release-csv").props("download")
         if seat.who.role is Role.STEWARD:
             if one.kind not in ("answer", COLLECTED, LEARNT):
-                _button("Attack it", f"/attack?release={one.id}", "release-attack")
+                _button("Attack", f"/attack?release={one.id}", "release-attack")
             whom = f"the analysts of {', '.join(one.tables)}" if one.tables else "all analysts"
             shared = ui.switch(f"Shared with {whom}", value=one.shared)
             shared.props("data-testid=release-share")
 
             async def share() -> None:
                 if await seat.did(seat.desk.share, one.id, bool(shared.value)):
-                    ui.notify("It is shared." if shared.value else "It is no longer shared.", position="top")
+                    seat.say(f"{'Shared' if shared.value else 'No longer shared'} with {whom}.")
 
             shared.on_value_change(share)
 
@@ -115,7 +142,5 @@ def in_words(name: str, value: object) -> str:
 
 def _report(one: Shelved) -> None:
     with theme.card("Report", testid="release-report"):
-        frame = (
-            ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="The report of this release"')
-        )
+        frame = ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="Report of this release"')
         frame.props(f'src="/v1/releases/{one.id}/report"')

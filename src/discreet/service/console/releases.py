@@ -1,4 +1,4 @@
-"""/releases: everything that was released and that one may see; and lists of releases, as several pages show them.
+"""/releases: all releases that one may see; and lists of releases, as several pages show them.
 
 data-testid: kind, list, release-<id>.
 """
@@ -18,12 +18,12 @@ from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.operations.operations import Operations
 
-_CHOICES = {"": "All", "answer": "Answers", "published": "Published", "tabulated": "Printed tables"}
+_CHOICES = {"": "All", "answer": "Answers", "published": "Rows", "tabulated": "Tables"}
 _KINDS = {
     "answer": "answer",
-    "published": "published",
-    "tabulated": "printed table",
-    "hidden": "secrets hidden",
+    "published": "rows",
+    "tabulated": "table",
+    "hidden": "hidden itemsets",
     "synthetic": "synthetic stand-in",
     "collected": "survey figures",
     "learnt": "model",
@@ -32,7 +32,7 @@ _MOST = 50
 
 
 async def _build(seat: Seat) -> None:
-    about = "Everything that left, newest first. Opening it again costs nothing."
+    about = "Everything that was released, newest first. Opening or downloading it again is free."
     with theme.page("Releases", about), theme.card():
         chosen = ui.toggle(_CHOICES, value="").props('unelevated no-caps data-testid=kind aria-label="Kind"')
         place = ui.element("div").props("data-testid=list").classes("dc-stack")
@@ -42,9 +42,9 @@ async def _build(seat: Seat) -> None:
             found = await seat.run(latest, seat.desk, kind=kind, most=_MOST)
             place.clear()
             with place:
-                released(found or [], none="There is nothing of this kind yet.")
+                released(found or [], none="No release of this kind yet.")
                 if found and len(found) == _MOST:
-                    theme.prose(f"The latest {_MOST} are shown.", soft=True)
+                    theme.prose(f"Showing the latest {_MOST}.", soft=True)
 
         chosen.on_value_change(show)
         await show()
@@ -61,7 +61,7 @@ def latest(who: Person, desk: Operations, *, kind: str | None = None, most: int)
 def released(some: Sequence[tuple[Shelved, str]], *, none: str) -> None:
     """Releases as links, newest first; answers by their questions."""
     if not some:
-        theme.empty(none)
+        theme.empty(none, "inventory_2")
         return
     with ui.element("nav").classes("dc-list").props('aria-label="Releases"'):
         for one, question in some:

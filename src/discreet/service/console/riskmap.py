@@ -1,4 +1,4 @@
-"""The risk–utility map on the Publish page: many ways to change a table, what each gives away and what it loses.
+"""The risk–utility map on the Publish page: disclosure risk and information loss of many masking methods.
 
 data-testid: map-loss, map-methods, map-start, map-chart, map-use-<number>, map-recommend; job-compare, job-open-<id>.
 """
@@ -20,13 +20,13 @@ from discreet.service.jobs.queue import DONE, Job
 from discreet.service.jobs.specs import Compare
 
 _LOSSES = {
-    "il1": "each person's numbers (il1)",
-    "pil": "means, spreads, correlations (pil)",
-    "propensity": "rows look real (propensity)",
-    "marginals 2": "pairs of columns (marginals 2)",
-    "correlations": "correlations alone",
+    "il1": "individual values (IL1)",
+    "pil": "means, variances and correlations (PIL)",
+    "propensity": "overall similarity (propensity score)",
+    "marginals 2": "pairs of columns (2-way marginals)",
+    "correlations": "correlations only",
 }
-"""What the map can be drawn by: what is to be kept, and the measure's name."""
+"""Measures of information loss that the map can show."""
 _ORIGINAL = "original"
 
 
@@ -40,15 +40,18 @@ class Comparison:
         """Draw the choices, and the map that was made last."""
         found = await recent(self._seat, Compare.kind)
         before = [job for job in found if job.table == self._table and job.state == DONE]
-        with theme.card("Which masking?", note="See what each gives away and what it loses, before you choose."):
+        with theme.card(
+            "Risk–utility map", note="Disclosure risk and information loss of each masking method, before you choose."
+        ):
             theme.promise(explain.RISK_MAP, "What does the map show?")
             with theme.row():
                 self._loss = theme.select(_LOSSES, "Optimise for", "map-loss")
                 start = ui.button("Draw the map", icon="scatter_plot", on_click=lambda: self._box.start(self._spec))
                 start.props("outline data-testid=map-start")
-            with ui.expansion("Which methods are compared").classes("dc-more"):
-                self._methods = theme.lines("One in each line; a usual menu if empty", "map-methods")
+            with ui.expansion("Methods to compare").classes("dc-more"):
+                self._methods = theme.lines("One method per line (empty: the default list)", "map-methods")
             self._box: JobBox = JobBox(self._seat, "Comparing", draw=self._draw)
+            await self._box.estimate(Compare.kind, self._table)
             if before:
                 with ui.expansion("Earlier maps of this table").classes("dc-more"):
                     list_jobs(before, self._box.show, lambda job: f"by {job.spec['loss']}")
@@ -58,7 +61,7 @@ class Comparison:
 
     def _draw(self, found: Mapping[str, Any], job: Job) -> None:
         """The map that a job made."""
-        theme.holder_only("This tells about the original rows, and is no release.", "warn")
+        theme.holder_only("The map is computed from the original rows. Do not pass it on.", "warn")
         chart = theme.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} methods")
         chart.props("data-testid=map-chart").on_point_click(self._clicked)
         with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):
@@ -74,13 +77,13 @@ class Comparison:
 
     def _use(self, method: str) -> None:
         self._choose(method)
-        ui.notify(f"“{method}” is in the form above.", type="info", position="top")
+        self._seat.say(f"“{method}” is now the method in the form.")
 
     def _listing(self, found: Mapping[str, Any]) -> None:
         """The points as a table, so that a keyboard can choose one too."""
         front = found["frontier"]
         with ui.element("div").classes("dc-scroll dc-middle dc-full").props("tabindex=0"), ui.element("table"):
-            _heads("Method", "Risk", "Loss", "On the line", "", numbers=(1, 2))
+            _heads("Method", "Risk", "Loss", "On the frontier", "", numbers=(1, 2))
             with ui.element("tbody"):
                 for place, point in enumerate(placed(found)):
                     with ui.element("tr"):
@@ -99,7 +102,7 @@ class Comparison:
                                 use.props["aria-label"] = f"Use {point['method']}"
         failed = [(point["method"], point["why"]) for point in found["points"] if point["why"]]
         if failed:
-            with ui.expansion(f"{number(len(failed), 'method')} could not be measured").classes("dc-more"):
+            with ui.expansion(f"{number(len(failed), 'method')} could not be measured", value=True).classes("dc-more"):
                 theme.facts(failed)
 
 
@@ -109,7 +112,7 @@ def placed(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def advice(found: Mapping[str, Any]) -> list[str]:
-    """What there is to choose between, a sentence each, in the words of this page."""
+    """Recommendations, a sentence each, in the words of this page."""
     said = found["recommend"].replace("use --loss ", "choose the measure ").replace("or --loss ", "or ")
     return re.split(r"(?<=[.)]) (?=[A-Z“])", said)
 
@@ -120,14 +123,14 @@ def options(found: Mapping[str, Any]) -> dict[str, Any]:
     best = [one for one in points if one["method"] in front and one["method"] != _ORIGINAL]
     others = [one for one in points if one["method"] not in front and one["method"] != _ORIGINAL]
     original = [one for one in points if one["method"] == _ORIGINAL]
-    named = ["best", *(["others"] if others else []), *(["original"] if original else [])]
+    named = ["on the frontier", *(["dominated"] if others else []), *(["original"] if original else [])]
     line = sorted((one["risk"], one["loss"]) for one in points if one["method"] in front)
     return {
         "tooltip": {"trigger": "item", "formatter": "{b}"},
         "legend": {"bottom": 0, "textStyle": {"color": "var(--dc-soft)"}, "data": named},
-        "grid": {"containLabel": True, "left": 12, "right": 24, "top": 36, "bottom": 64},
-        "xAxis": theme.axis(type="value", name="risk", nameLocation="middle", nameGap=28, min=0),
-        "yAxis": theme.axis(type="value", name="loss", min=0),
+        "grid": {"containLabel": True, "left": 28, "right": 24, "top": 16, "bottom": 64},
+        "xAxis": theme.axis(type="value", name="disclosure risk", nameLocation="middle", nameGap=28, min=0),
+        "yAxis": theme.axis(type="value", name="information loss", nameLocation="middle", nameGap=38, min=0),
         "series": [
             {
                 "type": "line",
@@ -137,8 +140,8 @@ def options(found: Mapping[str, Any]) -> dict[str, Any]:
                 "silent": True,
                 "lineStyle": {"color": theme.COLOURS[0], "width": 2},
             },
-            _dots("best", best, theme.COLOURS[0], 13),
-            _dots("others", others, "var(--dc-soft)", 10),
+            _dots("on the frontier", best, theme.COLOURS[0], 13),
+            _dots("dominated", others, "var(--dc-soft)", 10),
             _dots("original", original, theme.COLOURS[1], 13, symbol="diamond"),
         ],
     }

@@ -1,7 +1,7 @@
-"""/signin, /password and /signout: the way in and out. Plain HTML forms, which work without scripts.
+"""/signin, /password and /signout: plain HTML forms, which work without scripts.
 
-Nobody is signed in by another site's form: a form has to come from a page of this service. Whoever has a one-time
-password is asked for one of their own before anything else.
+Nobody is signed in by another site's form: a form has to come from a page of this service. Somebody who signed in with
+a one-time password chooses their own before anything else, and is not asked for the one-time password again.
 
 data-testid: signin-name, signin-password, signin-go; password-old, password-new, password-again, password-tokens,
 password-go; told.
@@ -18,6 +18,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.core.markup import Child, Markup, Value, markup, page, tag
+from discreet.curator.people.passwords import SHORTEST
 from discreet.curator.people.people import SignedIn
 from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
@@ -102,17 +103,20 @@ def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
 async def nowhere(request: Request, _: Exception) -> Response:
     """For an address that there is no page at."""
     body = Markup(
-        '<h1>There is no such page</h1><p>Perhaps it was moved, or never was.</p><a href="/">Go to the first page</a>'
+        '<h1>Page not found</h1><p>This address has no page. Check it for typing errors.</p><a href="/">Go to Home</a>'
     )
-    return HTMLResponse(_page(request, "No such page", body), 404)
+    return HTMLResponse(_page(request, "Page not found", body), 404)
 
 
 def _change(desk: Operations, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
     """The new password, and a new session that begins with it."""
     if form.get("new", "") != form.get("again", ""):
-        raise BadInput("The two new passwords are not the same.", hint="Type the new one twice.")
-    tokens_end = form.get("tokens_end", "") == "yes"
-    desk.access.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
+        raise BadInput("The two passwords are not the same.", hint="Type the new password twice.")
+    if signed.person.must_change:
+        desk.access.choose_password(signed.person, signed.token, form.get("new", ""))
+    else:
+        tokens_end = form.get("tokens_end", "") == "yes"
+        desk.access.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
     return desk.access.sign_in(signed.person.name, form["new"])
 
 
@@ -148,33 +152,33 @@ def _sign_in(request: Request, place: str, name: str = "", error: DiscreetError 
         _field("password", "Password", "signin-password", autocomplete="current-password", autofocus=bool(name)),
         tag("button", "Sign in", type="submit", data_testid="signin-go"),
     )
-    body = tag("h1", "Sign in"), tag("p", "To the curator of this data."), _told(error), form
+    body = tag("h1", "Sign in"), tag("p", "Ask, release and audit sensitive data."), _told(error), form
     return HTMLResponse(_page(request, "Sign in", *body), _status(error), headers=_later(error))
 
 
 def _password(request: Request, signed: SignedIn, place: str, error: DiscreetError | None = None) -> Response:
     once = signed.person.must_change
-    why = "You came with a one-time password. Choose one of your own." if once else "Your other sessions will end."
-    old = "One-time password" if once else "Password until now"
+    why = "Your one-time password is used up. Choose your own." if once else "Your other sessions will end."
+    old = _field("old", "Current password", "password-old", autocomplete="current-password", autofocus=True)
     form = _form_of(
         "/password",
         _hidden("next", place),
         _hidden("csrf", signed.csrf),
         tag("input", type="text", name="name", value=signed.person.name, autocomplete="username", hidden=True),
-        _field("old", old, "password-old", autocomplete="current-password", autofocus=True),
-        _field("new", "New password", "password-new", autocomplete="new-password"),
-        _field("again", "New password, again", "password-again", autocomplete="new-password"),
+        None if once else old,
+        _new_password("new", "New password", autofocus=once),
+        _new_password("again", "New password, again"),
         None if once else _TOKENS_END,
-        tag("button", "Go on", type="submit", data_testid="password-go"),
+        tag("button", "Save and continue", type="submit", data_testid="password-go"),
     )
-    asked = tag("p", f"{why} At least 10 characters; several words are good.")
+    asked = tag("p", f"{why} At least {SHORTEST} characters; several words make a good password.")
     body = tag("h1", "Choose a password"), asked, _told(error), form
     return HTMLResponse(_page(request, "Choose a password", *body), _status(error), headers=_later(error))
 
 
 _TOKENS_END = Markup(
     '<label><input type="checkbox" name="tokens_end" value="yes" data-testid="password-tokens">'
-    "End my tokens, too</label>"
+    "End my API tokens, too</label>"
 )
 
 
@@ -190,6 +194,12 @@ def _field(name: str, label: str, testid: str, *, kind: str = "password", value:
     known: dict[str, Value] = {"id": name, "name": name, "type": kind, "data-testid": testid, "value": value}
     plain: dict[str, Value] = {"required": True, "autocapitalize": "none", "spellcheck": "false"}
     return markup(tag("label", label, for_=name), tag("input", **known, **plain, **more))
+
+
+def _new_password(name: str, label: str, *, autofocus: bool = False) -> Markup:
+    """A field for a new password; browsers send none that is too short, and keep what was typed."""
+    testid, known = f"password-{name}", "new-password"
+    return _field(name, label, testid, autocomplete=known, minlength=SHORTEST, autofocus=autofocus)
 
 
 def _told(error: DiscreetError | None) -> Markup | None:

@@ -1,4 +1,4 @@
-"""/tabulate: print a table of counts or sums without giving anybody away.
+"""/tabulate: publish a table of counts or sums with sensitive cells protected.
 
 data-testid: tabulate-table, tabulate-down, tabulate-across, tabulate-value, those of ``forms``,
 tabulate-method, tabulate-<parameter>, tabulate-text, tabulate-title, tabulate-despite, tabulate-start; job-tabulate,
@@ -33,7 +33,7 @@ from discreet.service.jobs.specs import Tabulate
 from discreet.service.operations.operations import Operations
 
 COUNT = ""
-_ABOUT = "Print counts or sums, so that nobody's figure can be told from the table."
+_ABOUT = "Publish a table of counts or sums with sensitive cells protected."
 
 
 async def _build(seat: Seat) -> None:
@@ -41,7 +41,7 @@ async def _build(seat: Seat) -> None:
         return _Form(seat, table, card, jobs).box
 
     with theme.page("Tabulate", _ABOUT):
-        await choose_table(seat, "Rows of", Tabulate.kind, drawn)
+        await choose_table(seat, "Table", Tabulate.kind, drawn)
 
 
 PAGE = Page("/tabulate", "Tabulate", "table_chart", (Role.STEWARD,), 40, _build)
@@ -55,7 +55,7 @@ def sides(card: Card) -> dict[str, str]:
             continue
         top = column.hierarchy.height if column.hierarchy else 1
         if column.role is not Part.SENSITIVE or column.categories:
-            found[column.name] = column.name if top == 1 else f"{column.name}, in detail"
+            found[column.name] = column.name if top == 1 else f"{column.name}, full detail"
         found |= {f"{column.name}@{level}": f"{column.name}, {_coarser(column, level)}" for level in range(1, top)}
     return found
 
@@ -67,7 +67,7 @@ def _coarser(column: Column, level: int) -> str:
             return f"by {levels[level - 1]}"
         case Intervals(widths=widths):
             return f"in steps of {widths[level - 1]}"
-    return f"coarser by {level}"
+    return f"level {level}"
 
 
 def summable(card: Card) -> list[Column]:
@@ -77,12 +77,12 @@ def summable(card: Card) -> list[Column]:
 
 
 class _Form:
-    """The choices for one table, and what was made of them."""
+    """The form for one table, and the result."""
 
     def __init__(self, seat: Seat, table: str, card: Card, before: Sequence[Job]) -> None:
         self._seat, self._table = seat, table
         self._draw_shape(card)
-        with theme.card("Sensitive cells", note="Rules stay with you: the release does not tell them."):
+        with theme.card("Sensitive cells", note="The rules stay with you: they are not part of the release."):
             self._rules = RuleBoxes()
         with theme.card("Protection"):
             self._method = MethodForm((TABLE_METHODS,), "tabulate")
@@ -94,34 +94,36 @@ class _Form:
 
     def _draw_shape(self, card: Card) -> None:
         options = sides(card)
-        values = {COUNT: "nothing: rows are counted"} | {one.name: f"the sum of {one.name}" for one in summable(card)}
-        with theme.card("The table"), theme.row():
-            self._down = theme.select(options, "Down", "tabulate-down", multiple=True)
-            self._across = theme.select(options, "Across", "tabulate-across", value=None, clearable=True)
-            self._value = theme.select(values, "Sum of", "tabulate-value")
+        values = {COUNT: "number of rows"} | {one.name: f"sum of {one.name}" for one in summable(card)}
+        with theme.card("Dimensions"), theme.row():
+            self._down = theme.select(options, "Rows", "tabulate-down", multiple=True)
+            self._across = theme.select(options, "Columns", "tabulate-across", value=None, clearable=True)
+            self._value = theme.select(values, "Figure", "tabulate-value")
             self._title = theme.text("Title (optional)", "tabulate-title", props="maxlength=120")
             self._despite = theme.text(DESPITE, "tabulate-despite", props="maxlength=500")
 
     def _spec(self) -> Tabulate:
         by = [*self._down.value, *([self._across.value] if self._across.value else [])]
         if not by:
-            raise BadInput("What is the table by?", hint="Choose at least one column, down or across.")
+            raise BadInput("The table has no dimensions.", hint="Choose at least one column under Rows or Columns.")
         if len({side.partition("@")[0] for side in by}) < len(by):
-            raise BadInput("The table has the same column twice.", hint="Choose each column once, down or across.")
+            raise BadInput(
+                "The table has the same column twice.", hint="Choose each column once, under Rows or Columns."
+            )
         sides, value, method = (" × ".join(by),), self._value.value or None, self._method.written
         title, despite = theme.said_in(self._title), theme.said_in(self._despite)
         return Tabulate(self._table, sides, value, self._rules.written(), method, title, despite)
 
     def _result(self, found: Mapping[str, Any], job: Job) -> None:
         with theme.card(found["title"], testid="crosstable"):
-            theme.holder_only("Colours and intervals are not in the release.")
+            theme.holder_only("Colours and feasibility intervals are not part of the release.")
             ui.html(LEGEND, sanitize=False)
             for table in found["tables"]:
                 ui.html(crosstable(table), sanitize=False).classes("dc-grid")
-            theme.promise(explain.INTERVAL, "What is the interval?")
+            theme.promise(explain.INTERVAL, "What is the feasibility interval?")
             theme.facts([(one["name"], one["told"]) for one in found["facts"]])
             if found["exposures"]:
-                with ui.expansion("What would have been learned from it as it was").classes("dc-more"):
+                with ui.expansion("Disclosures in the unprotected table").classes("dc-more"):
                     for told in found["exposures"]:
                         theme.prose(told)
             self._downloads(job.id, str(job.result))
@@ -138,7 +140,7 @@ class _Form:
 
 
 def _titled(spec: Mapping[str, Any]) -> str:
-    what = f"the sum of {spec['value']}" if spec["value"] else "rows counted"
+    what = f"sum of {spec['value']}" if spec["value"] else "number of rows"
     return spec["title"] or f"{'; '.join(spec['by'])}, {what}"
 
 
@@ -153,10 +155,10 @@ def _xlsx(who: Person, desk: Operations, release: str) -> bytes:
 
 _HIDDEN = "×"
 LEGEND = Markup(
-    '<p class="dc-small dc-legend"><span class="dc-key dc-sensitive">×</span> gives somebody away; '
-    '<span class="dc-key dc-hidden">×</span> is hidden to protect those. '
-    "Point at a marked cell, or reach it with the Tab key, to see its figure, why it is marked, and what an "
-    "intruder can tell.</p>"
+    '<p class="dc-small dc-legend"><span class="dc-key dc-sensitive">×</span> sensitive (primary suppression); '
+    '<span class="dc-key dc-hidden">×</span> suppressed to protect those (secondary). '
+    "Point at a marked cell, or reach it with the Tab key, to see its value, why it is marked, and what an "
+    "intruder can compute.</p>"
 )
 """What the colours mean."""
 
@@ -164,7 +166,7 @@ LEGEND = Markup(
 def crosstable(table: Mapping[str, Any]) -> Markup:
     """A printed table for its holder, from plain data as ``verbs/tabulate/printing/holder.py`` gives it."""
     if table["too_large"]:
-        return tag("p", f"The table has {table['size']:,} cells: too many to be drawn here. All are in its rows.")
+        return tag("p", f"The table has {table['size']:,} cells, too many to draw here. Download it as CSV.")
     down = table["sides"][:-1]
     heads = [tag("th", name, scope="col") for name in down] or [tag("th")]
     heads += [_label("col", label) for label in table["across"]]
@@ -194,7 +196,7 @@ def _cell(cell: Mapping[str, Any]) -> Markup:
 
 def cell_text(cell: Mapping[str, Any]) -> str:
     """What there is to say of a marked cell, in sentences."""
-    done = "Hidden" if cell["printed"] == _HIDDEN else "Changed"
-    why = "It gives somebody away" if cell["kind"] == "sensitive" else f"{done} to protect others"
-    said = (f"The figure is {cell['figure']}", why, *cell["why"].split("; "))
+    done = "Suppressed" if cell["printed"] == _HIDDEN else "Changed"
+    why = "Sensitive" if cell["kind"] == "sensitive" else f"{done} to protect sensitive cells"
+    said = (f"The value is {cell['figure']}", why, *cell["why"].split("; "))
     return " ".join(f"{one[0].upper()}{one[1:]}." for one in said if one)

@@ -1,13 +1,16 @@
-"""How the console looks: its style sheet, light and dark, and the few pieces that pages are made of.
+"""Visual building blocks of the console, and its style sheet for light and dark.
 
-Pages use these pieces and the classes of ``look.css`` (``dc-…``); there is no Tailwind here, since it would be worked
-out in the browser at every visit. Quasar's own classes and NiceGUI's elements work as ever.
+Pages use these pieces and the classes of ``look.css`` (``dc-…``). Tailwind is off, since it would be compiled in the
+browser at every visit; Quasar's own classes and NiceGUI's elements work as usual. Why it looks as it does is in
+``docs/decisions/0012-console-design.md``.
 
     with theme.page("Ask", "A sentence that says what this is for."):   the heading of a page
     with theme.card("Budget"):                                          a box with a heading
     with theme.columns(): …                                             boxes side by side, where there is room
-    theme.budget_gauge(left, budget)                                    how much is left, as a bar
-    theme.promise(explain.EPSILON)                                      "What does this promise?"
+    theme.budget_gauge(left, budget, account=…)                         how much is left, as a bar
+    theme.promise(explain.EPSILON)                                      "What does this mean?"
+    theme.empty("Nothing released yet.", "inventory_2", ("Publish a table", "/publish"))
+    with theme.messages(): …                                            the place of messages, of a page or a dialog
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI
-from nicegui import ui
+from nicegui import Client, ui
 from starlette.responses import Response
 
 from discreet.budget.filter import Budget
@@ -35,14 +39,16 @@ from discreet.errors import DiscreetError
 COOKIE = "discreet_look"
 MARK = Markup(
     '<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true"><path d="M16 2 4 7v8c0 7.5 5 12.7 12 15 '
-    '7-2.3 12-7.5 12-15V7z" fill="#0b6b74"/><path d="M11 22v-5M16 22v-9M21 22v-7" stroke="#fff" '
+    '7-2.3 12-7.5 12-15V7z" fill="#17858c"/><path d="M11 22v-5M16 22v-9M21 22v-7" stroke="#fff" '
     'stroke-width="2.6" stroke-linecap="round"/><path d="M9.5 14.5h3M14.5 10h3M19.5 12.5h3" stroke="#fff" '
     'stroke-width="1.4" stroke-linecap="round" opacity=".65"/></svg>'
 )
 ICON = MARK.replace(" viewBox", ' xmlns="http://www.w3.org/2000/svg" viewBox')
 KEPT = "public, max-age=31536000, immutable"
-"""What browsers are told of files whose address changes when they do."""
+"""Cache-Control header of files whose address changes with their content."""
 _Element = TypeVar("_Element", bound=ui.element)
+_GAUGES: WeakKeyDictionary[Client, dict[str, float]] = WeakKeyDictionary()
+"""The share that each gauge of a page showed last, by account."""
 _ADDRESS = "/_nicegui/look.css"
 _SHEET = Path(__file__).with_name("look.css")
 _SWITCH = """() => {
@@ -75,7 +81,9 @@ def head(chosen: str) -> None:
 
 def switch() -> None:
     """The button for light and dark. The browser remembers, and no server is asked."""
-    button = ui.button(icon="contrast").props('flat round dense aria-label="Light or dark" data-testid=look')
+    button = ui.button(icon="contrast", color=None).props(
+        'flat round dense aria-label="Light or dark" data-testid=look'
+    )
     button.on("click", js_handler=_SWITCH % COOKIE)
 
 
@@ -170,9 +178,9 @@ def badge(text: str, tone: str = "plain") -> ui.element:
 
 
 def holder_only(text: str, tone: str = "bad") -> None:
-    """Says that what follows is for the holder alone, and why."""
+    """Says that what follows is for the holder of the data alone, and why."""
     with row():
-        badge("for you alone", tone)
+        badge("holder only", tone)
         ui.label(text).classes("dc-soft dc-small")
 
 
@@ -203,9 +211,51 @@ def statement(text: str) -> str:
     return re.sub(r" (?=(?:Assumed|Note): )", "\n", text)
 
 
-def empty(text: str) -> ui.element:
-    """Says that there is nothing here, and what would bring something."""
-    return ui.label(text).classes("dc-empty")
+def empty(text: str, icon: str = "inbox", action: tuple[str, str] | None = None) -> ui.element:
+    """An empty state: an icon, one sentence, and a link to the next action as its label and address."""
+    with ui.element("div").classes("dc-empty") as made:
+        ui.icon(icon).props("aria-hidden=true")
+        ui.html(tag("span", text), sanitize=False, tag="span")
+        if action is not None:
+            link_button(*action, plain=True)
+    return made
+
+
+def link_button(label: str, address: str, testid: str = "", *, plain: bool = False, icon: str = "") -> ui.element:
+    """A link that looks like a button; ``plain`` is for the less important one."""
+    made = marked(ui.element("a").classes("dc-button dc-plainly" if plain else "dc-button"), testid)
+    made.props["href"] = address
+    with made:
+        if icon:
+            ui.icon(icon).props("aria-hidden=true")
+        ui.label(label)
+    return made
+
+
+def round_icon(icon: str, tone: str = "") -> ui.element:
+    """An icon in a coloured circle; ``tone`` is good, bad or warn."""
+    return ui.icon(icon).props("aria-hidden=true").classes(f"dc-round dc-{tone}" if tone else "dc-round")
+
+
+def messages() -> ui.element:
+    """The place where messages about actions appear, above what they are about."""
+    return ui.element("div").classes("dc-messages")
+
+
+def message(text: str, hint: str = "", tone: str = "good") -> ui.element:
+    """A message that stays until it is closed: ``good`` for what was done, ``warn`` and ``bad`` for what was not.
+
+    A message that closes by itself is gone before slow readers have read it (WCAG 2.2.1).
+    """
+    urgent = tone != "good"
+    with ui.element("div").classes(f"dc-message dc-{tone}").props(f"role={'alert' if urgent else 'status'}") as made:
+        with ui.element("div"):
+            ui.label(text).classes("dc-strong")
+            if hint:
+                ui.label(hint)
+        close = ui.button(icon="close", on_click=made.delete).props('flat round dense aria-label="Close this message"')
+        close.props("color=inherit")
+    return marked(made, "told")
 
 
 def refusal(error: DiscreetError) -> ui.element:
@@ -218,28 +268,45 @@ def said(error: DiscreetError) -> Markup:
     return markup(tag("strong", error.message), tag("span", error.hint.strip()) if error.hint else None)
 
 
-def promise(text: str, title: str = "What does this promise?") -> ui.element:
-    """An explanation that opens on demand; blank lines in ``text`` divide paragraphs."""
+def promise(text: str, title: str = "What does this mean?") -> ui.element:
+    """An explanation that opens on demand, with a link to the glossary; blank lines in ``text`` divide paragraphs."""
     said = (tag("p", part.strip()) for part in text.split("\n\n"))
-    return ui.html(tag("details", tag("summary", title), said, class_="dc-promise"), sanitize=False)
+    more = tag("p", tag("a", "All terms", href="/glossary"))
+    return ui.html(tag("details", tag("summary", title), said, more, class_="dc-promise"), sanitize=False)
 
 
-def budget_gauge(left: Loss, budget: Budget, *, asked: Loss | None = None) -> ui.element:
-    """How much of a budget is left, as a bar; and with ``asked`` what of it a question would take."""
-    there = min(share(left, budget), 1.0)
-    taken = 0.0 if asked is None else min(share(asked, budget), there)
-    kept = there - taken
-    tone = "bad" if kept < 0.1 else "warn" if kept < 0.3 else "good"
+def budget_gauge(left: Loss, budget: Budget, *, asked: Loss | None = None, account: str = "") -> ui.element:
+    """How much of a budget is left, as a bar; with ``asked``, the part of it that a question would take.
+
+    A gauge of an ``account`` that is drawn again on the same page drains from where it was.
+    """
+    remaining = min(share(left, budget), 1.0)
+    taken = 0.0 if asked is None else min(share(asked, budget), remaining)
+    rest = remaining - taken
+    tone = "bad" if rest < 0.1 else "warn" if rest < 0.3 else "good"
     said = f"{short(left)} of {short(budget.ceiling.core).split()[-1]} left{_delta_said(left, budget)}"
-    parts = ((tone, kept), ("taken", taken))
-    bars = tag("div", (tag("i", class_=f"dc-{kind}", style=f"width:{part:.2%}") for kind, part in parts))
+    bars = [tag("i", class_=f"dc-{kind}", style=f"width:{part:.2%}") for kind, part in ((tone, rest), ("taken", taken))]
+    before = _drawn_before(account, remaining)
+    if before > remaining:
+        bars.append(tag("i", class_="dc-spent", style=f"--dc-from:{before:.2%};--dc-to:{remaining:.2%}"))
     meter: dict[str, Value] = {
         "role": "meter",
         "aria-valuemin": 0,
         "aria-valuemax": 100,
-        "aria-valuenow": round(100 * there),
+        "aria-valuenow": round(100 * remaining),
     }
-    return ui.html(tag("div", bars, tag("span", said), class_="dc-gauge", aria_label=said, **meter), sanitize=False)
+    bar = tag("div", bars)
+    return ui.html(tag("div", bar, tag("span", said), class_="dc-gauge", aria_label=said, **meter), sanitize=False)
+
+
+def _drawn_before(account: str, remaining: float) -> float:
+    """The share that this page's gauge of an account showed last, if it showed one; the present one is remembered."""
+    if not account:
+        return remaining
+    drawn = _GAUGES.setdefault(ui.context.client, {})
+    before = drawn.get(account, remaining)
+    drawn[account] = remaining
+    return before
 
 
 def share(loss: Loss, budget: Budget) -> float:
@@ -337,7 +404,7 @@ _TIP = {
     "borderColor": "var(--dc-line)",
     "textStyle": {"color": "var(--dc-ink)", "fontSize": 13},
 }
-_GROUND = {"light": "#f4f6f8", "dark": "#0f141a"}
+_GROUND = {"light": "#f5f2ec", "dark": "#101517"}
 
 
 @cache

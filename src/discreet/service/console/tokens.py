@@ -1,4 +1,4 @@
-"""/tokens: tokens for programs, which may do what whoever made them may do, within their scopes.
+"""/tokens: API tokens for programs, with the rights of the person who made them, within scopes.
 
 data-testid: token-label, token-days, token-scopes, token-make, token-<id>, revoke-<id>; once, once-text,
 once-copy, once-close.
@@ -18,20 +18,20 @@ from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import when
 
 _ABOUT = (
-    "With a token a program can ask, read or manage as you may, such as from a notebook: dc.connect(address, token). "
-    "It makes no tokens and changes no password."
+    "A token lets a program, such as a notebook, sign in as you: dc.connect(address, token). It has your rights within "
+    "the scopes you choose, but cannot make tokens or change your password."
 )
-_MAY = {Scope.ASK.value: "ask", Scope.READ.value: "read", Scope.MANAGE.value: "manage (change something)"}
-_KEEP = "Keep it as you would a password: put it where your program reads it, and in no file that others see."
+_MAY = {Scope.ASK.value: "ask", Scope.READ.value: "read", Scope.MANAGE.value: "manage (make changes)"}
+_KEEP = "Keep it like a password: where your program reads it, and in no file that others can see."
 
 
 async def _build(seat: Seat) -> None:
     with theme.page("Tokens", _ABOUT):
-        with theme.card("Make a token"), theme.row():
+        with theme.card("New token"), theme.row():
             label = theme.text("Purpose", "token-label", props="maxlength=60")
             days = theme.figure("Valid for, days", "token-days", value=DAYS, min=1, max=366, step=1, format="%d")
-            scopes = theme.select(_MAY, "May", "token-scopes", value=[one.value for one in SCOPES], multiple=True)
-            make = ui.button("Make", icon="key").props("unelevated data-testid=token-make")
+            scopes = theme.select(_MAY, "Scopes", "token-scopes", value=[one.value for one in SCOPES], multiple=True)
+            make = ui.button("Make token", icon="key").props("unelevated data-testid=token-make")
         place = ui.element("div").classes("dc-stack")
 
         async def show() -> None:
@@ -50,7 +50,7 @@ async def _build(seat: Seat) -> None:
             if token is not None:
                 label.set_value("")
                 await show()
-                show_once(f"The token “{token.label}”", token.text, _KEEP)
+                show_once(f"Token “{token.label}”", token.text, _KEEP)
 
         make.on_click(made)
         await show()
@@ -60,9 +60,9 @@ PAGE = Page("/tokens", "Tokens", "key", EVERYBODY, 80, _build)
 
 
 def _tokens(seat: Seat, tokens: Sequence[ApiToken], again: Callable[[], Awaitable[None]]) -> None:
-    with theme.card("Tokens that work"):
+    with theme.card("Active tokens"):
         if not tokens:
-            theme.empty("There are none.")
+            theme.empty("No tokens yet. A program needs one to sign in.", "key")
         for token in tokens:
             with theme.row().classes("dc-line").props(f"data-testid=token-{token.id}"):
                 ui.label(token.label).classes("dc-strong")
@@ -76,8 +76,8 @@ def _tokens(seat: Seat, tokens: Sequence[ApiToken], again: Callable[[], Awaitabl
 def _revoke(seat: Seat, token: ApiToken, again: Callable[[], Awaitable[None]]) -> None:
     async def revoke() -> None:
         if await seat.did(seat.desk.access.revoke, token.id):
-            ui.notify(f"“{token.label}” no longer works.", type="info", position="top")
             await again()
+            seat.say(f"“{token.label}” is revoked.")
 
     button = ui.button("Revoke", on_click=revoke).props("flat dense")
     button.props(f"data-testid=revoke-{token.id}").props["aria-label"] = f"Revoke {token.label}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,19 +31,26 @@ from discreet.service.jobs.work import Task
 __all__ = ["Job", "Jobs"]
 _KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN, "learn": LEARNT}
 """Jobs that make a release, with its kind in the release index."""
+AT_ONCE = 2
+"""Number of jobs that run at the same time: a short one need not wait for a long one."""
 _LONGEST_TITLE = 120
 
 
 class Jobs:
     """The jobs of a workspace. Threads may share it, and several processes may have it open."""
 
-    def __init__(self, state: State, folder: Path, *, patience: float = PATIENCE) -> None:
-        """Of the workspace in ``folder``; a service that was silent for ``patience`` seconds is taken for gone."""
+    def __init__(self, state: State, folder: Path, *, patience: float = PATIENCE, at_once: int = AT_ONCE) -> None:
+        """Of the workspace in ``folder``; a service that was silent for ``patience`` seconds is taken for gone.
+
+        Up to ``at_once`` jobs run at the same time, each in a process of its own.
+        """
         self._workspace = open_workspace(folder)
         self._shelf = Shelf(state, self._workspace)
         self._queue = Queue(state)
         self._places = Places(self._workspace.folder)
-        self._runner = Runner(self._queue, self._task, self._put_away, self._places.clear, patience)
+        self._runners = [
+            Runner(self._queue, self._task, self._put_away, self._places.clear, patience) for _ in range(at_once)
+        ]
 
     def submit(self, spec: Spec, by: str, *, key: str | None = None) -> Job:
         """Submit a job; whatever is wrong with it that shows before a row is looked at is an error.
@@ -54,7 +62,7 @@ class Jobs:
         at = dt.datetime.now(dt.UTC)
         job = Job(_name(table, at), spec.kind, by, table, spec.to_dict(), at, WAITING, None, "", None, "")
         id = self._queue.add(job, key)
-        self._runner.look()
+        self._look()
         return self._queue.find(id)
 
     def find(self, id: str) -> Job:
@@ -68,16 +76,30 @@ class Jobs:
     def cancel(self, id: str) -> None:
         """Stop a job that is not over; nothing of it is left."""
         self._queue.cancel(id)
-        self._runner.look()
+        self._look()
 
     def start(self) -> None:
-        """Begin to work on what waits, one at a time."""
+        """Begin to work on what waits."""
         self._places.prepare()
-        self._runner.start()
+        for runner in self._runners:
+            runner.start()
 
     def stop(self, grace: float) -> None:
         """Finish running jobs within this number of seconds; others wait for the next start."""
-        self._runner.stop(grace)
+        until = time.monotonic() + grace
+        for runner in self._runners:
+            runner.take_no_more()
+        for runner in self._runners:
+            runner.stop(max(until - time.monotonic(), 0.0))
+
+    def durations(self, kind: str, table: str) -> list[float]:
+        """Seconds that the latest jobs of a kind on a table took, newest first."""
+        return self._queue.durations(kind, table)
+
+    def _look(self) -> None:
+        """Have all runners look at the queue."""
+        for runner in self._runners:
+            runner.look()
 
     def paper(self, id: str, name: str) -> Path:
         """A document that a job made for the table's holder alone."""

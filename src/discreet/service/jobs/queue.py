@@ -34,6 +34,8 @@ _SCHEMA = (
     "runs integer NOT NULL, owner text, beat text, settling integer NOT NULL)",
     "CREATE TABLE IF NOT EXISTS job_keys (person text NOT NULL, key text NOT NULL, job text NOT NULL, "
     "PRIMARY KEY (person, key))",
+    "CREATE TABLE IF NOT EXISTS job_times (job text PRIMARY KEY, kind text NOT NULL, about text NOT NULL, "
+    "began text NOT NULL, ended text)",
 )
 _COLUMNS = "id, kind, person, about, spec, at, state, progress, said, result, error, runs, settling"
 _BEFORE = (
@@ -44,7 +46,15 @@ _KEYED = (
     "SELECT id, kind, jobs.person, about, spec FROM job_keys JOIN jobs ON jobs.id = job_keys.job "
     "WHERE job_keys.person = ? AND key = ? AND state IN (?, ?, ?)"
 )
-_SEEN = f"SELECT {_COLUMNS}, {_BEFORE} FROM jobs"  # noqa: S608  # constants
+_BEGAN = "(SELECT began FROM job_times WHERE job_times.job = jobs.id)"
+_SEEN = f"SELECT {_COLUMNS}, {_BEFORE}, {_BEGAN} FROM jobs"  # noqa: S608  # constants
+_BEGIN = (
+    "INSERT INTO job_times (job, kind, about, began) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (job) DO UPDATE SET began = excluded.began"
+)
+_TIMED = "SELECT began, ended FROM job_times WHERE kind = ? AND about = ? AND ended IS NOT NULL"
+_TIMED_MOST = 10
+"""Number of earlier jobs that an estimate is made from."""
 _IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
 _MINE = "WHERE id = ? AND owner = ? AND runs = ? AND state = 'running'"
 _SILENT = "owner IS NOT NULL AND beat < ?"
@@ -70,6 +80,8 @@ class Job:
     """The name of the release that it made, if it made one."""
     error: str
     """What went wrong, and what to do; empty if nothing did."""
+    began: dt.datetime | None = None
+    """Start of its latest run."""
 
     @property
     def over(self) -> bool:
@@ -149,7 +161,11 @@ class Queue:
     def claim(self, owner: str) -> Claim | None:
         """Take the job that has waited longest, if one waits."""
         sets = "state = 'running', said = 'starting', runs = runs + 1, owner = ?, beat = ?"
-        return self._taken(sets, "state = 'waiting'", (), owner)
+        claim = self._taken(sets, "state = 'waiting'", (), owner)
+        if claim is not None:
+            row = (claim.job.id, claim.job.kind, claim.job.table, stamp())
+            self._state.change(lambda session: session.run(_BEGIN, [row]))
+        return claim
 
     def take_over(self, owner: str, silent_since: dt.datetime) -> Claim | None:
         """Take a job from an owner who has said nothing since then, whatever its state."""
@@ -165,7 +181,16 @@ class Queue:
 
     def done(self, claim: Claim, said: str, result: str | None) -> bool:
         """It is over, and all is where it belongs."""
+        ended = "UPDATE job_times SET ended = ? WHERE job = ?"
+        self._state.change(lambda session: session.run(ended, [(stamp(), claim.job.id)]))
         return self._ended(claim, DONE, "progress = 1, said = ?, result = ?", said, result)
+
+    def durations(self, kind: str, table: str) -> list[float]:
+        """Seconds that the latest jobs of a kind on a table took, newest first; none that failed."""
+        with self._state.reading() as session:
+            rows = session.rows(f"{_TIMED} ORDER BY began DESC LIMIT {_TIMED_MOST}", (kind, table))
+        began, ended = ([dt.datetime.fromisoformat(row[column]) for row in rows] for column in (0, 1))
+        return [(last - first).total_seconds() for first, last in zip(began, ended, strict=True)]
 
     def failed(self, claim: Claim, error: str) -> bool:
         """It is over, and nothing came of it."""
@@ -225,7 +250,7 @@ class Queue:
         oldest = f"{_IDS} WHERE {free} ORDER BY at, id LIMIT 1"
         sql = f"{_UPDATE} {sets} WHERE id = ({oldest}) AND {free} RETURNING {_COLUMNS}"
         rows = self._state.change(lambda session: session.rows(sql, (owner, stamp(), *values, *values)))
-        return Claim(_job((*rows[0], 0)), owner, rows[0][11], bool(rows[0][12])) if rows else None
+        return Claim(_job((*rows[0], 0, None)), owner, rows[0][11], bool(rows[0][12])) if rows else None
 
     def _changed(self, sql: str, parameters: tuple[object, ...]) -> bool:
         return bool(self._state.change(lambda session: session.rows(sql, parameters)))
@@ -237,9 +262,9 @@ def stamp(at: dt.datetime | None = None) -> str:
 
 
 def _job(row: tuple[Any, ...]) -> Job:
-    id, kind, by, table, spec, at, state, progress, said, result, error, _, _, before = row
+    id, kind, by, table, spec, at, state, progress, said, result, error, _, _, before, began = row
     if state == WAITING and before:
         said = f"{said} {before} {'job is' if before == 1 else 'jobs are'} before it.".strip()
-    return Job(
-        id, kind, by, table, json.loads(spec), dt.datetime.fromisoformat(at), state, progress, said, result, error
-    )
+    start = dt.datetime.fromisoformat(began) if began else None
+    submitted = dt.datetime.fromisoformat(at)
+    return Job(id, kind, by, table, json.loads(spec), submitted, state, progress, said, result, error, start)

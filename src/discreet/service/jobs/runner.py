@@ -83,10 +83,14 @@ class Runner:
             self._thread.start()
             atexit.register(self.stop, 0.0)
 
-    def stop(self, grace: float) -> None:
-        """Take no new jobs, give running ones this number of seconds, then return them to the queue."""
+    def take_no_more(self) -> None:
+        """Take no new jobs."""
         self._stopping.set()
         self._wake.set()
+
+    def stop(self, grace: float) -> None:
+        """Take no new jobs, give running ones this number of seconds, then return them to the queue."""
+        self.take_no_more()
         if self._thread is not None:
             atexit.unregister(self.stop)
             self._thread.join(grace)
@@ -288,12 +292,12 @@ class _Teller:
         self._pipe = pipe
         self._last = float("-inf")
 
-    def progress(self, share: float, what: str) -> None:
-        """Tell how far it is, unless that was told a moment ago."""
+    def progress(self, share: float | None, what: str) -> None:
+        """Tell how far it is, if that is known, unless it was told a moment ago."""
         now = time.monotonic()
         if now - self._last >= _PAUSE:
             self._last = now
-            self.tell("at", [float(share), str(what)])
+            self.tell("at", [None if share is None else float(share), str(what)])
 
     def tell(self, what: str, about: object) -> None:
         self._pipe.send_bytes(json.dumps({what: about}).encode())

@@ -35,8 +35,8 @@ from discreet.service.jobs.specs import (
 from discreet.service.redact import without_paths
 from discreet.verbs.publish.mask.masker import Masker
 
-Progress: TypeAlias = Callable[[float, str], None]
-"""Called with the share that is done, and a word on what is being done."""
+Progress: TypeAlias = Callable[[float | None, str], None]
+"""Called with the share that is done, ``None`` if that is not known, and the present stage."""
 _LISTED = 100
 """Largest number of lost itemsets or rules in the result; the holder's page has more."""
 _BESIDE_ANSWERS = (
@@ -148,7 +148,7 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.private import parse_private
 
-    bench.progress(0.1, "counting and drawing")
+    bench.progress(None, "measuring with noise, fitting and drawing rows")
     with Curator(bench.workspace.folder) as curator:
         given = curator.make_synthetic(parse_private(spec.method, bench.workspace.card(spec.table)), spec.table)
         found = curator.synthetic(spec.table)
@@ -288,7 +288,7 @@ def _compare(spec: Compare, bench: _Bench) -> tuple[Made, object]:
 def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
     from discreet.service.sessions import take_part
 
-    found = take_part(bench.workspace, spec.session, spec.brings, lambda said: bench.progress(0.5, said))
+    found = take_part(bench.workspace, spec.session, spec.brings, lambda said: bench.progress(None, said))
     return Made("The session ended with a result."), found
 
 

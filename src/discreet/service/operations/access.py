@@ -42,6 +42,11 @@ class AccessOperations:
         with self._may.noted(who.name, "change password", **({"tokens": "ended"} if tokens_end else {})):
             self.people.change_password(who.name, old, new, tokens_end=tokens_end)
 
+    def choose_password(self, who: Person, token: str, new: str) -> None:
+        """Choose one's own password in a session that began with a one-time password."""
+        with self._may.noted(who.name, "change password"):
+            self.people.choose_password(token, new)
+
     # People
 
     def persons(self, who: Person) -> list[Person]:

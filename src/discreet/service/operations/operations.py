@@ -300,6 +300,11 @@ class Operations:
             about["job"] = job.id
             return job
 
+    def job_durations(self, who: Person, kind: str, table: str) -> list[float]:
+        """Seconds that the latest jobs of a kind on a table took, newest first."""
+        self._may.require(who, *READERS)
+        return self._jobs.durations(kind, table)
+
     def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
         self._may.require(who, *READERS)

@@ -144,57 +144,84 @@ _ROUNDING = 1e-9
 
 
 @njit(cache=True)
-def level_frequencies(people: Array, rows: Array, limits: Array, table: Array) -> Array:
-    """Frequency of each level of each column, where each person counts once, shared among the rows by their odds: two
-    to the power of the sum of their levels' weights in ``table``.
+def agreement_patterns(person: Array, rows: Array, limits: Array) -> Array:
+    """A number for each row: the agreement levels of all columns as its digits, one more than the level.
 
-    A column's level is the number of its limits that the difference exceeds; NULL on either side says nothing.
+    A column's level is the number of its limits that the difference exceeds; NULL on either side is a level of its own,
+    which says nothing.
     """
-    sums, odds, ratios = np.zeros(table.shape), np.zeros(len(rows)), 2.0**table
-    for one in range(len(people)):
-        total = 0.0
-        for other in range(len(rows)):
-            odds[other] = 1.0
-            for column in range(len(table)):
-                level = _agreement_level(abs(people[one, column] - rows[other, column]), limits[column])
-                if level >= 0:
-                    odds[other] *= ratios[column, level]
-            total += odds[other]
-        for other in range(len(rows)):
-            part = odds[other] / total
-            if part > 1e-12:
-                for column in range(len(table)):
-                    level = _agreement_level(abs(people[one, column] - rows[other, column]), limits[column])
-                    if level >= 0:
-                        sums[column, level] += part
-    return sums
+    patterns = np.zeros(len(rows), np.int64)
+    for other in range(len(rows)):
+        for column in range(len(limits)):
+            level = _agreement_level(abs(person[column] - rows[other, column]), limits[column])
+            patterns[other] = patterns[other] * (limits.shape[1] + 2) + level + 1
+    return patterns
 
 
 @njit(cache=True)
-def highest_weights(people: Array, rows: Array, limits: Array, table: Array, truth: Array) -> tuple[Array, Array]:
+def highest_weights(  # noqa: PLR0917 (Numba takes no keyword-only arguments)
+    people: Array, rows: Array, limits: Array, table: Array, truth: Array, first_new: Array, next_row: Array
+) -> tuple[Array, Array]:
     """Number of rows with the highest match weight, and whether the true one is among them, for each person.
 
-    A row is left as soon as its remaining columns cannot bring it to the highest weight so far. The true row is only
-    looked at first to have a high weight to start from: the result does not depend on where the search begins.
+    Rows are in lexical order, and ``truth`` is a row number of that order; ``prefix_tree`` gives ``first_new`` and
+    ``next_row``. Rows that begin alike share the weight of their first columns, and are left together as soon as the
+    remaining columns cannot bring them to the highest weight so far. The true row is only looked at first to have a
+    high weight to start from: the result does not depend on where the search begins.
     """
     ties, found = np.zeros(len(people), np.int64), np.zeros(len(people), np.bool_)
-    reach = np.full(len(table) + 1, _ROUNDING)
-    for column in range(len(table) - 1, -1, -1):
+    columns = len(table)
+    reach = np.full(columns + 1, _ROUNDING)
+    for column in range(columns - 1, -1, -1):
         reach[column] = reach[column + 1] + max(table[column].max(), 0.0)
+    sums = np.zeros(columns + 1)
     for one in range(len(people)):
         own = -np.inf
         if truth[one] >= 0:
             own = _match_weight(people[one], rows[truth[one]], limits, table, reach, own)
-        highest, tied = own, 0
-        for other in range(len(rows)):
-            weight = _match_weight(people[one], rows[other], limits, table, reach, highest)
-            if weight > highest:
-                highest, tied = weight, 1
-            elif weight == highest:
-                tied += 1
+        highest, tied, other = own, 0, 0
+        while other < len(rows):
+            column = first_new[other]
+            while column < columns and sums[column] + reach[column] >= highest:
+                level = _agreement_level(abs(people[one, column] - rows[other, column]), limits[column])
+                sums[column + 1] = sums[column] + (table[column, level] if level >= 0 else 0.0)
+                column += 1
+            following = next_row[max(column, 1) - 1, other]
+            if column == columns:
+                if sums[columns] > highest:
+                    highest, tied = sums[columns], following - other
+                elif sums[columns] == highest:
+                    tied += following - other
+            other = following
         ties[one] = tied
         found[one] = truth[one] >= 0 and own == highest
     return ties, found
+
+
+@njit(cache=True)
+def prefix_tree(rows: Array) -> tuple[Array, Array]:
+    """The tree of rows in lexical order, by what they begin with.
+
+    For each row, the first column in which it differs from the row before; and for each column and row, the next row
+    that differs in that column or one before it. NULL equals NULL.
+    """
+    count, columns = rows.shape
+    first_new, next_row = np.zeros(count, np.int64), np.full((columns, count), count, np.int64)
+    for other in range(1, count):
+        column = 0
+        while column < columns and _alike(rows[other, column], rows[other - 1, column]):
+            column += 1
+        first_new[other] = column
+    for other in range(count - 2, -1, -1):
+        for column in range(columns):
+            alike = first_new[other + 1] > column
+            next_row[column, other] = next_row[column, other + 1] if alike else other + 1
+    return first_new, next_row
+
+
+@njit(cache=True, inline="always")
+def _alike(one: Number, other: Number) -> Number:
+    return one == other or (np.isnan(one) and np.isnan(other))
 
 
 @njit(cache=True, inline="always")

@@ -78,29 +78,97 @@ class ProbabilisticLinkage(Linkage):
     skill: ClassVar[str] = "and picks the row with the highest match weight (Fellegi and Sunter)"
 
     def link(self, data: LinkageData, recipe: Recipe) -> LinkResult:
-        from discreet.verbs.attack.linkage_kernels import highest_weights
-
         chosen = evenly_spaced(len(data.known), MAX_PAIRS // len(data.released))
         sample = data.with_people(chosen)
         people, rows = _ranked(data, sample.known), _ranked(data, data.released)
         limits = np.where(data.numeric[:, None], NEAR, (0.0, np.inf, np.inf, np.inf))
         model = _one_row_model(people[evenly_spaced(len(people), TAUGHT)], rows, limits)
-        ties, found = highest_weights(people, rows, limits, _level_weights(model), sample.truth)
+        ties, found = _most_agreeing(people, rows, limits, _level_weights(model), sample.truth)
         agree = {name: [round(float(level), 6) for level in m] for name, m in zip(data.columns, model.m, strict=True)}
         return LinkResult(tie_success(ties, found), {"agreement of true pairs": agree}, sample.guess_rate, chosen)
 
 
+def _most_agreeing(people: Array, rows: Array, limits: Array, table: Array, truth: Array) -> tuple[Array, Array]:
+    """Number of rows with the highest match weight, and whether the true one is among them, for each person.
+
+    Columns with few values come first, so that many rows begin alike and share most of the work.
+    """
+    from discreet.verbs.attack.linkage_kernels import highest_weights, prefix_tree
+
+    columns = np.argsort([len(np.unique(column)) for column in rows.T], kind="stable")
+    order = np.lexsort(rows.T[columns[::-1]])
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.arange(len(rows))
+    known, ordered = np.ascontiguousarray(people[:, columns]), np.ascontiguousarray(rows[order][:, columns])
+    where = np.where(truth >= 0, place[truth], -1)
+    ties, found = highest_weights(known, ordered, limits[columns], table[columns], where, *prefix_tree(ordered))
+    return np.asarray(ties), np.asarray(found)
+
+
+@dataclass(frozen=True)
+class _PairPatterns:
+    """Patterns of agreement of some people's pairs, each with its person and how many rows have it.
+
+    Sweeps of expectation–maximisation need no more of the pairs, and there are far fewer patterns than rows.
+    """
+
+    person: Array
+    levels: Array
+    """Agreement level of each pattern (a row) in each column; -1 where a NULL says nothing."""
+    count: Array
+
+    @classmethod
+    def of(cls, people: Array, rows: Array, limits: Array) -> _PairPatterns:
+        """Of all pairs of ``people`` and ``rows``."""
+        from discreet.verbs.attack.linkage_kernels import agreement_patterns
+
+        base = limits.shape[1] + 2
+        width = int(62 / np.log2(base))  # columns whose pattern fits into 64 bits
+        parts = [slice(first, first + width) for first in range(0, len(limits), width)]
+        persons, levels, counts = [], [], []
+        for number, person in enumerate(people):
+            codes = np.stack([agreement_patterns(person[one], rows[:, one], limits[one]) for one in parts], axis=1)
+            if len(parts) == 1:  # far faster than by rows
+                found, count = np.unique(codes[:, 0], return_counts=True)
+                found = found[:, None]
+            else:
+                found, count = np.unique(codes, axis=0, return_counts=True)
+            persons.append(np.full(len(count), number))
+            levels.append(np.hstack([_digits(found[:, [n]], base, limits[one]) for n, one in enumerate(parts)]))
+            counts.append(count)
+        return cls(*map(np.concatenate, (persons, levels, counts)))
+
+    def level_sums(self, table: Array) -> tuple[Array, ...]:
+        """Frequency of each level of each column, where each person counts once, shared among the rows by their odds:
+        two to the power of the sum of their levels' weights in ``table``."""
+        padded = np.hstack([table, np.zeros((len(table), 1))])  # level -1 is the last one
+        weights = np.zeros(len(self.count))
+        for column, levels in zip(padded, self.levels.T, strict=True):
+            weights += column[levels]
+        odds = np.exp2(weights) * self.count
+        share = odds / np.bincount(self.person, weights=odds)[self.person]
+        return tuple(
+            np.bincount(levels[levels >= 0], weights=share[levels >= 0], minlength=table.shape[1])
+            for levels in self.levels.T
+        )
+
+
+def _digits(codes: Array, base: int, limits: Array) -> Array:
+    """The levels that patterns stand for, a column for each of ``limits``."""
+    powers = base ** np.arange(len(limits) - 1, -1, -1, dtype=np.int64)
+    return np.asarray(codes // powers % base - 1)
+
+
 def _one_row_model(people: Array, rows: Array, limits: Array) -> FellegiSunter:
     """The model of pairs when each person has exactly one true row."""
-    from discreet.verbs.attack.linkage_kernels import level_frequencies
-
+    pairs = _PairPatterns.of(people, rows, limits)
     levels = limits.shape[1] + 1
     start = tuple(_initial_shares(levels) for _ in limits)
     flat = FellegiSunter(1 / len(rows), start, start)
-    model = FellegiSunter(1 / len(rows), start, _shares(level_frequencies(people, rows, limits, _level_weights(flat))))
+    model = FellegiSunter(1 / len(rows), start, _shares(pairs.level_sums(_level_weights(flat))))
     for _ in range(_MAX_SWEEPS):
         last = model
-        model = replace(model, m=_shares(level_frequencies(people, rows, limits, _level_weights(model))))
+        model = replace(model, m=_shares(pairs.level_sums(_level_weights(model))))
         if _largest_change(last, model) < 1e-3:
             break
     return model
