@@ -96,7 +96,14 @@ def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool,
             with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-beyond"):
                 theme.badge("more than is left", "bad").classes("dc-own")
                 there = theme.delta_left(view.left, view.budget)
-                theme.prose(advice(quote.loss, view.left, there, steward=steward), soft=True).classes("dc-small")
+                theme.prose(advice(quote.loss, view.left, there, steward=steward)).classes("dc-small")
+
+
+def is_covered(quote: Quote, views: Sequence[BudgetView]) -> bool:
+    """Whether a question can be asked: it is free, a stand-in answers, or every budget it takes from has enough."""
+    if quote.answered or quote.synthetic:
+        return True
+    return not any(theme.beyond(quote.loss, view.left, view.budget) for view in views)
 
 
 def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> str:
@@ -110,7 +117,10 @@ def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> s
             f"It takes δ {rounded(theme.delta_of(asked), 2)}, and {some}. You can also group by columns whose values "
             f"are on the table's card, which takes no δ, or {raised}."
         )
-    return f"You can spend less on this question (its error grows), open earlier answers for free, or {raised}."
+    return (
+        f"It takes {theme.short(asked)}, and {theme.short(left)} is left: spend less on it (its error "
+        f"grows), open earlier answers for free, or {raised}."
+    )
 
 
 def _errors(offer: Offer) -> None:
