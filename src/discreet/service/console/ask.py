@@ -104,7 +104,8 @@ class _Asking:
                 f"Audited: {', '.join(audited)}. It is answered exactly or not at all, never with noise: "
                 "not on this page, but by POST /v1/ask/audited, or ask_audited in a notebook."
             ).props("data-testid=ask-audited")
-        with ui.element("div").classes("dc-side dc-ask"):
+        # inert until the draft is back, which would replace what somebody typed before
+        with ui.element("div").classes("dc-side dc-ask").props("inert") as self._form:
             with ui.element("div").classes("dc-stack"):
                 self._question(ideas)
                 self._result = (
@@ -158,17 +159,20 @@ class _Asking:
         ui.run_javascript(kept.keep(self._seat.who.name))
 
     async def _restore(self, event: Any) -> None:
-        """Put back what the browser kept, as far as it still fits."""
+        """Put back what the browser kept, as far as it still fits; from then on the page can be used."""
         sent = event.args if isinstance(event.args, dict) else {}
+        pinned: tuple[str, ...] = ()
         try:
             kept = Draft.from_json(sent.get("kept"))
         except BadInput:
             self._editor.show(str(sent.get("view")))
-            return
-        for name, box in self._boxes.items():
-            box.set_value(kept.fields[name])
-        self._editor.restore(kept.view, kept.sql, kept.choices)
-        for identity in kept.pinned:
+        else:
+            for name, box in self._boxes.items():
+                box.set_value(kept.fields[name])
+            self._editor.restore(kept.view, kept.sql, kept.choices)
+            pinned = kept.pinned
+        self._form.props(remove="inert")
+        for identity in pinned:
             release: Release[Any] | None = await self._seat.run(self._seat.desk.release, identity)
             if release is not None:
                 self._pins.pin(release, identity)

@@ -19,7 +19,7 @@ BUILD, SQL = "build", "sql"
 MODES = {"epsilon": "By price", "error": "By error"}
 """Whether somebody chooses a price, or an error."""
 EVENT = "ask-draft"
-"""Event by which the browser sends what it kept, once the page is connected."""
+"""Event by which the browser sends what it kept, or that it kept nothing, once the page is connected."""
 _LONGEST = 60_000
 """Longest draft, characters."""
 _RELEASE = re.compile(r"[0-9a-f]{64}")
@@ -30,7 +30,7 @@ _READ = """
   const kept = sessionStorage.getItem(%(key)s), view = localStorage.getItem('discreet-ask-view');
   const [visit] = performance.getEntriesByType('navigation');
   const named = new URLSearchParams(location.search).has('table') && visit?.type === 'navigate';
-  if ((kept && !named) || view) emitEvent('%(event)s', {kept: named ? null : kept, view});
+  emitEvent('%(event)s', {kept: named ? null : kept, view});
 }
 """
 
