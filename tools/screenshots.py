@@ -39,7 +39,6 @@ QUESTIONS = (
 )
 SECRETS = ("sex=F, insurance=private",)
 ITEMS = ("sex", "ethnicity", "insurance")
-ASKED = "SELECT ethnicity, COUNT(*) AS patients\nFROM patients\nGROUP BY ethnicity"
 
 
 def main() -> None:
@@ -142,7 +141,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("signin", "/signin", None),
         Shot("home", "/", "ann", dark=True),
         Shot("data", "/data?table=patients", "steward", height=1400),
-        Shot("ask", "/ask", "ann", asked, dark=True, height=1420),
+        Shot("ask", "/ask", "ann", asked, dark=True, height=1900),
         Shot("refused", "/ask", "ann", refused, height=900),
         Shot("releases", "/releases", "steward"),
         Shot("release", f"/release/{found.published}", "steward", height=1000),
@@ -195,9 +194,9 @@ def save(picture: bytes, path: Path) -> None:
 
 
 def asked(page: Page) -> None:
-    """Ask how many patients there are of each kind; the second time it is free."""
-    written(page, ASKED, "0.1")
-    page.get_by_test_id("ask-price").filter(has_text="patients").wait_for()
+    """Build the question how many patients were born in each year, and ask it; the second time it is free."""
+    page.get_by_role("button", name="patients by year", exact=True).click()
+    page.get_by_test_id("ask-sql").filter(has_text="birth_date_year").wait_for()
     page.get_by_test_id("ask-run").filter(has_text=re.compile("costs|free")).click()
     page.get_by_test_id("answer-chart").wait_for()
     page.evaluate("innerWidth > 600 && scrollTo(0, 0)")  # all of it is in the picture, but on a phone

@@ -30,6 +30,7 @@ _READ = """
   const kept = sessionStorage.getItem(%(key)s), view = localStorage.getItem('discreet-ask-view');
   const [visit] = performance.getEntriesByType('navigation');
   const named = new URLSearchParams(location.search).has('table') && visit?.type === 'navigate';
+  if (named || !kept) document.querySelector('.dc-ask[inert]').inert = false;  // nothing has to come back first
   emitEvent('%(event)s', {kept: named ? null : kept, view});
 }
 """
