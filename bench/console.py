@@ -1,13 +1,18 @@
 """How long people wait for the console: for the Ask page, and for an answer once they asked.
 
 In wall time, since waiting is what is measured, so on a machine that does nothing else. A page can be used when it is
-drawn, connected, and shows the price of the question on it. An answer is painted in the frame after it was drawn; its
-time is compared with what the API takes for a question of the same kind, asked by the same browser.
+drawn, connected, shows the price of the question on it, and takes input. An answer is painted in the frame after it was
+drawn; its time is compared with what the API takes for a question of the same kind, asked by the same browser.
+
+The weight of a page is what a browser that was never here loads until then, packed as it is sent to other computers;
+that of an answer is what its chart adds. The processor's time is that of the browser's main thread for one visit.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import statistics
 import tempfile
 from pathlib import Path
@@ -18,10 +23,10 @@ from tools.browser import DESKTOP, chromium, clinic, launched, seated, serving
 from bench.harness import RESULT, options, report, result
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Request
 
-PAGE_GOAL, PAINT_GOAL = 2.0, 0.3
-PRICED = """() => document.querySelector('.cm-content')
+PAGE_GOAL, PAINT_GOAL, WEIGHT_GOAL = 2.0, 0.3, 1.5
+PRICED = """() => document.querySelector('.cm-content') && !document.querySelector('.dc-ask[inert]')
   && document.querySelector('[data-testid=ask-run]')?.textContent.includes('costs') && performance.now()"""
 CLICKED = """async (name) => {
   const began = performance.now();
@@ -60,6 +65,7 @@ def main() -> None:
         ):
             first, later = opened(browser, address, made.sessions["ann"], times)
             painted, replied = asked(browser, address, made.sessions["ann"], times)
+            page_weight, chart_weight, busy = weighed(browser, address, made.sessions["ann"])
     report(
         [
             ["a browser that was never here", f"{first:.2f}"],
@@ -72,7 +78,17 @@ def main() -> None:
         [[f"{painted * 1000:.0f}", f"{replied * 1000:.0f}", f"{(painted - replied) * 1000:.0f}"]],
         ["click to painted answer, ms", "the API's reply, ms", "between, ms"],
     )
-    result(ask_page_seconds=(first, PAGE_GOAL, True), painted_after_reply=(painted - replied, PAINT_GOAL, True))
+    print()
+    report(
+        [[f"{page_weight:.2f}", f"{chart_weight:.2f}", f"{busy:.2f}"]],
+        ["weight of Ask, packed, MB", "a chart adds, MB", "main thread, seconds"],
+    )
+    result(
+        ask_page_seconds=(first, PAGE_GOAL, True),
+        painted_after_reply=(painted - replied, PAINT_GOAL, True),
+        ask_page_megabytes=(page_weight, WEIGHT_GOAL, True),
+        ask_page_and_chart_megabytes=(page_weight + chart_weight, WEIGHT_GOAL, True),
+    )
 
 
 def opened(browser: Browser, address: str, token: str, times: int) -> tuple[float, float]:
@@ -101,6 +117,34 @@ def asked(browser: Browser, address: str, token: str, times: int) -> tuple[float
             painted.append(clicked(page, question.format(f"seen{number}"), f"seen{number}"))
             replied.append(page.evaluate(CALLED, [question.format(f"told{number}"), csrf]) / 1000)
     return statistics.median(painted), statistics.median(replied)
+
+
+def weighed(browser: Browser, address: str, token: str) -> tuple[float, float, float]:
+    """Megabytes that the page loads, packed, and those that a chart adds; seconds of the browser's main thread."""
+    with browser.new_context(base_url=address, viewport=DESKTOP) as context:
+        seated(context, address, token)
+        page = context.new_page()
+        loaded: dict[str, int] = {}
+        page.on("requestfinished", lambda request: loaded.update({request.url: packed(request)}))
+        metrics = context.new_cdp_session(page)
+        metrics.send("Performance.enable")
+        page.goto("/ask", wait_until="networkidle")
+        page.wait_for_function(PRICED)
+        found = {one["name"]: one["value"] for one in metrics.send("Performance.getMetrics")["metrics"]}
+        whole = sum(loaded.values())
+        clicked(page, "SELECT ward, COUNT(*) AS weighed FROM visits GROUP BY ward", "weighed")
+        page.get_by_test_id("answer-chart").locator("svg").wait_for()
+        page.wait_for_load_state("networkidle")
+    return whole / 1e6, (sum(loaded.values()) - whole) / 1e6, found["TaskDuration"]
+
+
+def packed(request: Request) -> int:
+    """Bytes of what came, as they are sent to other computers: texts are packed, fonts and pictures are so already."""
+    response = request.response()
+    if response is None or response.status != 200:
+        return 0
+    body, kind = response.body(), response.headers.get("content-type", "")
+    return len(gzip.compress(body, 5)) if re.search("text|javascript|json|svg", kind) else len(body)
 
 
 def clicked(page: Page, question: str, name: str) -> float:

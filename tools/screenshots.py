@@ -56,7 +56,6 @@ kind = "choice"
 values = ["soup", "salad", "pasta"]
 protocol = "grr"
 """
-ASKED = "SELECT ethnicity, COUNT(*) AS patients\nFROM patients\nGROUP BY ethnicity"
 
 
 def main() -> None:
@@ -176,7 +175,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("next", "/", "steward", seen_before, height=1000),
         Shot("tour", "/", "ann", toured),
         Shot("data", "/data?table=patients", "steward", height=1400),
-        Shot("ask", "/ask", "ann", asked, dark=True, height=1420),
+        Shot("ask", "/ask", "ann", asked, dark=True, height=1900),
         Shot("refused", "/ask", "ann", refused, height=900),
         Shot("releases", "/releases", "steward"),
         Shot("release", f"/release/{found.published}", "steward", height=1000),
@@ -247,9 +246,9 @@ def toured(page: Page) -> None:
 
 
 def asked(page: Page) -> None:
-    """Ask how many patients there are of each kind; the second time it is free."""
-    written(page, ASKED, "0.1")
-    page.get_by_test_id("ask-price").filter(has_text="patients").wait_for()
+    """Build the question how many patients were born in each year, and ask it; the second time it is free."""
+    page.get_by_role("button", name="patients by year", exact=True).click()
+    page.get_by_test_id("ask-sql").filter(has_text="birth_date_year").wait_for()
     page.get_by_test_id("ask-run").filter(has_text=re.compile("costs|free")).click()
     page.get_by_test_id("answer-chart").wait_for()
     page.evaluate("innerWidth > 600 && scrollTo(0, 0)")  # all of it is in the picture, but on a phone
@@ -258,8 +257,7 @@ def asked(page: Page) -> None:
 def refused(page: Page) -> None:
     """Ask for more than is left."""
     written(page, "SELECT ward, AVG(cost) AS cost\nFROM visits\nGROUP BY ward", "0.9")
-    page.get_by_test_id("ask-run").filter(has_text="0.9").click()
-    page.get_by_test_id("ask-refused").wait_for()
+    page.get_by_test_id("price-beyond").first.wait_for()
 
 
 def written(page: Page, sql: str, epsilon: str) -> None:

@@ -80,20 +80,21 @@ def ask_again(page):
 
 
 def exhaust(page):
-    """What is left does not cover the next question, which is refused in words, and not charged."""
+    """What is left does not cover the next question: the button is off, and a sentence says what can be done."""
     write(page, "SELECT AVG(length_of_stay) AS nights FROM visits", "0.7")
-    page.get_by_test_id("ask-run").filter(has_text="0.7").click()
-    refused = page.get_by_test_id("ask-refused")
-    expect(refused).to_contain_text("0.7")
-    expect(refused).to_contain_text("0.6")
-    expect(refused).to_contain_text("steward")
+    run, beyond = page.get_by_test_id("ask-run"), page.get_by_test_id("price-beyond").first
+    expect(run).to_have_text("Ask (costs ε 0.7)")
+    expect(run).to_be_disabled()
+    expect(beyond).to_contain_text("It takes ε 0.7, and ε 0.6 is left")
+    expect(beyond).to_contain_text("steward")
     write(page, "SELECT AVG(length_of_stay) AS nights FROM visits", "0.6")
-    page.get_by_test_id("ask-run").filter(has_text="costs ε 0.6").click()
+    run.filter(has_text="costs ε 0.6").click()
     expect(page.get_by_test_id("answer-grid")).to_contain_text("±")
     assert budget(page, "visits/ann") == {"spent": 1, "left": 0}
     write(page, "SELECT COUNT(*) AS n FROM visits", "0.1")
-    page.get_by_test_id("ask-run").filter(has_text="0.1").click()
-    expect(refused).to_contain_text("0.1")
+    expect(run).to_have_text("Ask (costs ε 0.1)")
+    expect(run).to_be_disabled()
+    expect(beyond).to_contain_text("Nothing is left to spend")
     assert budget(page, "visits/ann")["spent"] == 1
 
 

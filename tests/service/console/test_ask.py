@@ -3,17 +3,19 @@
 import asyncio
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
-import pyarrow as pa
 import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
-from discreet.errors import DataError
-from discreet.service.console.answer_view import figures
+from discreet.curator.saved_questions import SavedQuestion
+from discreet.errors import DataError, NotAllowed
+from discreet.service.console import pinned_view, price_view
 from discreet.service.console.price_view import advice, usual_delta
-from discreet.service.console.suggest import columns, examples, mentioned, spelled, strangers, words
+from discreet.service.console.question_builder import examples, sql_of
+from discreet.service.console.suggest import columns, mentioned, spelled, strangers, words
 from discreet.service.views import BudgetView, Spend
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
@@ -250,15 +252,36 @@ def test_an_error_can_be_wished_for(console):
     console.visit("ann", act)
 
 
-def test_more_than_is_left_is_refused_with_what_to_do(console):
-    before = left(console)
-
+def test_over_budget_the_button_is_off_and_says_what_to_do(console):
     async def act(user):
         await user.open("/ask?table=patients")
         with user:
             seen(user, "ask-epsilon")[0].set_value("50")
         await ready(user, "Ask (costs ε 50)")
-        assert "more than is left" in text(user)
+        assert not seen(user, "ask-run")[0].enabled
+        assert seen(user, "price-beyond")
+        assert "It takes ε 50, and ε" in text(user)
+        assert "ask a steward to raise your budget" in text(user)
+        await asyncio.wait(press(user, "ask-run", 1))
+        assert not seen(user, "ask-refused")
+        with user:
+            seen(user, "ask-epsilon")[0].set_value("0.01")
+        await ready(user, "Ask (costs ε 0.01)")
+        assert seen(user, "ask-run")[0].enabled
+
+    console.visit("ann", act)
+
+
+def test_what_others_spent_meanwhile_is_refused_with_what_to_do(console, monkeypatch):
+    before = left(console)
+
+    async def act(user):
+        await user.open("/ask?table=patients")
+        with monkeypatch.context() as patched:
+            patched.setattr(price_view, "is_covered", lambda *_: True)  # as it was when the page was drawn
+            with user:
+                seen(user, "ask-epsilon")[0].set_value("50")
+            await ready(user, "Ask (costs ε 50)")
         ask(user)
         await until(lambda: bool(seen(user, "ask-refused")))
         assert "Nothing was charged." in text(user)
@@ -283,8 +306,8 @@ def test_every_example_can_be_asked(console):
     for view in desk.tables(ann):
         found = examples(view.name, view.card)
         assert len(found) >= 2
-        for _, sql in found:
-            assert desk.price(ann, [sql], Spend(epsilon="0.1"))[0].loss == Pure("0.1")
+        for _, choices in found:
+            assert desk.price(ann, [sql_of(choices, view.card)], Spend(epsilon="0.1"))[0].loss == Pure("0.1")
 
 
 @pytest.mark.parametrize(
@@ -324,7 +347,7 @@ def test_the_delta_to_begin_with_is_within_what_is_left(limit, left, delta):
 
 def test_what_can_be_done_hangs_on_what_is_left():
     assert advice(Pure(1), Pure(0), Fraction(0), steward=False).startswith("Nothing is left to spend")
-    assert advice(Pure(1), Pure("0.5"), Fraction(0), steward=False).startswith("You can spend less")
+    assert advice(Pure(1), Pure("0.5"), Fraction(0), steward=False).startswith("It takes ε 1, and ε 0.5 is left: ")
     assert "raise the limit on the Budget page" in advice(Pure(1), Pure(0), Fraction(0), steward=True)
     assert "there is no δ to spend" in advice(Approximate(1, "1e-6"), Pure(2), Fraction(0), steward=False)
 
@@ -341,11 +364,6 @@ def test_names_are_spelled_as_sql_takes_them(name, sql):
 
 def test_tables_are_found_in_a_question():
     assert mentioned("SELECT 1 FROM Visits JOIN patients_2", ["visits", "patients"]) == ["visits"]
-
-
-def test_figures_are_the_columns_with_an_error_bar():
-    table = pa.table({"sex": ["F"], "n": [1], "n_error": [2.0], "other_error": [1.0]})
-    assert figures(table) == {"n": "n_error"}
 
 
 def test_who_asks_is_told_which_tables_are_audited(console, monkeypatch):
@@ -366,3 +384,127 @@ def test_who_asks_is_told_which_tables_are_audited(console, monkeypatch):
     console.visit("ann", plain)
     monkeypatch.setattr(desk, "tables", tables)
     console.visit("ann", told)
+
+
+def chosen(user, testid, value):
+    with user:
+        seen(user, testid)[0].set_value(value)
+
+
+def added(user, what):
+    press(user, f"build-add-{what}")
+
+
+def test_a_question_is_built_priced_and_answered_without_sql(console):
+    async def act(user):
+        await user.open("/ask?table=visits")
+        chosen(user, "build-figure-0", "rows")
+        added(user, "group")
+        await until(lambda: bool(seen(user, "build-group-0")))
+        chosen(user, "build-group-0", "admitted")
+        added(user, "filter")
+        await until(lambda: bool(seen(user, "build-filter-0")))
+        chosen(user, "build-filter-0", "ward")
+        await until(lambda: "The filter on ward has no value." in text(user))
+        assert not seen(user, "ask-run")[0].enabled
+        chosen(user, "build-value-0", ["Surgery", "Emergency"])
+        chosen(user, "ask-epsilon", "0.02")
+        await ready(user, "Ask (costs ε 0.02)")
+        assert seen(user, "ask-sql")[0].value == (
+            "SELECT DATE_TRUNC('month', admitted) AS admitted_month, COUNT(*) AS n\nFROM visits\n"
+            "WHERE ward IN ('Surgery', 'Emergency')\nGROUP BY DATE_TRUNC('month', admitted)"
+        )
+        ask(user)
+        await until(lambda: bool(seen(user, "answer-chart")))
+        assert seen(user, "answer-chart")[0].props["data-kind"] == "line"
+        await ready(user, "Show it again (free)")
+
+    console.visit("ann", act)
+
+
+def test_sql_that_is_edited_leaves_the_builder_as_it_was(console):
+    async def act(user):
+        await user.open("/ask?table=patients")
+        await ready(user, "Ask (costs")
+        built = seen(user, "ask-sql")[0].value
+        chosen(user, "ask-sql", BY_SEX)
+        assert seen(user, "ask-view")[0].value == "sql"
+        assert "the choices in Build are unchanged" in seen(user, "ask-edited")[0].text
+        chosen(user, "ask-view", "build")
+        assert seen(user, "ask-sql")[0].value == built
+        chosen(user, "ask-view", "sql")
+        assert seen(user, "ask-sql")[0].value == BY_SEX
+
+    console.visit("ann", act)
+
+
+def test_a_saved_question_is_for_its_owner_and_comes_back_as_it_was_built(console):
+    desk, ann, steward = console.clinic.desk, console.clinic.ann, console.clinic.steward
+
+    async def act(user):
+        await user.open("/ask?table=visits")
+        chosen(user, "build-figure-0", "median")
+        chosen(user, "ask-epsilon", "0.07")
+        await ready(user, "Ask (costs ε 0.07)")
+        press(user, "ask-save")
+        await until(lambda: bool(seen(user, "save-name")))
+        assert seen(user, "save-name")[0].value == "Median of length_of_stay"
+        chosen(user, "save-name", "My median")
+        press(user, "save-go")
+        await until(lambda: bool(seen(user, "saved-open-0")))
+        chosen(user, "ask-sql", BY_SEX)
+        chosen(user, "ask-epsilon", "0.01")
+        press(user, "saved-open-0")
+        assert seen(user, "build-figure-0")[0].value == "median"
+        assert seen(user, "ask-view")[0].value == "build"
+        await ready(user, "Ask (costs ε 0.07)")
+        press(user, "saved-delete-0")
+        await until(lambda: bool(seen(user, "sure-go")))
+        press(user, "sure-go")
+        await until(lambda: not seen(user, "saved-open-0"))
+
+    console.visit("ann", act)
+    assert desk.saved.all(ann) == []
+    desk.saved.save(ann, SavedQuestion("By hand", BY_SEX, "0.1", ""))
+    assert desk.saved.all(steward) == []
+    with pytest.raises(NotAllowed):
+        desk.saved.all(console.clinic.auditor)
+
+    async def open_it(user):
+        await user.open("/ask?table=visits")
+        await until(lambda: bool(seen(user, "saved-open-0")))
+        press(user, "saved-open-0")
+        assert seen(user, "ask-view")[0].value == "sql"
+        assert seen(user, "ask-sql")[0].value == BY_SEX
+
+    console.visit("ann", open_it)
+
+
+def test_answers_are_pinned_beside_each_other_up_to_a_few(console):
+    async def act(user):
+        await user.open("/ask?table=patients")
+        for place in range(pinned_view.MOST + 1):
+            other = f"SELECT sex, COUNT(*) AS pinned{place} FROM patients WHERE zip > '{place}' GROUP BY sex"
+            chosen(user, "ask-sql", other)
+            chosen(user, "ask-epsilon", "0.001")
+            await until(lambda place=place: f"pinned{place}" in seen_price(user))
+            await until(lambda: seen(user, "ask-run")[0].enabled)
+            ask(user)
+            await until(lambda place=place: f"pinned{place}" in (seen(user, "ask-asked") or [NOTHING])[0].text)
+            press(user, "ask-pin")
+        assert [len(seen(user, f"pin-{place}")) for place in range(pinned_view.MOST + 1)] == [1, 1, 1, 1, 0]
+        press(user, "unpin-0")
+        assert not seen(user, "pin-0")
+        press(user, "ask-pin")
+        assert seen(user, "pin-4")
+
+    console.visit("ann", act)
+
+
+NOTHING = SimpleNamespace(text="")
+
+
+def seen_price(user):
+    """What the place of the price says."""
+    (place,) = seen(user, "ask-price")
+    return " ".join(str(getattr(one, "content", "")) for one in place.descendants())

@@ -1,7 +1,7 @@
 """The Learn page: targets that a learner can tell, and a job with the model and its comparison."""
 
 import pytest
-from tests.service.console.conftest import press, seen, text, until
+from tests.service.console.conftest import messages, press, seen, text, until
 
 from discreet.core.families import LEARNERS
 from discreet.errors import NotAllowed
@@ -37,7 +37,7 @@ def test_a_steward_has_a_model_learnt(console):
         with user:
             seen(user, "learn-text")[0].set_value("learn statistics step=0.1 integral=much on cost")
         press(user, "learn-start")
-        await until(lambda: any("integral must be" in said for said in user.notify.messages))
+        await until(lambda: any("integral must be" in said for said in messages(user)))
         with user:
             seen(user, "learn-text")[0].set_value("learn statistics step=0.1 integral=5 tries=30 on cost")
         press(user, "learn-start")

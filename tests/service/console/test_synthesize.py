@@ -3,7 +3,7 @@
 import datetime as dt
 from dataclasses import replace
 
-from tests.service.console.conftest import press, seen, text, until
+from tests.service.console.conftest import messages, press, seen, text, until
 
 from discreet.core.card import Card, Column
 from discreet.service.console.jobs import is_synthesis, job_address
@@ -59,7 +59,7 @@ def test_what_the_budget_does_not_cover_cannot_be_started(console):
             seen(user, "synthesis-epsilon")[0].set_value("much")
         await until(lambda: start.enabled)
         press(user, "synthesize-start")
-        await until(lambda: any("epsilon must be a number" in said for said in user.notify.messages))
+        await until(lambda: any("epsilon must be a number" in said for said in messages(user)))
         assert not seen(user, "job-synthesize")
 
     console.visit("steward", act)

@@ -1,4 +1,4 @@
-"""Service database: people, sessions, tokens, audit log, release index and jobs.
+"""Service database: people, sessions, tokens, audit log, release index, saved questions and jobs.
 
 It is kept with the ledger's care, and beside it: ``service.db`` in the workspace, or a schema ``discreet_service_…`` of
 the PostgreSQL database that has the ledger, which all processes that serve this workspace share. A ledger may have

@@ -1,8 +1,9 @@
-"""An answer on a page: a table with error bars, a chart of comparable figures, and the privacy statement.
+"""An answer on a page: its chart, a table with error bars, downloads, and the privacy statement.
 
 One that a synthetic stand-in gave says so above the grid, and beside every figure.
 
-data-testid: answer-grid, answer-chart, answer-statement, answer-csv, answer-download, answer-synthetic.
+data-testid: answer-figure, answer-chart, answer-note, answer-grid, answer-statement, answer-png, answer-svg,
+answer-csv, answer-download, answer-synthetic; answer-one for a single figure.
 """
 
 from __future__ import annotations
@@ -20,13 +21,10 @@ from discreet.core.report import is_number
 from discreet.core.spreadsheet import write_csv
 from discreet.curator.answer import banner, is_synthetic
 from discreet.curator.answer import figures as figures_of
-from discreet.service.console import explain, theme
+from discreet.service.console import answer_chart, explain, theme
 
-ERROR = "_error"
 _SHOWN = 200
 """Largest number of rows shown."""
-_BARS = 40
-"""Largest number of bars in a chart."""
 _BADGE = " ", tag("span", "synthetic", class_="dc-badge dc-warn")
 """Badge of every figure of an answer by a synthetic stand-in."""
 _UNKNOWN = " ", tag("span", "± unknown", class_="dc-soft")
@@ -39,17 +37,15 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
     synthetic = is_synthetic(release)
     if synthetic:
         ui.label(banner(release)).classes("dc-refusal dc-hint").props("data-testid=answer-synthetic role=note")
-    _grid(table, synthetic=synthetic)
-    _chart(table, " (synthetic)" if synthetic else "")
+    chart = _charted(table, release, synthetic=synthetic)
     with theme.row():
-        ui.button("CSV", icon="download", on_click=lambda: _save(release.payload)).props(
-            "outline data-testid=answer-csv"
-        )
+        _downloads(release, chart)
         whole = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{identity}/download" download')
         with whole.props("data-testid=answer-download"):
             ui.label("Download with documentation")
         if linked:
             ui.link("Open its page", f"/release/{identity}")
+    _grid(table, synthetic=synthetic)
     said = theme.promise(theme.statement(release.promise))
     said.props("data-testid=answer-statement")
     if synthetic:
@@ -58,10 +54,20 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
         theme.promise(explain.ERROR, "What do the error bars say?")
 
 
-def figures(table: pa.Table) -> dict[str, str]:
-    """The columns with an error bar, each with the column that holds it."""
-    names = table.column_names
-    return {name: f"{name}{ERROR}" for name in names if f"{name}{ERROR}" in names}
+def show_small(release: Release[Any]) -> None:
+    """Show an answer beside others: its chart, and the table folded away where there is a chart."""
+    table = figures_of(release)
+    synthetic = is_synthetic(release)
+    if synthetic:
+        theme.badge("synthetic", "warn").classes("dc-own")
+    chart = _charted(table, release, synthetic=synthetic)
+    if chart.current is None:
+        _grid(table, synthetic=synthetic)
+    else:
+        with ui.expansion("Table").classes("dc-more").props("dense"):
+            _grid(table, synthetic=synthetic)
+    with theme.row():
+        _downloads(release, chart)
 
 
 def preview(table: pa.Table, most: int) -> None:
@@ -73,8 +79,57 @@ def preview(table: pa.Table, most: int) -> None:
     theme.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
 
 
+class _Chart:
+    """The chart of an answer, of one figure at a time."""
+
+    def __init__(self, table: pa.Table, question: str, mark: str) -> None:
+        names = list(answer_chart.figures(table))
+        drawn = {name: answer_chart.drawing(table, name, question=question, mark=mark) for name in names}
+        self._drawn = {name: one for name, one in drawn.items() if one is not None}
+        self.current: ui.echart | None = None
+        if len(self._drawn) > 1:
+            chosen = theme.select([*self._drawn], "Figure in the chart", "answer-figure", width="dc-short")
+            chosen.on_value_change(lambda event: self._show(event.value))
+        self._place = ui.element("div").classes("dc-stack dc-tight")
+        if self._drawn:
+            self._show(next(iter(self._drawn)))
+
+    def _show(self, name: str) -> None:
+        self._place.clear()
+        with self._place:
+            self.current = answer_chart.show(self._drawn[name])
+
+    def save(self, kind: str) -> None:
+        """Have the browser save the chart that is shown, as ``svg`` or ``png``."""
+        if self.current is not None:
+            ui.run_javascript(f"({answer_chart.picture(self.current, kind)})()")
+
+
+def _charted(table: pa.Table, release: Release[Any], *, synthetic: bool) -> _Chart:
+    """The chart that fits; a single figure is written large."""
+    barred = answer_chart.figures(table)
+    if table.num_rows == 1 and list(table.column_names) == [*barred, *barred.values()] and len(barred) == 1:
+        (row,) = table.to_pylist()
+        ((name, bar),) = barred.items()
+        if row[name] is not None and row[bar] is not None:
+            said = tag("b", theme.number(row[name])), tag("span", f"± {theme.number(row[bar])}"), tag("small", name)
+            ui.html(tag("p", said, class_="dc-one"), sanitize=False).props("data-testid=answer-one")
+    question = str(release.recipe.parameters.get("question") or "")
+    return _Chart(table, question, " (synthetic)" if synthetic else "")
+
+
+def _downloads(release: Release[Any], chart: _Chart) -> None:
+    """PNG and SVG of the chart that is shown, CSV of what was released, with its errors."""
+    ui.button("CSV", icon="download", on_click=lambda: _save(release.payload)).props("outline data-testid=answer-csv")
+    if chart.current is None:
+        return
+    for kind in ("png", "svg"):
+        button = ui.button(kind.upper(), icon="download").props(f"outline data-testid=answer-{kind}")
+        button.on("click", lambda _, kind=kind: chart.save(kind))
+
+
 def _grid(table: pa.Table, *, synthetic: bool) -> None:
-    barred = figures(table)
+    barred = answer_chart.figures(table)
     shown = [name for name in table.column_names if name not in barred.values()]
     rows = table.slice(0, _SHOWN).to_pylist()
     numbers = {name for name in shown if is_number(table.schema.field(name).type)}
@@ -87,7 +142,7 @@ def _grid(table: pa.Table, *, synthetic: bool) -> None:
         ]
         for row in rows
     )
-    made = tag("div", markup_table(heads, body), class_="dc-scroll", tabindex=0)
+    made = tag("div", markup_table(heads, body), class_="dc-scroll dc-tall", tabindex=0)
     ui.html(made, sanitize=False).classes("dc-grid").props("data-testid=answer-grid")
     if table.num_rows > _SHOWN:
         theme.prose(f"The first {_SHOWN} of {table.num_rows:,} rows are shown; the download has all.", soft=True)
@@ -121,37 +176,6 @@ def _cell(
         ends = tag("i", style=f"width:{at:.2%}"), tag("u", style=f"left:{low:.2%};width:{high - low:.2%}")
         drawn = tag("span", ends, class_="dc-whisker", aria_hidden="true")
     return tag("td", said, " ", tag("span", f"± {theme.number(off)}", class_="dc-soft"), badge, drawn, class_=kind)
-
-
-def _chart(table: pa.Table, mark: str) -> None:
-    """Bar chart with error bars, for one label column and one figure in each of a few rows."""
-    barred = figures(table)
-    labels = [name for name in table.column_names if name not in barred and name not in barred.values()]
-    if not barred or len(labels) != 1 or not 2 <= table.num_rows <= _BARS:
-        return
-    name, error = next(iter(barred.items()))
-    rows = [row for row in table.to_pylist() if row[name] is not None and row[error] is not None]
-    where = [str(row[labels[0]]) for row in rows]
-    whiskers = [[row[name] - row[error], *[row[name]] * 3, row[name] + row[error]] for row in rows]
-    thin = {"color": "none", "borderColor": "var(--dc-ink)", "borderWidth": 1.6}
-    theme.chart(
-        {
-            "xAxis": theme.axis(type="value", name=f"{name}{mark}", nameLocation="middle", nameGap=28),
-            "yAxis": theme.axis(type="category", data=where, inverse=True),
-            "series": [
-                {
-                    "type": "bar",
-                    "name": name,
-                    "data": [row[name] for row in rows],
-                    "barMaxWidth": 22,
-                    "itemStyle": {"color": theme.COLOURS[0], "opacity": 0.55},
-                },
-                {"type": "boxplot", "data": whiskers, "boxWidth": [6, 12], "itemStyle": thin},
-            ],
-        },
-        height=60 + 32 * len(rows),
-        label=f"{name}{mark} by {labels[0]}, with error bars",
-    ).props("data-testid=answer-chart")
 
 
 def _save(table: pa.Table) -> None:

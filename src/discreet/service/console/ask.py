@@ -1,10 +1,11 @@
-"""/ask: a question in SQL, what it would cost and how far off it would be, and its answer.
+"""/ask: a question that is built or written in SQL, its price and expected error, and its answer.
 
-The price is shown while one types, and nothing is charged for it. Ctrl+Enter asks.
+The price is shown while one chooses or types, and nothing is charged for it. What is not asked yet survives leaving the
+page.
 
-data-testid: ask-sql, ask-example-<n>, ask-mode, ask-epsilon, ask-error, ask-expect, ask-delta, ask-rows, ask-price,
-ask-columns, ask-problem, ask-run, ask-result, ask-asked, ask-cost, ask-history, ask-again-<n>, ask-refused,
-ask-instead, ask-people.
+data-testid: ask-pin, ask-example-<n>, ask-mode, ask-epsilon, ask-error, ask-expect, ask-delta, ask-rows,
+ask-price, ask-columns, ask-problem, ask-run, ask-result, ask-asked, ask-cost, ask-history, ask-again-<n>, ask-refused,
+ask-instead, ask-people; those of ``question_editor``, ``saved_view`` and ``pinned_view``.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ from discreet.core.release import Release
 from discreet.curator.answer import ON_SYNTHETIC, Answer, is_synthetic
 from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
+from discreet.curator.saved_questions import SavedQuestion
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
-from discreet.service.console import answer_view, explain, price_view, suggest, theme
+from discreet.service.console import answer_view, draft, explain, price_view, question_builder, suggest, theme
+from discreet.service.console.draft import BUILD, SQL, Draft
 from discreet.service.console.frame import Page, Seat
+from discreet.service.console.pinned_view import MOST, PinnedAnswers
 from discreet.service.console.price_view import Offer
+from discreet.service.console.question_builder import Choices
+from discreet.service.console.question_editor import QuestionEditor
 from discreet.service.console.releases import latest, when
+from discreet.service.console.saved_view import SavedQuestionsView
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
 from discreet.verbs.ask.price import Quote
@@ -38,35 +45,19 @@ _PAUSE = 0.3
 _HISTORY = 8
 _IDEAS = 8
 _WORKING = "Working out the price …"
-_EDITOR = """
-const editor = getElement(%(id)s);
-import('nicegui-codemirror').then(async (CM) => {
-  await editor.editorPromise;
-  editor.editor.contentDOM.setAttribute('aria-label', 'Your question, in SQL');
-  editor.editor.setTabFocusMode(true);  // the Tab key goes on to the next control, as everywhere
-  const known = [{autocomplete: %(words)s}];
-  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(CM.EditorState.languageData.of(() => known))});
-  const ask = () => { getHtmlElement(%(button)s).click(); return true; };
-  const keys = CM.Prec.high(CM.keymap.of([{key: 'Mod-Enter', run: ask}]));
-  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(keys)});
-  const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'vscodeLight');
-  shade();
-  new MutationObserver(shade).observe(document.body, {attributes: true, attributeFilter: ['class']});
-});
-"""
 _CLICKED = "(event) => emit(Number(event.currentTarget.dataset.offer))"
 """A click says which offer the button showed: the next one may be on its way already."""
 
 
 async def _build(seat: Seat) -> None:
     tables, budgets = await seat.call(_found, seat.desk)
-    about = "Ask about groups of people, not about anybody. You see the price before you pay it."
+    about = "Ask about groups of people. You see the price and the expected error before you pay."
     with theme.page("Ask", about):
         if tables:
             _Asking(seat, tables, budgets).build()
         elif seat.who.role is Role.STEWARD:
-            theme.empty("There is no table that you may ask. Stewards too need a budget: give yourself one.")
-            ui.link("Give yourself a budget on the page of people", "/people").props("data-testid=ask-people")
+            theme.empty("There is no table that you may ask. Stewards need a budget too: give yourself one.")
+            ui.link("Give yourself a budget on the People page", "/people").props("data-testid=ask-people")
         else:
             theme.empty("There is no table that you may ask. A steward can give you a budget for one.")
 
@@ -88,7 +79,7 @@ def _history(who: Person, desk: Operations) -> list[tuple[Shelved, str]]:
 
 
 class _Asking:
-    """A visit to the page: what was typed, and what is shown."""
+    """A visit to the page: what was chosen and typed, and what is shown."""
 
     def __init__(self, seat: Seat, tables: list[TableView], budgets: list[BudgetView]) -> None:
         self._seat = seat
@@ -98,19 +89,23 @@ class _Asking:
         self._numbers = itertools.count(1)
         self._offer: Offer | None = None
         """What is shown, and can be asked."""
+        self._editor = QuestionEditor(tables, self._changed)
+        self._saved = SavedQuestionsView(seat, self._open_saved)
+        self._pins = PinnedAnswers(self._keep)
 
     def build(self) -> None:
         chosen = self._seat.given.get("table")
-        first = next((view for view in self._tables if view.name == chosen), None)
+        first = next((view for view in self._tables if view.name == chosen and view.left is not None), None)
         first = first or next(view for view in self._tables if view.left is not None)
         others = [view for view in self._tables if view is not first and view.left is not None]
-        ideas = [idea for view in (first, *others) for idea in suggest.examples(view.name, view.card)][:_IDEAS]
+        ideas = [one for view in (first, *others) for one in question_builder.examples(view.name, view.card)][:_IDEAS]
         if audited := [view.name for view in self._tables if view.audited]:
             theme.prose(
                 f"Audited: {', '.join(audited)}. It is answered exactly or not at all, never with noise: "
                 "not on this page, but by POST /v1/ask/audited, or ask_audited in a notebook."
             ).props("data-testid=ask-audited")
-        with ui.element("div").classes("dc-side dc-ask"):
+        # inert until the draft is back, which would replace what somebody typed before
+        with ui.element("div").classes("dc-side dc-ask").props("inert") as self._form:
             with ui.element("div").classes("dc-stack"):
                 self._question(ideas)
                 self._result = (
@@ -118,53 +113,108 @@ class _Asking:
                 )
             with ui.element("div").classes("dc-stack"):
                 self._cost()
+                self._saved.build()
                 with theme.card("Asked before", note="free to open again") as card:
                     card.classes("dc-fourth").props("data-testid=ask-history")
                     self._past = ui.element("div").classes("dc-list")
-        words = json.dumps(suggest.words(self._tables))
-        ui.run_javascript(_EDITOR % {"id": self._sql.id, "button": self._button.id, "words": words})
+        self._pins.build()
+        ui.on(draft.EVENT, self._restore)
+        ui.run_javascript(self._editor.keys(self._button) + draft.read(self._seat.who.name))
         ui.timer(0, self._begin, once=True)
 
     async def _begin(self) -> None:
         """What may take a moment, once the page is there."""
         await self._price()
         await self._remember()
+        await self._saved.show()
 
-    def _question(self, ideas: list[tuple[str, str]]) -> None:
-        with theme.card("Your question") as card:
+    def _question(self, ideas: list[tuple[str, Choices]]) -> None:
+        with theme.card() as card:
             card.classes("dc-first")
-            self._sql = ui.codemirror(ideas[0][1], language="SQL", line_wrapping=True, on_change=self._changed).props(
-                "data-testid=ask-sql"
-            )
+            self._editor.build(ideas[0][1], self._save)
             self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
-            theme.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
-            with theme.row().classes("dc-chips"):
-                for place, (title, sql) in enumerate(ideas):
+            with theme.row().classes("dc-chips").props('role=group aria-label="Examples"'):
+                for place, (title, choices) in enumerate(ideas):
                     chip = ui.element("button").classes("dc-chip").props(f"type=button data-testid=ask-example-{place}")
-                    with chip.on("click", lambda _, sql=sql: self._sql.set_value(sql)):
+                    with chip.on("click", lambda _, choices=choices: self._editor.example(choices)):
                         ui.label(title)
             with ui.expansion("Tables and columns").classes("dc-more").props("dense data-testid=ask-columns"):
                 for view in self._tables:
                     ui.label(view.name).classes("dc-strong")
                     theme.grid(["Column", "Kind", "What may be assumed"], suggest.columns(view.card))
 
+    # Drafts and saved questions
+
+    @property
+    def _boxes(self) -> dict[str, ui.input | ui.toggle]:
+        """The fields of the price, by the names that drafts have for them."""
+        boxes = (self._mode, self._epsilon, self._error, self._expect, self._delta, self._rows)
+        return dict(zip(draft.FIELDS, boxes, strict=True))
+
+    def _keep(self) -> None:
+        """Have the browser keep what is here, for when somebody comes back."""
+        fields = {name: str(box.value or "") for name, box in self._boxes.items()}
+        pinned, view = tuple(self._pins.identities), BUILD if self._editor.is_built else SQL
+        kept = Draft(view, self._editor.written, self._editor.choices, fields, pinned)
+        ui.run_javascript(kept.keep(self._seat.who.name))
+
+    async def _restore(self, event: Any) -> None:
+        """Put back what the browser kept, as far as it still fits; from then on the page can be used."""
+        sent = event.args if isinstance(event.args, dict) else {}
+        pinned: tuple[str, ...] = ()
+        try:
+            kept = Draft.from_json(sent.get("kept"))
+        except BadInput:
+            self._editor.show(str(sent.get("view")))
+        else:
+            for name, box in self._boxes.items():
+                box.set_value(kept.fields[name])
+            self._editor.restore(kept.view, kept.sql, kept.choices)
+            pinned = kept.pinned
+        self._form.props(remove="inert")
+        for identity in pinned:
+            release: Release[Any] | None = await self._seat.run(self._seat.desk.release, identity)
+            if release is not None:
+                self._pins.pin(release, identity)
+
+    async def _save(self) -> None:
+        sql, choices = self._editor.text.strip(), self._editor.choices
+        name, kept = " ".join(sql.split())[:80], ""
+        if self._editor.is_built:
+            name, kept = question_builder.title_of(choices), json.dumps(choices.to_dict())
+        await self._saved.save(name, sql, theme.said_in(self._epsilon), theme.said_in(self._delta), kept)
+
+    def _open_saved(self, one: SavedQuestion) -> None:
+        """Put a saved question back, at its price."""
+        self._mode.set_value("epsilon")
+        self._epsilon.set_value(one.epsilon)
+        if one.delta:
+            self._delta.set_value(one.delta)
+        try:
+            is_put = self._editor.put(Choices.from_dict(json.loads(one.choices)))
+        except (BadInput, ValueError):
+            is_put = False
+        if not is_put:
+            self._editor.write(one.question)
+
+    # The price
+
     def _cost(self) -> None:
         with theme.card("What it costs") as card:
             card.classes("dc-second")
-            modes = {"epsilon": "By price", "error": "By error"}
-            self._mode = ui.toggle(modes, value="epsilon", on_change=self._changed)
+            self._mode = ui.toggle(draft.MODES, value="epsilon", on_change=self._changed)
             self._mode.props('unelevated spread no-caps data-testid=ask-mode aria-label="How to choose the price"')
             self._epsilon = self._field("Epsilon (ε) to spend", "ask-epsilon", "0.1")
-            self._error = self._field("Every figure off by at most", "ask-error", "50", hint="Such as 50, or 5%")
-            self._expect = self._field("A figure is about", "ask-expect", "1000")
+            self._error = self._field("Largest error of a figure", "ask-error", "50", hint="Such as 50, or 5%")
+            self._expect = self._field("Expected size of a figure", "ask-expect", "1000")
             self._proposed = price_view.usual_delta(self._mentioned())
-            self._delta = self._field("Delta (δ): chance that a rare group shows", "ask-delta", self._proposed)
+            self._delta = self._field("Delta (δ): chance of showing a rare group", "ask-delta", self._proposed)
             self._epsilon.bind_visibility_from(self._mode, "value", value="epsilon")
             self._error.bind_visibility_from(self._mode, "value", value="error")
             self._expect.set_visibility(False)
             self._delta.set_visibility(False)
             self._price_place = ui.element("div").props("data-testid=ask-price aria-live=polite").classes("dc-price")
-            hint = "A guess: put in your own"
+            hint = "A guess: enter your own"
             self._rows = self._field("Rows you expect behind an average", "ask-rows", price_view.GUESS, hint=hint)
             self._rows.set_visibility(False)
             self._button = ui.button(_WORKING).props("unelevated data-testid=ask-run").classes("dc-full")
@@ -177,6 +227,7 @@ class _Asking:
 
     async def _changed(self) -> None:
         """What was offered holds no longer; the new price is worked out once nobody has typed for a moment."""
+        self._keep()
         self._turn += 1
         turn = self._turn
         self._offer = None
@@ -209,8 +260,10 @@ class _Asking:
             with self._price_place:
                 theme.badge("no price yet", "warn").classes("dc-own")
                 theme.prose("Fix the error shown below your question.", soft=True)
+        if offer is not None and not price_view.is_covered(offer.quote, self._mentioned()):
+            self._offer = None
         self._button.set_text("Ask" if offer is None else _says(offer.quote))
-        self._button.set_enabled(offer is not None)
+        self._button.set_enabled(self._offer is not None)
         if offer is not None:
             self._button.props(f"data-offer={offer.number}")
             self._show(offer)
@@ -237,7 +290,7 @@ class _Asking:
 
     def _offered(self, who: Person, number: int) -> Offer:
         """The price of what is typed."""
-        sql, delta = self._sql.value.strip().removesuffix(";"), self._delta.value.strip() or "0"
+        sql, delta = self._editor.sql, self._delta.value.strip() or "0"
         rows = price_view.rows_in(self._rows.value)
         if self._mode.value == "epsilon":
             epsilon = self._epsilon.value.strip()
@@ -250,7 +303,7 @@ class _Asking:
 
     def _mentioned(self) -> list[BudgetView]:
         """The budgets that the question would take from."""
-        named = suggest.mentioned(self._sql.value, [view.name for view in self._tables])
+        named = suggest.mentioned(self._editor.text, [view.name for view in self._tables])
         return [view for view in self._budgets if view.table in named]
 
     async def _ask(self, number: int) -> None:
@@ -279,7 +332,23 @@ class _Asking:
     def _answer(self, answer: Answer, question: str) -> None:
         with self._shown("A synthetic answer" if answer.synthetic else "The answer", question):
             ui.label(answer.cost).classes("dc-soft").props("data-testid=ask-cost")
+            self._offer_pin(answer.release, answer.identity)
             answer_view.show(answer.release, answer.identity)
+
+    def _offer_pin(self, release: Release[Any], identity: str) -> None:
+        theme.button(
+            "Pin beside others",
+            "ask-pin",
+            lambda: self._pin(release, identity),
+            icon="push_pin",
+            look="flat dense no-caps",
+        ).classes("dc-own")
+
+    def _pin(self, release: Release[Any], identity: str) -> None:
+        if self._pins.is_full:
+            self._seat.tell(BadInput(f"{MOST} answers are pinned.", hint="Unpin one first."))
+            return
+        self._pins.pin(release, identity)
 
     @contextmanager
     def _shown(self, title: str, question: str) -> Iterator[ui.element]:
@@ -336,13 +405,14 @@ class _Asking:
         release: Release[Any] | None = await self._seat.run(self._seat.desk.release, one.id)
         if release is None:
             return
-        self._sql.set_value(question)
+        self._editor.write(question)
         self._mode.set_value("epsilon")
         loss = None if is_synthetic(release) else release.statement.loss
         if loss is not None and hasattr(loss, "epsilon"):
             self._epsilon.set_value(rounded(loss.epsilon, 6))
         with self._shown("An earlier answer", question):
             ui.label("Answered before, so it is free.").classes("dc-soft").props("data-testid=ask-cost")
+            self._offer_pin(release, one.id)
             answer_view.show(release, one.id)
 
 

@@ -267,7 +267,7 @@ class _Shown:
 
             def copied() -> None:
                 ui.clipboard.write(address)
-                ui.notify("Copied.", type="positive", position="top", timeout=2000)
+                self._seat.say("Copied.")
 
             theme.button("Copy", "collect-copy", copied, icon="content_copy", look="outline dense")
         if urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1"):

@@ -201,3 +201,13 @@ def epsilon(value: Number) -> str:
 
 def _chance(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+BUILDER = """Everything you choose from is on the table's card: columns, listed values, bounds. No row is looked at \
+before you ask.
+
+Filter: which rows count; all filters must hold. Compute: a number of rows or people, or the average, sum or median of \
+a column whose bounds are declared. Several figures share the price, so each has a larger error than alone.
+
+Group by: one figure for each group. Dates are grouped by year, quarter, month or day, numbers by bins of equal width; \
+a bin is named by where it begins. Groups that the card does not list need a delta (δ), and small ones stay hidden."""

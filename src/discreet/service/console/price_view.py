@@ -80,9 +80,9 @@ def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool,
         with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-synthetic"):
             theme.badge("synthetic", "warn").classes("dc-own")
             theme.prose(
-                f"More than is left. The synthetic stand-in of {', '.join(quote.synthetic)} would answer instead, for "
-                "nothing: its figures are about people who never existed, and are marked. What is said below is of an "
-                "answer that is paid for.",
+                f"More than is left. The synthetic stand-in of {', '.join(quote.synthetic)} answers instead, free of "
+                "charge: its figures are about people who never existed, and are marked. The errors below are those of "
+                "a paid answer.",
                 soft=True,
             ).classes("dc-small")
     for said in strangers:
@@ -96,7 +96,14 @@ def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool,
             with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-beyond"):
                 theme.badge("more than is left", "bad").classes("dc-own")
                 there = theme.delta_left(view.left, view.budget)
-                theme.prose(advice(quote.loss, view.left, there, steward=steward), soft=True).classes("dc-small")
+                theme.prose(advice(quote.loss, view.left, there, steward=steward)).classes("dc-small")
+
+
+def is_covered(quote: Quote, views: Sequence[BudgetView]) -> bool:
+    """Whether a question can be asked: it is free, a stand-in answers, or every budget it takes from has enough."""
+    if quote.answered or quote.synthetic:
+        return True
+    return not any(theme.beyond(quote.loss, view.left, view.budget) for view in views)
 
 
 def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> str:
@@ -110,7 +117,10 @@ def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> s
             f"It takes δ {rounded(theme.delta_of(asked), 2)}, and {some}. You can also group by columns whose values "
             f"are on the table's card, which takes no δ, or {raised}."
         )
-    return f"You can spend less on this question (its error grows), open earlier answers for free, or {raised}."
+    return (
+        f"It takes {theme.short(asked)}, and {theme.short(left)} is left: spend less on it (its error "
+        f"grows), open earlier answers for free, or {raised}."
+    )
 
 
 def _errors(offer: Offer) -> None:
@@ -124,8 +134,8 @@ def _errors(offer: Offer) -> None:
         theme.badge("at this price it would say nothing", "bad").classes("dc-own")
     far = ", ".join(f"{name} by {theme.number(off)}" for name, off in offer.worst.items())
     theme.prose(
-        f"The fewer rows, the further off is an average. Of few it may be off by the whole range ({far}), and it is "
-        "charged all the same. Say below how many you expect.",
+        f"The average of few rows has a larger error, up to the whole range ({far}), at the same price. Enter below "
+        "how many rows you expect.",
         soft=True,
     ).classes("dc-small")
 
@@ -140,9 +150,9 @@ def _error(offer: Offer, name: str, off: float | None) -> str:
 def _budget(quote: Quote, view: BudgetView, *, own: bool) -> None:
     takes = 0.0 if quote.answered else theme.share(quote.loss, view.budget)
     striped = "; striped is what this takes" if takes else ""
-    whose = "Your budget" if own else "What all together may spend"
+    whose = "Your budget" if own else "Table budget"
     ui.label(f"{whose} on {view.table}{striped}").classes("dc-small dc-soft")
-    theme.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None)
+    theme.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None, account=view.account)
 
 
 def _none(left: Loss) -> bool:

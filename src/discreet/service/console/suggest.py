@@ -1,14 +1,15 @@
-"""What the Ask page can suggest from the cards alone: words to complete, examples to click, values that look wrong."""
+"""What the Ask page can suggest from the cards alone: words to complete, and values that look wrong."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 
 from discreet.core.card import Card, Column
-from discreet.core.kind import NUMBERS
 from discreet.errors import BadQuery
 from discreet.service.console.theme import Folded
 from discreet.service.views import TableView
@@ -19,7 +20,6 @@ FUNCTIONS = (
     "CORR",
 )  # fmt: skip
 """The aggregates that can be asked."""
-_FEW = 40
 _LISTED = 6
 _OPENED = 500
 
@@ -32,25 +32,6 @@ def words(tables: Iterable[TableView]) -> list[dict[str, str | int]]:
         for column in view.card.columns:
             detail = f"{view.name}: {column.kind.value}" + (f", {column.declared}" if column.declared else "")
             found.append(_word(spelled(column.name), "property", detail))
-    return found
-
-
-def examples(name: str, card: Card) -> list[tuple[str, str]]:
-    """Questions that a table's card allows, each with what it asks."""
-    table = spelled(name)
-    found = [(f"How many {name}", f"SELECT COUNT(*) AS n\nFROM {table}")]
-    if card.unit is not None:
-        found = [(f"How many people in {name}", f"SELECT COUNT(DISTINCT {spelled(card.unit)}) AS people\nFROM {table}")]
-    group = _first(one for one in card.columns if one.categories is not None and len(one.categories) <= _FEW)
-    amount = _first(one for one in card.columns if one.bounds is not None and one.kind in NUMBERS)
-    if group:
-        found.append((f"{name} by {group}", f"SELECT {group}, COUNT(*) AS n\nFROM {table}\nGROUP BY {group}"))
-    if amount:
-        found.append((f"Average {amount}", f"SELECT AVG({amount}) AS average\nFROM {table}"))
-        found.append((f"Median {amount}", f"SELECT MEDIAN({amount}) AS middle\nFROM {table}"))
-    if group and amount:
-        by = f"SELECT {group}, SUM({amount}) AS total\nFROM {table}\nGROUP BY {group}"
-        found.append((f"Total {amount} by {group}", by))
     return found
 
 
@@ -73,8 +54,18 @@ def mentioned(sql: str, names: Sequence[str]) -> list[str]:
 
 def spelled(name: str) -> str:
     """A name as SQL takes it."""
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    return exp.to_identifier(name, quoted=needs_quotes(name)).sql("duckdb")
+
+
+def needs_quotes(name: str) -> bool:
+    """Whether a name must be quoted: it is a keyword, or has other characters than letters, digits and underscores."""
+    return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None or name.upper() in _keywords()
+
+
+@cache
+def _keywords() -> frozenset[str]:
+    """Words that mean something to the reader of questions."""
+    return frozenset(DuckDB.Tokenizer.KEYWORDS) | {word.upper() for word in DuckDB.Parser.FUNCTIONS}
 
 
 def _word(label: str, kind: str, detail: str) -> dict[str, str | int]:
@@ -115,8 +106,3 @@ def _stranger(column: str, value: str, cards: Sequence[Card]) -> str:
     near = [each for each in known if each.lower() == value.strip().lower()]
     meant = f"Is {near[0]!r} meant?" if near else f"There are: {_list(known, _LISTED)}."
     return f"{value!r} is no value of {found[0].name}: nothing has it. {meant}"
-
-
-def _first(columns: Iterable[Column]) -> str | None:
-    found = next(iter(columns), None)
-    return None if found is None else spelled(found.name)

@@ -45,6 +45,7 @@ from discreet.service.operations.budgets import BudgetOperations
 from discreet.service.operations.data import DataOperations
 from discreet.service.operations.exposure import ExposureOperations
 from discreet.service.operations.permissions import READERS, Permissions, listed
+from discreet.service.operations.saved import SavedQuestionOperations
 from discreet.service.operations.surveys import SurveyOperations
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
@@ -59,7 +60,8 @@ class Operations:
     """A workspace, the people who may use it, and what each of them may do.
 
     ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger, ``data`` what is
-    about files and cards, ``exposure`` what everything that left tells together, ``surveys`` what is asked of people.
+    about files and cards, ``exposure`` what everything that left tells together, ``saved`` their saved
+    questions, ``surveys`` what is asked of people.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -73,6 +75,7 @@ class Operations:
         self.access = AccessOperations(self._curator, self.people, audit, self._may)
         self.budgets = BudgetOperations(self._curator, audit, self._may)
         self.data = DataOperations(self._curator, self._may)
+        self.saved = SavedQuestionOperations(self._state, self._may)
         self._shelf = Shelf(self._state, self.workspace)
         self.exposure = ExposureOperations(self._curator, self._shelf, self._may)
         self.surveys = SurveyOperations(self.workspace, self._shelf, self._may)
