@@ -514,7 +514,8 @@ class _Space:
             bounded = self._between(told, share, ends)
             for part in alone:
                 bounded -= self._between(part, share, ends, bounded)
-            found |= {(target, Closeness(share)) for target in bounded}
+            own = self._system(told).contributions  # of two people, each knows their own
+            found |= {(one, Closeness(share, insiders=len(own[one.atoms[0]]) > 1)) for one in bounded}
         for part in alone:
             if part is old or not promised:
                 found -= self._close(part, found, Verdict.DETERMINED)
