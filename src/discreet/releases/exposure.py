@@ -543,8 +543,7 @@ class _Space:
     def _close(
         self, told: Sequence[Told], asked: Iterable[tuple[SumTarget, Closeness]], verdict: Verdict
     ) -> set[tuple[SumTarget, Closeness]]:
-        """Those of the targets that these releases tell something of, for which this is the verdict on whether they can
-        be estimated so closely."""
+        """Those of the targets on which this is the verdict, if these releases tell something of them."""
         system = self._system(told)
         return {
             (target, how)
@@ -566,8 +565,7 @@ class _Space:
         if among is not None and not among:
             return set()
         system = self._system(told)
-        everywhere = frozenset(range(len(system.part)))
-        targets = system.candidates(share, everywhere, self._deadline) if among is None else among
+        targets = system.candidates(share, range(len(system.part)), self._deadline) if among is None else among
         return system.between((one for one in targets if system.part[one.atoms[0]] >= 0), share, ends)
 
     def _ends(self, column: str, measure: str) -> tuple[float, float] | None:
