@@ -512,7 +512,8 @@ class _Space:
             bounded = self._between(told, share, ends)
             for part in alone:
                 bounded -= self._between(part, share, ends, bounded)
-            found |= {(target, Closeness(share)) for target in bounded}
+            own = self._system(told).contributions  # of two people, each knows their own
+            found |= {(one, Closeness(share, insiders=len(own[one.atoms[0]]) > 1)) for one in bounded}
         for part in alone:
             if part is old or not promised:
                 found -= self._close(part, found, Verdict.DETERMINED)
@@ -540,8 +541,7 @@ class _Space:
     def _close(
         self, told: Sequence[Told], asked: Iterable[tuple[SumTarget, Closeness]], verdict: Verdict
     ) -> set[tuple[SumTarget, Closeness]]:
-        """Those of the targets that these releases tell something of, for which this is the verdict on whether they can
-        be estimated so closely."""
+        """Those of the targets on which this is the verdict, if these releases tell something of them."""
         system = self._system(told)
         return {
             (target, how)
@@ -563,8 +563,7 @@ class _Space:
         if among is not None and not among:
             return set()
         system = self._system(told)
-        everywhere = frozenset(range(len(system.part)))
-        targets = system.candidates(share, everywhere, self._deadline) if among is None else among
+        targets = system.candidates(share, range(len(system.part)), self._deadline) if among is None else among
         return system.between((one for one in targets if system.part[one.atoms[0]] >= 0), share, ends)
 
     def _ends(self, column: str, measure: str) -> tuple[float, float] | None:
