@@ -94,7 +94,7 @@ def plan(
     epsilon: Annotated[str | None, Option(help="Loss of each person by all questions, if not the file's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show how exact the figures of a survey will be, before anybody is asked.
+    """Show how exact the figures of a survey will be, before anyone is asked.
 
     A figure is within the error of what the respondents really answered, with 95 % confidence.
 

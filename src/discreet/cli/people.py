@@ -137,7 +137,7 @@ def disable(folder: Folder, name: Name) -> None:
     with _desk(folder) as (desk, host):
         desk.access.disable(host, name, True)
     typer.echo(f"{name} can no longer sign in, and has no tokens any more.")
-    typer.echo("Whoever has the folder can still ask in that name: discreet budget limit lowers what it may spend.")
+    typer.echo("Anyone who has the folder can still ask in that name: discreet budget limit lowers what it may spend.")
 
 
 @app.command("enable")

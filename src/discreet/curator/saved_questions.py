@@ -1,6 +1,6 @@
-"""Saved questions: SQL that somebody wants to ask again, with the price they chose, in the service's database.
+"""Saved questions: SQL that someone wants to ask again, with the price they chose, in the service's database.
 
-A saved question is text of its owner and says nothing about rows: nothing was asked when it was saved. Nobody but its
+A saved question is text of its owner and says nothing about rows: nothing was asked when it was saved. No one but its
 owner sees it.
 """
 
@@ -44,14 +44,14 @@ class SavedQuestion:
 
 
 class SavedQuestions:
-    """The saved questions of everybody, each for its owner alone."""
+    """The saved questions of everyone, each for its owner alone."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         state.ensure(_TABLE)
 
     def all(self, person: str) -> list[SavedQuestion]:
-        """Somebody's, the latest first."""
+        """Someone's, the latest first."""
         return [_saved(row) for row in self._state.rows(_ALL, (person,))]
 
     def save(self, person: str, one: SavedQuestion) -> None:
@@ -67,7 +67,7 @@ class SavedQuestions:
         self._state.change(lambda session: _save(session, person, (one.name, *texts, now)))
 
     def delete(self, person: str, name: str) -> None:
-        """Delete one of somebody's; an error if there is none of this name."""
+        """Delete one of someone's; an error if there is none of this name."""
 
         def change(session: Session) -> None:
             if not _has(session, person, name):

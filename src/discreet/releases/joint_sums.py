@@ -63,13 +63,13 @@ class Closeness:
 
     share: Fraction
     insiders: bool = False
-    """By a contributor who knows their own amount; else by anybody."""
+    """By a contributor who knows their own amount; else by anyone."""
 
 
 def closer(share: Fraction) -> tuple[Closeness, ...]:
-    """All that it may be to estimate an amount within a share: by a contributor or by anybody, nearly or exactly.
+    """All that it may be to estimate an amount within a share: by a contributor or by anyone, nearly or exactly.
 
-    Whoever could be estimated by one contributor before, and can by everybody now, or exactly, has lost something.
+    Anyone who could be estimated by one contributor before, and can by everyone now, or exactly, has lost something.
     """
     return tuple(Closeness(near, insiders) for near in (share, _SAME) for insiders in (True, False))
 

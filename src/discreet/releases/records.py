@@ -266,7 +266,7 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
     columns = [records.values[name].dictionary_encode(null_encoding="encode") for name in names]
     combos, first = _combinations(columns, len(records.key))
     leaf = records.leaf[first]
-    if not figures.complete and telling:  # what nobody has may still be possible: a rounded 0, a hidden cell
+    if not figures.complete and telling:  # what no one has may still be possible: a rounded 0, a hidden cell
         combos, leaf = _possible(sides[len(known) :], names, records, possible)
     return Told(
         0,

@@ -70,7 +70,7 @@ def make_app(desk: Operations, settings: Settings, *, log: Log | None = None, co
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Logged, log=app.state.log, metrics=app.state.metrics)
     there = Guard(RateLimit(SurveyPages(desk.surveys), settings), replace(settings, most_body=REPORT_BYTES))
-    app.add_middleware(Split, prefix=PREFIX, there=there)  # before the log, which would say when somebody answered
+    app.add_middleware(Split, prefix=PREFIX, there=there)  # before the log, which would say when someone answered
     if settings.behind_proxy:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=_LOOPBACK)
     return app

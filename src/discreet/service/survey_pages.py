@@ -1,6 +1,6 @@
-"""Public pages of surveys: ``/s/<id>/``, for anybody who has the link.
+"""Public pages of surveys: ``/s/<id>/``, for anyone who has the link.
 
-Nobody signs in here, and nothing is written down but reports: no line of the service's log, no address and no time.
+No one signs in here, and nothing is written down but reports: no line of the service's log, no address and no time.
 Whatever is not an open survey is answered alike, so that the pages tell nothing of the workspace.
 """
 
@@ -79,5 +79,5 @@ class RateLimit:
 
 def _unavailable(status: int) -> HTMLResponse:
     said = "There is no open survey here." if status == 404 else "This survey cannot be answered just now."
-    text = page("Survey", tag("main", tag("h1", said), tag("p", "Ask whoever sent you the link.")))
+    text = page("Survey", tag("main", tag("h1", said), tag("p", "Ask anyone who sent you the link.")))
     return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})

@@ -147,13 +147,13 @@ class People:
         self._set_own_password(name, new, tokens_end=tokens_end)
 
     def choose_password(self, token: str, new: str) -> None:
-        """Give somebody a password of their own in a session that they began with a one-time password.
+        """Give someone a password of their own in a session that they began with a one-time password.
 
         The session proves that they had it, and allows nothing else. Like any other it ends with the change.
         """
         signed = self.session(token)
         if signed is None or not signed.person.must_change:
-            raise NotAllowed("Only somebody with a one-time password can do this.", hint="Give your present password.")
+            raise NotAllowed("Only someone with a one-time password can do this.", hint="Give your present password.")
         require_strong(new, signed.person.name)
         [(kept,)] = self._state.rows("SELECT password FROM people WHERE name = ?", (signed.person.name,))
         if matches(kept, new):

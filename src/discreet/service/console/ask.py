@@ -66,7 +66,7 @@ PAGE = Page("/ask", "Ask", "forum", (Role.ANALYST, Role.STEWARD), 10, _build)
 
 
 def _found(who: Person, desk: Operations) -> tuple[list[TableView], list[BudgetView]]:
-    """The tables that somebody may ask, and the budgets on each: their own, and what all together may spend."""
+    """The tables that someone may ask, and the budgets on each: their own, and what all together may spend."""
     tables = [view for view in desk.tables(who) if view.left is not None or view.public]
     asked = [view.name for view in tables if view.left is not None]
     budgets = [one for one in desk.budgets.accounts(who) if one.table in asked and one.analyst in (who.name, None)]
@@ -74,7 +74,7 @@ def _found(who: Person, desk: Operations) -> tuple[list[TableView], list[BudgetV
 
 
 def _history(who: Person, desk: Operations) -> list[tuple[Shelved, str]]:
-    """Somebody's latest answers, each with its question."""
+    """Someone's latest answers, each with its question."""
     return [(one, question) for one, question in latest(who, desk, kind="answer", most=_HISTORY) if question]
 
 
@@ -104,7 +104,7 @@ class _Asking:
                 f"Audited: {', '.join(audited)}. It is answered exactly or not at all, never with noise: "
                 "not on this page, but by POST /v1/ask/audited, or ask_audited in a notebook."
             ).props("data-testid=ask-audited")
-        # inert until the draft is back, which would replace what somebody typed before
+        # inert until the draft is back, which would replace what someone typed before
         with ui.element("div").classes("dc-side dc-ask").props("inert") as self._form:
             with ui.element("div").classes("dc-stack"):
                 self._question(ideas)
@@ -152,7 +152,7 @@ class _Asking:
         return dict(zip(draft.FIELDS, boxes, strict=True))
 
     def _keep(self) -> None:
-        """Have the browser keep what is here, for when somebody comes back."""
+        """Have the browser keep what is here, for when someone comes back."""
         fields = {name: str(box.value or "") for name, box in self._boxes.items()}
         pinned, view = tuple(self._pins.identities), BUILD if self._editor.is_built else SQL
         kept = Draft(view, self._editor.written, self._editor.choices, fields, pinned)
@@ -226,7 +226,7 @@ class _Asking:
         return made.props(f'hint="{hint}"').classes("dc-full") if hint else made.classes("dc-full")
 
     async def _changed(self) -> None:
-        """What was offered holds no longer; the new price is worked out once nobody has typed for a moment."""
+        """What was offered holds no longer; the new price is worked out once no one has typed for a moment."""
         self._keep()
         self._turn += 1
         turn = self._turn
@@ -269,7 +269,7 @@ class _Asking:
             self._show(offer)
 
     def _propose(self) -> None:
-        """Another delta for other tables, unless somebody has chosen one."""
+        """Another delta for other tables, unless someone has chosen one."""
         usual = price_view.usual_delta(self._mentioned())
         if self._delta.value == self._proposed != usual:
             self._proposed = usual

@@ -107,7 +107,7 @@ def why_not(one: Shelved) -> str:
         return ""
     if one.kind == "hidden":
         return (
-            "Its secret itemsets and rules are hidden, which was checked by mining. It protects nobody's privacy: "
+            "Its secret itemsets and rules are hidden, which was checked by mining. It protects no one's privacy: "
             "treat it as the original rows."
         )
     if one.kind == LEARNT:

@@ -24,7 +24,7 @@ _FIRST = Budget(Pure(1))
 
 
 class Amount:
-    """What somebody may spend, as two boxes; below them a note if the tables' own budgets are smaller."""
+    """What someone may spend, as two boxes; below them a note if the tables' own budgets are smaller."""
 
     def __init__(self, prefix: str, above: Callable[[], Sequence[BudgetView]]) -> None:
         """``above`` gives the budgets of the tables that are chosen just now."""
@@ -94,7 +94,7 @@ def plainly(value: Fraction) -> str:
 
 
 def within(given: Budget, table: Budget) -> bool:
-    """Whether a table's budget covers all that somebody may spend; true if the two cannot be compared."""
+    """Whether a table's budget covers all that someone may spend; true if the two cannot be compared."""
     try:
         return table.covers(table.join(table.nothing, given.ceiling))
     except NoPromise:
@@ -102,7 +102,7 @@ def within(given: Budget, table: Budget) -> bool:
 
 
 def doubts(before: BudgetView, after: Budget) -> list[str]:
-    """What whoever changes a limit should know before: that it is lowered, below what is spent, or loses its delta."""
+    """Warning before a limit changes: it is lowered, falls below what is spent, or loses its delta."""
     said = []
     old, new, spent = (_parts(loss) for loss in (before.budget.limit, after.limit, before.spent))
     if new[0] < spent[0] or new[1] < spent[1]:
@@ -117,7 +117,7 @@ def doubts(before: BudgetView, after: Budget) -> list[str]:
 def ask_budget(
     seat: Seat, name: str, own: Sequence[BudgetView], tables: Mapping[str, BudgetView], again: theme.Show
 ) -> None:
-    """Ask what somebody may spend on a table: a new account, or another limit of the one there is."""
+    """Ask what someone may spend on a table: a new account, or another limit of the one there is."""
     opened = {budget.table: budget for budget in own}
 
     def show() -> None:
@@ -167,7 +167,7 @@ def ask_budget(
 
 
 def _smaller(view: BudgetView) -> str:
-    return f"The table budget of {view.table} is only {theme.amount(view.budget.limit)}, and limits everybody together."
+    return f"The table budget of {view.table} is only {theme.amount(view.budget.limit)}, and limits everyone together."
 
 
 def _parts(loss: Loss) -> tuple[Fraction, Fraction]:

@@ -77,7 +77,7 @@ class Builder:
         return all(one.figure in figures for one in choices.measures) and choices.order in builder.ORDERS
 
     def set(self, choices: Choices) -> None:
-        """Choose something else; nobody is told."""
+        """Choose something else; no one is told."""
         self._is_quiet = True
         self._table = choices.table
         self._tables.set_value(choices.table)

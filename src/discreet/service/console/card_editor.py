@@ -29,7 +29,7 @@ ROLES = {
     Role.UNDECIDED.value: "Undecided",
     Role.IDENTIFIER.value: "Identifier: never released",
     Role.QUASI.value: "Quasi-identifier: outsiders may know it",
-    Role.SENSITIVE.value: "Sensitive: what nobody should learn",
+    Role.SENSITIVE.value: "Sensitive: what no one should learn",
     Role.OTHER.value: "Other: neither identifies nor harms",
 }
 _TONES = {"undecided": "bad", "identifier": "bad", "quasi": "warn", "sensitive": "plain", "other": "good"}
@@ -227,7 +227,7 @@ def _values(text: str | None, kind: Kind) -> list[Any]:
 
 
 def _value(text: str | None, kind: Kind) -> Any:
-    """A value of a kind that somebody typed; itself, if it is none, for the card to complain about."""
+    """A value of a kind that someone typed; itself, if it is none, for the card to complain about."""
     text = (text or "").strip()
     try:
         if kind is Kind.INTEGER:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.verbs.collect.survey.survey import Survey
 
 _ABOUT = (
-    "Ask people questions whose answers are randomised in their own browsers. Nobody, you included, sees an answer."
+    "Ask people questions whose answers are randomised in their own browsers. No one, you included, sees an answer."
 )
 _NEW = ""
 _KINDS = {"yes/no": "Yes or no", "choice": "Choice", "number": "Number"}
@@ -102,7 +102,7 @@ class _NewSurvey:
         with theme.row():
             theme.button("Make the survey", "collect-make", self._make, icon="how_to_vote", look="unelevated")
             theme.button("Preview", "collect-preview", self._preview, icon="visibility", look="outline")
-            ui.label("Nobody can answer it before you open it.").classes("dc-soft")
+            ui.label("No one can answer it before you open it.").classes("dc-soft")
         self._shown = ui.element("div").classes("dc-stack").props("aria-live=polite")
 
     def _add(self) -> None:
@@ -276,9 +276,9 @@ class _Shown:
                 "and a certificate.",
                 soft=True,
             ).classes("dc-small")
-        theme.prose("There are no one-time codes: whoever has the link can answer more than once.", soft=True).classes(
-            "dc-small"
-        )
+        theme.prose(
+            "There are no one-time codes: anyone who has the link can answer more than once.", soft=True
+        ).classes("dc-small")
 
     def _show(self) -> None:
         view = self._view

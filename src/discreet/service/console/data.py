@@ -242,7 +242,7 @@ class _Form:
         self._done(name)
 
     async def _fit_or_confirmed(self) -> bool:
-        """Whether rows fit; where they do not, whether somebody wants to go on all the same."""
+        """Whether rows fit; where they do not, whether someone wants to go on all the same."""
         if await self._fit():
             return True
         told = "In answers, values outside their bounds are clamped to them, and other misfits count as missing."

@@ -1,7 +1,7 @@
 """The draft of a question: everything on the Ask page that is not asked yet, kept by the browser while its tab is open.
 
 It survives leaving the page, going back and reloading, and goes when the tab is closed; the service keeps nothing of
-it. Whether somebody builds questions or writes SQL is remembered for longer, and says nothing else. What comes back
+it. Whether someone builds questions or writes SQL is remembered for longer, and says nothing else. What comes back
 from a browser may have been changed there: it is read as anything that is sent.
 """
 
@@ -17,7 +17,7 @@ from discreet.service.console.question_builder import Choices
 
 BUILD, SQL = "build", "sql"
 MODES = {"epsilon": "By price", "error": "By error"}
-"""Whether somebody chooses a price, or an error."""
+"""Whether someone chooses a price, or an error."""
 EVENT = "ask-draft"
 """Event by which the browser sends what it kept, or that it kept nothing, once the page is connected."""
 _LONGEST = 60_000

@@ -23,7 +23,7 @@ Choose it far below one over the number of people, such as 0.000001."""
 
 BUDGET = """The privacy budget is the most that may ever be told about the people in a table. Every new answer takes \
 a part of it. The same question again is free, because it gets the same answer. When the budget is spent, no new \
-question is answered: otherwise many answers together could single somebody out.
+question is answered: otherwise many answers together could single someone out.
 
 An analyst's budget is part of the table budget: both must have enough left."""
 
@@ -32,7 +32,7 @@ interval: the true figure lies within it 95 times in 100."""
 
 SYNTHETIC = """The budget does not cover this question, so it was answered on the table's synthetic stand-in: rows of \
 people who never existed, drawn so that together they look like those of the table. The stand-in was paid for when it \
-was made, so asking it is free and tells nothing more about anybody.
+was made, so asking it is free and tells nothing more about anyone.
 
 No noise was added to these figures; they are off because the stand-in is. Where that error was measured, there is a \
 95 % error bar. Where there is none, no bound is known: take the figure as a hint, and pay for the answer before you \
@@ -42,21 +42,21 @@ K = """k-anonymity: every row shares its quasi-identifiers (the columns outsider
 Rows that share them form an equivalence class, and an intruder cannot tell which row of the class belongs to whom. 5 \
 is common; 10 or more for sensitive data.
 
-It does not hide the sensitive column. If everybody in a class has the same illness, whoever is known to be in it is \
+It does not hide the sensitive column. If everyone in a class has the same illness, anyone who is known to be in it is \
 known to have it. Add l-diversity or t-closeness against that."""
 
 L = """l-diversity: every equivalence class has at least l different values of the sensitive column. An intruder who \
-finds somebody's class still does not know which value is theirs."""
+finds someone's class still does not know which value is theirs."""
 
 T = """t-closeness: in every equivalence class the sensitive values are distributed nearly as in the whole table; t \
-is the largest distance allowed. An intruder who finds somebody's class learns little beyond what is known of \
-everybody. 0.2 is common; smaller protects more."""
+is the largest distance allowed. An intruder who finds someone's class learns little beyond what is known of \
+everyone. 0.2 is common; smaller protects more."""
 
 SUPPRESS = """Suppression leaves rows out so that the others keep more detail. People who stand out are the first to \
 be left out, so figures about rare groups suffer most."""
 
 THRESHOLD = """Minimum frequency: a cell with fewer people than this is sensitive, since a count of one or two points \
-to somebody."""
+to someone."""
 
 P_PERCENT = """p% rule: a cell is sensitive if the second largest contributor can estimate the largest one to within \
 p per cent, by subtracting their own value from the total."""
@@ -71,21 +71,21 @@ INTERVAL = """Rows and columns of a table add up, so a reader can compute a lowe
 suppressed cell: its feasibility interval. A sensitive cell is protected when this interval is at least as wide as \
 its rule demands."""
 
-HIDE = """Somebody who mines the release with the support and confidence given here, or higher ones, does not find \
+HIDE = """Someone who mines the release with the support and confidence given here, or higher ones, does not find \
 the secrets. That is checked by mining it before it is released. Other itemsets and rules that get lost are counted \
 and shown to you.
 
-This protects nobody's privacy: it is neither k-anonymity nor differential privacy, and apart from a few removed \
+This protects no one's privacy: it is neither k-anonymity nor differential privacy, and apart from a few removed \
 items people's rows are released unchanged. To protect people, use Publish.
 
-Mining with lower thresholds may find the secrets; a safety margin makes that harder. Anybody who has the original, \
+Mining with lower thresholds may find the secrets; a safety margin makes that harder. Anyone who has the original, \
 or another release of it, can compare the two."""
 
-INTEGRAL = """Integral privacy: at least k different sets of people in the table give this very model, and nobody is \
-in all of them. So whoever sees the model cannot tell which set it was learnt from, and nobody's part in it is certain.
+INTEGRAL = """Integral privacy: at least k different sets of people in the table give this very model, and no one is \
+in all of them. The model does not reveal which set it was learnt from, so no one's part in it is certain.
 
-It is not differential privacy. It says that other sets of people give the same model, and not how likely each of them \
-is. What the model tells of everybody it tells of those it was learnt from, too.
+It is not differential privacy: other sets of people give the same model, but nothing is said of how likely each of \
+them is. What the model says about people in general also applies to those it was learnt from.
 
 A coarser model (a smaller tree, a larger step) recurs more often. If none recurs often enough, nothing is released."""
 
@@ -98,14 +98,14 @@ lost; the best corner is at the lower left. The line is the efficient frontier: 
 on it that has less risk and no more loss, or less loss and no more risk."""
 
 LOCAL = """Local differential privacy: answers are randomised in the respondent's browser before anything is sent. \
-Whatever somebody answers, no report is more than e^ε times as likely as it would be with any other answers. So \
-nobody who sees the reports, you included, can be sure of anybody's answer.
+Whatever someone answers, no report is more than e^ε times as likely as it would be with any other answers. So \
+no one who sees the reports, you included, can be sure of anyone's answer.
 
 Chance evens out over many people: shares and means can be estimated, with error bars. The smaller ε, the stronger the \
 promise and the more people it takes: 1 to 2 is usual, and above 5 little is hidden. With ε = 2 and 200 people, the \
 share of a single yes-or-no question is off by about 3 percentage points.
 
-It is promised once for all questions together. Whoever answers twice loses twice as much, and counts twice."""
+It is promised once for all questions together. Anyone who answers twice loses twice as much, and counts twice."""
 
 PROVE = """A program names its private inputs, draws noise, and shows something (emit, return). Its first lines are \
 the claim: “adjacent one by 1” makes two inputs neighbours if one item differs by at most 1; “claim eps” says that no \
@@ -166,14 +166,14 @@ MODELS = {
     "recursive (c,l)-diversity": "In every equivalence class the commonest sensitive value is less than c times as "
     "frequent as the rare ones together. An intruder who can rule out a few values still cannot be sure.",
     "(α,k)-anonymity": "Every equivalence class has at least k rows, and no sensitive value makes up more than the "
-    "share α of it: nobody can be surer of a value than that.",
+    "share α of it: no one can be surer of a value than that.",
     "β-likeness": "In no equivalence class may a sensitive value be more than β times likelier than in the whole "
     "table. This protects rare values, which t-closeness may not.",
     "δ-disclosure": "In every equivalence class each sensitive value is as likely as in the whole table, up to a "
     "factor of 2 to the power δ. The strictest of these models: small tables seldom satisfy it.",
     "prosecutor risk": "An intruder who knows that a person is in the table, and their quasi-identifiers, finds the "
     "right row with at most this probability. It is k-anonymity as a probability: 0.2 means classes of five.",
-    "average risk": "The probability of re-identification, averaged over everybody. It bounds no single person's risk: "
+    "average risk": "The probability of re-identification, averaged over everyone. It bounds no single person's risk: "
     "one may still be unique. Combine it with another model.",
     "population uniqueness": "An estimate of how many people are unique in the population that rows were drawn from. "
     "It rests on a statistical model of class sizes, and guarantees nothing to any one person.",

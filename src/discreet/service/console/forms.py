@@ -18,7 +18,7 @@ from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 
 DESPITE = "Release despite exposure: reason (optional)"
-"""Label of the reason to release something although it exposes somebody together with earlier releases."""
+"""Label of the reason to release something although it exposes someone together with earlier releases."""
 
 
 def example_values(entry: Entry) -> dict[str, str | bool]:

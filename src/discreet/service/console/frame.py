@@ -55,7 +55,7 @@ _T = TypeVar("_T")
 
 
 class Seat:
-    """Somebody at the desk, looking at a page."""
+    """Someone at the desk, looking at a page."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Seat:
         self._turns = turns
 
     def still(self, *, used: bool = True) -> Person:
-        """Whoever sits here, if they are still signed in and do not ask too often; an error if not."""
+        """Anyone who sits here, if they are still signed in and do not ask too often; an error if not."""
         found = self.desk.people.session(self._token, used=used)
         if found is None:
             raise NotSignedIn("You are no longer signed in.", hint="Sign in again.")
@@ -94,7 +94,7 @@ class Seat:
         return self.who
 
     async def call(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """``function(who, …)`` of the desk in a thread, so that nobody else waits; its errors are raised."""
+        """``function(who, …)`` of the desk in a thread, so that no one else waits; its errors are raised."""
         return await self._work(lambda: function(self.still(), *args, **kwargs))
 
     async def work(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -113,7 +113,7 @@ class Seat:
         return (await self._told(self._turns.answer(self.who.name, asked, released)))[0]
 
     async def poll(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """As ``call``, by a page that looks by itself: a session that nobody uses ends all the same."""
+        """As ``call``, by a page that looks by itself: a session that no one uses ends all the same."""
         return await self._work(lambda: function(self.still(used=False), *args, **kwargs))
 
     async def _work(self, work: Callable[[], _T]) -> _T:
@@ -152,7 +152,7 @@ class Seat:
     def tell(self, error: DiscreetError) -> None:
         """Show an error, in the dialog it happened in or else at the top of the page.
 
-        Somebody who is no longer signed in goes to the sign-in page.
+        Someone who is no longer signed in goes to the sign-in page.
         """
         if isinstance(error, NotSignedIn):
             ui.navigate.to(f"/signin?next={quote(self.path)}")
@@ -395,7 +395,7 @@ def log_faults(log: Log) -> None:
 
 
 def told_error(error: Exception, who: Person | None, workspace: Path) -> DiscreetError:
-    """What somebody is told of an error: itself, if they may read it; any other is written down."""
+    """What someone is told of an error: itself, if they may read it; any other is written down."""
     if isinstance(error, DiscreetError) and is_for(who, error):
         return redacted(error, workspace)
     _OURS.error("", exc_info=error)

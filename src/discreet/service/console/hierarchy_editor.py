@@ -60,7 +60,7 @@ async def edit_hierarchy(
     said: Mapping[str, Any] | None,
     levels: Callable[[str, dict[str, Any]], Awaitable[list[Level]]],
 ) -> dict[str, Any] | None:
-    """Let somebody declare the hierarchy of a column; empty if it is to have none, ``None`` if nothing changes."""
+    """Let someone declare the hierarchy of a column; empty if it is to have none, ``None`` if nothing changes."""
     with ui.dialog() as dialog, ui.card().classes("dc-wide"):
         dialog.props["aria-label"] = f"Hierarchy of {column}"
         editor = _Editor(column, kind, said or {}, levels)

@@ -130,14 +130,14 @@ def _steward_steps(state: State) -> Iterator[Step]:
     asked = {view.table for view in state.budgets if view.analyst}
     unasked = [name for name in private if name not in asked]
     if unasked:
-        text = "Nobody may ask it yet. Add an analyst, or give one a privacy budget on it."
+        text = "No one may ask it yet. Add an analyst, or give one a privacy budget on it."
         yield Step("group_add", f"Let an analyst ask {_listed(unasked)}", text, "Manage people", "/people")
     yield from _low_budgets(state)
     if private and not state.recent:
         text = "Release rows that satisfy a privacy model, such as 5-anonymity. It is checked before it leaves."
         yield Step("ios_share", f"Publish {private[0]}", text, "Publish", f"/publish?table={private[0]}")
     if private and state.recent:
-        text = "Releases that are safe alone may expose somebody together."
+        text = "Releases that are safe alone may expose someone together."
         yield Step("visibility", "Check the joint exposure of your releases", text, "Open Exposure", "/exposure")
     if private:
         text = "Counts or sums, with sensitive cells protected."

@@ -34,11 +34,11 @@ _TONES = {Role.ANALYST: "plain", Role.STEWARD: "good", Role.AUDITOR: "warn"}
 
 @dataclass(frozen=True)
 class _Found:
-    """Everybody, and what each may spend."""
+    """Everyone, and what each may spend."""
 
     persons: Sequence[Person]
     locked: Mapping[str, dt.datetime]
-    """Until when somebody has to wait who tried too often to sign in."""
+    """Until when someone has to wait who tried too often to sign in."""
     budgets: Sequence[BudgetView]
 
     @classmethod
@@ -163,7 +163,7 @@ _LOCKED = "Too many wrong passwords for this name. A new one-time password ends 
 def _buttons(
     seat: Seat, person: Person, own: Sequence[BudgetView], tables: Mapping[str, BudgetView], again: theme.Show
 ) -> None:
-    """What a steward can do about somebody."""
+    """What a steward can do about someone."""
     name = person.name
 
     async def reset() -> None:

@@ -1,4 +1,4 @@
-"""Answers side by side: those that somebody pinned on the Ask page, a few at a time.
+"""Answers side by side: those that someone pinned on the Ask page, a few at a time.
 
 data-testid: pins, pin-<n>, unpin-<n>.
 """

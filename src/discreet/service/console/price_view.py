@@ -23,7 +23,7 @@ from discreet.service.views import BudgetView, Spend
 from discreet.verbs.ask.price import Quote
 
 GUESS = "1000"
-"""Rows behind an average, until somebody says how many they expect."""
+"""Rows behind an average, until someone says how many they expect."""
 _USUAL = Fraction(1, 1_000_000)
 
 
@@ -53,7 +53,7 @@ def offered(who: Person, desk: Operations, sql: str, spend: Spend, *, rows: int 
 
 
 def rows_in(text: str) -> int | None:
-    """How many rows somebody expects, as they typed it."""
+    """How many rows someone expects, as they typed it."""
     if not text.strip():
         return None
     plain = text.strip().replace(",", "").replace("_", "")

@@ -1,7 +1,7 @@
 """Questions without SQL: the choices of the question builder, and the SQL that they stand for.
 
-Whatever can be chosen comes from the table's card: columns, categories, bounds. Nothing is read off the data. Names and
-values enter the question as sqlglot nodes, which quote them, so none of them can become a part of the SQL around it.
+All choices come from the table's card: columns, categories, bounds. Nothing is taken from the data. Names and values
+enter the question as sqlglot nodes, which quote them, so none of them can become a part of the SQL around it.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class _Key:
     """What the answer shows of it."""
     name: str
     having: tuple[exp.Expr, ...] = ()
-    """Groups that can hold somebody: a card's bounds leave the bins outside of them empty."""
+    """Groups that can hold someone: a card's bounds leave the bins outside of them empty."""
 
 
 class _Names:

@@ -54,7 +54,7 @@ PAGE = Page("/releases", "Releases", "inventory_2", EVERYBODY, 20, _build)
 
 
 def latest(who: Person, desk: Operations, *, kind: str | None = None, most: int) -> list[tuple[Shelved, str]]:
-    """The latest releases that somebody may see, each with its question; that is empty where there is none to read."""
+    """The latest releases that someone may see, each with its question; that is empty where there is none to read."""
     return [(one, _question(who, desk, one)) for one in desk.releases(who, kind=kind, most=most)]
 
 
@@ -82,7 +82,7 @@ def about(one: Shelved) -> str:
 
 
 def when(at: dt.datetime) -> str:
-    """A time, in UTC, as everybody reads it."""
+    """A time, in UTC, as everyone reads it."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M")
 
 

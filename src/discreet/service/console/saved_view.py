@@ -17,7 +17,7 @@ from discreet.service.console.releases import when
 
 
 class SavedQuestionsView:
-    """The list of somebody's saved questions."""
+    """The list of someone's saved questions."""
 
     def __init__(self, seat: Seat, opened: Callable[[SavedQuestion], None]) -> None:
         self._seat, self._opened = seat, opened

@@ -1,6 +1,6 @@
 """/signin, /password and /signout: plain HTML forms, which work without scripts.
 
-Nobody is signed in by another site's form: a form has to come from a page of this service. Somebody who signed in with
+No one is signed in by another site's form: a form has to come from a page of this service. Someone who signed in with
 a one-time password chooses their own before anything else, and is not asked for the one-time password again.
 
 data-testid: signin-name, signin-password, signin-go; password-old, password-new, password-again, password-tokens,

@@ -38,7 +38,7 @@ _MEANING = {
     "analyst's. The rows become the table's synthetic stand-in: analysts may have them, and questions that a budget "
     "does not cover are answered on them, for free and marked as synthetic.",
     _PLAIN: "Rows are drawn from models that are fitted to the table without noise. Nothing is charged, and nothing is "
-    "promised: a row may come close to somebody's. The result is attacked before you have it, and nobody else sees it "
+    "promised: a row may come close to someone's. The result is attacked before you have it, and no one else sees it "
     "until you share it.",
 }
 

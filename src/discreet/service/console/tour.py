@@ -38,7 +38,7 @@ _STEPS = {
         (
             "show_chart",
             "Noise and error bars",
-            "Answers carry random noise, so that nobody's presence shows. An error bar says how far off a figure may "
+            "Answers carry random noise, so that no one's presence shows. An error bar says how far off a figure may "
             "be: the true one lies within it 95 times in 100.",
         ),
         _RELEASES,

@@ -140,7 +140,7 @@ class AccessOperations:
             if not visible:
                 raise NotFound(
                     "There is no such token.",
-                    hint="Give a token's id, as listed. To keep somebody out altogether, disable their account.",
+                    hint="Give a token's id, as listed. To keep someone out altogether, disable their account.",
                 )
             if visible[0].person != who.name:
                 self._may.require_steward(who)

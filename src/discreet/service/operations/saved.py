@@ -1,4 +1,4 @@
-"""Saved questions of whoever is signed in: nobody sees another's, and saving one asks nothing."""
+"""Saved questions of anyone who is signed in: no one sees another's, and saving one asks nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.service.operations.permissions import Permissions
 
 
 class SavedQuestionOperations:
-    """What somebody may do with their saved questions."""
+    """What someone may do with their saved questions."""
 
     def __init__(self, state: State, may: Permissions) -> None:
         self._saved, self._may = SavedQuestions(state), may

@@ -1,4 +1,4 @@
-"""Operations on surveys: made, opened and closed by stewards, answered by anybody who has the link.
+"""Operations on surveys: made, opened and closed by stewards, answered by anyone who has the link.
 
     surveys/<id>.toml             the survey
     surveys/<id>.reports.jsonl    its reports, one a line, for the owner of the workspace alone
@@ -66,7 +66,7 @@ class SurveyOperations:
     # What stewards do
 
     def make(self, who: Person, survey: Survey) -> SurveyView:
-        """Keep a new survey; nobody can answer it before it is opened."""
+        """Keep a new survey; no one can answer it before it is opened."""
         from discreet.verbs.collect.survey.file import dumps, loads
 
         with self._may.noted(who.name, "make survey") as about:
@@ -138,16 +138,16 @@ class SurveyOperations:
             about["release"] = name
             return name
 
-    # What anybody does who has the link
+    # What anyone does who has the link
 
     def collecting(self, id: str) -> tuple[Survey, Inbox]:
-        """A survey that is open, and its inbox, for whoever has the link; an error if there is none or it is closed."""
+        """An open survey and its inbox, for anyone who has the link; an error if there is none or it is closed."""
         from discreet.verbs.collect.survey.inbox import Inbox
 
         with self._lock:
             if not _ID.fullmatch(id) or not self._file(id, "open").exists():
                 self._let_go(id)
-                raise NotFound("There is no open survey here.", hint="Ask whoever sent you the link.")
+                raise NotFound("There is no open survey here.", hint="Ask anyone who sent you the link.")
             if id not in self._collecting:
                 survey = self._load(id)
                 self._collecting[id] = survey, Inbox(survey, self._file(id, "reports.jsonl"))

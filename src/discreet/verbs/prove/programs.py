@@ -36,7 +36,7 @@ def load_program(source: Source, name: str | None = None) -> LoadedProgram:
 
 
 def load_text(text: str, *, python: bool = False) -> LoadedProgram:
-    """Load the last program of a text that somebody else wrote, whatever it looks like.
+    """Load the last program of a text that someone else wrote, whatever it looks like.
 
     ``load_program`` takes a text of one line for the path of a file; this opens none. Nothing of the text is run:
     Python is parsed (``ast``), and translated if all of it is in the language.

@@ -19,7 +19,7 @@ SurveyId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$"
 
 @router.post("", status_code=201, responses=WRITES, summary="Make a survey")
 async def make(given: NewSurvey, caller: Manager) -> SurveyOut:
-    """From a survey file. Nobody can answer it before it is opened; people answer at `/s/ID/`, without signing in."""
+    """From a survey file. No one can answer it before it is opened; people answer at `/s/ID/`, without signing in."""
     return SurveyOut.of(await caller.work(lambda: caller.desk.surveys.make(caller.who, loads(given.survey))))
 
 
@@ -50,5 +50,5 @@ async def estimates(survey: SurveyId, caller: Holder) -> list[FigureOut]:
 
 @router.post("/{survey}/release", status_code=201, responses=WRITES, summary="Release the figures of a survey")
 async def release(survey: SurveyId, caller: Manager) -> SurveyRelease:
-    """As they are now. Nobody but stewards has the release until it is shared."""
+    """As they are now. No one but stewards has the release until it is shared."""
     return SurveyRelease(release=await caller.work(lambda: caller.desk.surveys.release(caller.who, survey)))

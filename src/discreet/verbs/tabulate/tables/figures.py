@@ -51,7 +51,7 @@ def table_figures(
                 totals = np.delete(codes, n, axis=1).sum(axis=1) == 0  # over all other sides
                 low = np.where(totals & np.isin(codes[:, n], dimension.leaves), np.maximum(low, 1.0), low)
     more = choice.condition is not None or (value is not None and what.rows.count() < choice.rows.count())
-    if more:  # whoever was not chosen, or has no amount, adds nothing: that is told, too
+    if more:  # anyone who was not chosen, or has no amount, adds nothing: that is told, too
         found = list(map(_with_rest, found))
         rest, whole = ([len(side_.covers) - last for side_ in found] for last in (2, 1))
         nobody = np.array([[*whole[:n], rest[n], *whole[n + 1 :]] for n in range(len(found))], np.int64)
