@@ -43,7 +43,7 @@ class Console:
 def console(chrome: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """A small clinic's. The analyst ann never signed in."""
     folder = tmp_path_factory.mktemp("browser")
-    made = clinic(folder, 1_000, ["ann", "ben"], new=["ann"])
+    made = clinic(folder, 1_000, ["ann", "ben", "cara"], new=["ann"])
     with serving(made.folder, folder / "log") as address:
         yield Console(address, made)
 

@@ -89,7 +89,7 @@ def exhaust(page):
     expect(beyond).to_contain_text("steward")
     write(page, "SELECT AVG(length_of_stay) AS nights FROM visits", "0.6")
     run.filter(has_text="costs ε 0.6").click()
-    expect(page.get_by_test_id("answer-grid")).to_contain_text("±")
+    expect(page.get_by_test_id("ask-result")).to_contain_text("nights")
     assert budget(page, "visits/ann") == {"spent": 1, "left": 0}
     write(page, "SELECT COUNT(*) AS n FROM visits", "0.1")
     expect(run).to_have_text("Ask (costs ε 0.1)")

@@ -71,7 +71,7 @@ def test_what_a_draft_would_be_refused_for_is_said_in_words(run, tmp_path):
     run("tabulate", *DATA, *SIDES, "-o", "all")
     found = called(draft("age < 79"), tmp_path)
     assert "This would be refused." in found.stdout
-    assert "tells ill of a group of 1 person" in " ".join(found.stdout.split())
+    assert "reveals ill of a group of 1 person" in " ".join(found.stdout.split())
     assert "Nothing was released or registered." in found.stdout
 
 
@@ -80,9 +80,9 @@ def test_a_table_of_other_rows_needs_a_reason_which_is_shown(run, tmp_path):
     lines = (tmp_path / "patients.csv").read_text().splitlines(keepends=True)
     (tmp_path / "younger.csv").write_text("".join(line for line in lines if ",79," not in line))
     younger = ("younger.csv", "--card", "patients.toml", *SIDES)
-    assert "tells ill of a group of 1 person" in run("tabulate", *younger, "-o", "younger", code=3)
+    assert "reveals ill of a group of 1 person" in run("tabulate", *younger, "-o", "younger", code=3)
     assert not (tmp_path / "younger").exists()
-    assert "Say why" in run("tabulate", *younger, "-o", "younger", "--despite", " ", code=1)
+    assert "Give the reason" in run("tabulate", *younger, "-o", "younger", "--despite", " ", code=1)
     assert "agreed by the board" in run("tabulate", *younger, "-o", "younger", "--despite", "agreed by the board")
     [population] = registered(run)
     first, second = population["departures"]
@@ -207,7 +207,7 @@ def test_a_draft_of_rows_is_checked_as_publish_would(run, tmp_path):
     run("tabulate", *DATA, *SIDES, "-o", "all")
     assert json.loads(run(*rows("--model", "k=3"), "--json"))["checked"] == [1]
     refused = json.loads(called((*rows("--model", "k=3", where="age < 79"), "--json"), tmp_path).stdout)
-    assert "tells ill of a group of 1 person" in refused["message"]
+    assert "reveals ill of a group of 1 person" in refused["message"]
     assert "the same for the rows of release 1 (all rows)" in refused["hint"]
     assert len(registered(run)[0]["departures"]) == 1
 
@@ -262,8 +262,8 @@ def test_hidden_transactions_are_checked_and_a_dry_run_registers_nothing(run, tm
     hide = ("hide", *DATA, "--column", "town", "--column", "age", "--column", "ill", "--support", "34")
     hide += ("--itemset", "ill=flu")
     run("tabulate", *DATA, *SIDES, "-o", "all")
-    assert "tells ill of a group of 1 person" in run(*hide, "--dry-run", code=3)
-    assert "tells ill of a group of 1 person" in run(*hide, "-o", "hidden", code=3)
+    assert "reveals ill of a group of 1 person" in run(*hide, "--dry-run", code=3)
+    assert "reveals ill of a group of 1 person" in run(*hide, "-o", "hidden", code=3)
     run(*hide, "--despite", "The board agreed.", "--dry-run")
     assert len(registered(run)[0]["departures"]) == 1
     run(*hide, "--despite", "The board agreed.", "-o", "hidden")

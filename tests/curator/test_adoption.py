@@ -70,7 +70,7 @@ def test_the_pair_is_refused_whose_first_table_left_beside_the_card(data, tmp_pa
     tabulate(opened(data), "age < 60", to=data / "below-60")
     with created(data, tmp_path / "clinic", name) as curator:
         original = curator.workspace.original(name)
-        with pytest.raises(Exposed, match=r"release 1\).* tells ill of a group of 1 person"):
+        with pytest.raises(Exposed, match=r"release 1\).* reveals ill of a group of 1 person"):
             tabulate(original, "age < 79")
         release = dc.tabulate(original.where("age < 50"), "town × ill", rules="min=3")
         assert any("Checked together with 2 earlier releases" in one for one in release.statement.caveats)
@@ -103,7 +103,7 @@ def test_two_tables_by_one_card_both_bring_its_register_along(data, tmp_path):
     shutil.copy(data / "patients.parquet", data / "later.parquet")
     with created(data, tmp_path / "clinic", later=(data / "later.parquet", data / "patients.toml")) as curator:
         for name in ("patients", "later"):
-            with pytest.raises(Exposed, match="tells ill of a group of 1 person"):
+            with pytest.raises(Exposed, match="reveals ill of a group of 1 person"):
                 tabulate(curator.workspace.original(name), "age < 79")
         lines = listed(curator.workspace.register)
         assert [(one.population, one.table) for one in lines] == [("patients", "patients"), ("later", "later")]
@@ -122,7 +122,7 @@ def test_what_left_since_counts_once_the_card_is_revised_and_nothing_counts_twic
         lines = listed(register)
         assert [Path(one.release).name for one in lines] == ["below-60", "", "below-40", "everybody"]
         assert lines[-1].told["checked"] == [1]  # of those it was checked with beside the card, as they are called here
-        with pytest.raises(Exposed, match=r"release 4\).* tells ill of a group of 1 person"):
+        with pytest.raises(Exposed, match=r"release 4\).* reveals ill of a group of 1 person"):
             tabulate(curator.workspace.original("patients"), "age < 79")
         curator.revise_card("patients", data / "patients.toml", data / "patients.parquet")
         assert listed(register) == lines

@@ -119,7 +119,7 @@ def test_a_session_that_runs_here_is_used_and_not_stopped(spark_session: SparkSe
 
 @pytest.mark.usefixtures("spark_session")
 def test_there_is_one_spark_in_a_process() -> None:
-    with pytest.raises(EngineError, match=r"already, at local\[2\]"):
+    with pytest.raises(EngineError, match=r"already running in this process, at local\[2\]"):
         Spark.at("local[1]")
 
 

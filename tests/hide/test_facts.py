@@ -27,7 +27,7 @@ def test_what_was_taken_out_of_one_row_must_not_come_back_by_a_table(tmp_path, u
     assert hidden.holder.details.effects.taken_out == 1
     line = listed(table.registers[0])[0]
     assert (line.facts, line.told["tells"]) == ("figures", ["ill"])
-    with pytest.raises(Exposed, match=r"hidden” of .* tells ill of a group of 1 person"):
+    with pytest.raises(Exposed, match=r"hidden” of .* reveals ill of a group of 1 person"):
         dc.tabulate(table, "town × ill", rules="min=3")
 
 
@@ -43,7 +43,7 @@ def test_if_one_of_each_was_taken_out_a_table_does_not_say_whose_is_which(tmp_pa
 def test_what_was_not_changed_tells_exact_supports(tmp_path):
     table = opened(tmp_path, rows())
     dc.hide(table, itemsets=["ill=hiv"], support=17, columns=["town", "ill"])
-    with pytest.raises(Exposed, match="tells ill of a group of 1 person"):
+    with pytest.raises(Exposed, match="reveals ill of a group of 1 person"):
         dc.tabulate(where(table, "age < 83"), "town × ill", rules="min=3")
 
 

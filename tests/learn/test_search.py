@@ -67,7 +67,7 @@ def test_samples_have_the_sizes_that_were_said_and_leave_out_who_is_set_aside():
 
 def test_nobody_may_be_in_all_samples():
     """Of samples of nearly everybody some people are in all, however often they recur."""
-    with pytest.raises(NoPromise, match="nobody in all of them") as refused:
+    with pytest.raises(NoPromise, match="no one in all of them") as refused:
         found(Learn(dc.Statistics("mean", ("age",), step=1.0), sample=0.99, tries=30, integral=20))
     assert "larger step" in refused.value.hint
 

@@ -162,7 +162,7 @@ def test_mistakes_are_told_before_anything_is_measured():
         (["noise alpha=1", "noise  alpha=1"], {}, "named twice"),
         ([dc.KAnonymity(2)], {}, "Only masking methods"),
         ([], {"loss": "nonsense"}, "no measure"),
-        ([], {"loss": "regressions"}, "more of it"),
+        ([], {"loss": "regressions"}, "better when larger"),
         ([], {"processes": 0}, "at least one"),
     ):
         with pytest.raises(BadInput, match=message):
@@ -187,8 +187,8 @@ def test_a_menu_names_methods_and_values_to_try(tmp_path):
         ("vary = 1", "written as"),
         ("", "names no method"),
         ("[[vary]]\nx = [1]", "has no method"),
-        ('[[vary]]\nmethod = "a"\nx = [1]', "no place for x"),
-        ('[[vary]]\nmethod = "a {y} {x}"\nx = [1]', "nothing is given"),
+        ('[[vary]]\nmethod = "a"\nx = [1]', "no placeholder for x"),
+        ('[[vary]]\nmethod = "a {y} {x}"\nx = [1]', "no values are given"),
     ],
 )
 def test_a_menu_that_cannot_be_read_says_why(text, message):

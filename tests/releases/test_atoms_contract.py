@@ -92,5 +92,5 @@ def test_atoms_are_the_same_everywhere(engine, duckdb, fresh, unit, monkeypatch)
 def test_the_pair_is_refused_everywhere(engine, fresh, tmp_path):
     table = replace(loaded(engine, fresh(), people(200), "id"), registers=(str(tmp_path / "p.register.db"),))
     dc.tabulate(table, "town × ill", rules="min=3")
-    with pytest.raises(Exposed, match="tells ill of a group of 1 person"):
+    with pytest.raises(Exposed, match="reveals ill of a group of 1 person"):
         dc.tabulate(table.where(parse_one("age < 79")), "town × ill", rules="min=3")

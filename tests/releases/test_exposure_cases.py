@@ -121,7 +121,7 @@ def test_anonymous_by_age_and_by_weight(tmp_path):
     """Somebody of 40 has the disease, and somebody of 100 kg: it is Don."""
     one, other = six(tmp_path, ("no", "no", "no", "yes", "no", "no"))
     assert dc.publish(one, "generalize", "k=2").payload.num_rows == 6
-    with pytest.raises(Exposed, match=r"“age6, published” .* tells disease of a group of 1 person"):
+    with pytest.raises(Exposed, match=r"“age6, published” .* reveals disease of a group of 1 person"):
         dc.publish(other, "generalize", "k=2")
     assert dc.publish(other.despite("a test"), "generalize", "k=2").payload.num_rows == 6
 
@@ -132,7 +132,7 @@ def test_two_files_of_six_people_single_out_one(tmp_path, first):
     tables = six(tmp_path, DISEASE)
     dc.publish(tables[first], "generalize", "k=2")
     dc.publish(tables[first], "generalize", "k=2")  # again: no group becomes smaller
-    with pytest.raises(Exposed, match="tells disease of a group of 1 person"):
+    with pytest.raises(Exposed, match="reveals disease of a group of 1 person"):
         dc.publish(tables[1 - first], "generalize", "k=2")
 
 
@@ -184,7 +184,7 @@ def test_a_pair_that_another_table_tells_apart_is_still_a_pair(tmp_path):
     table = opened(tmp_path, rows)
     dc.tabulate(where(table, "age > 60"), "age × ill", method="round base=10 how=conventional")
     dc.tabulate(table, "ill", rules="min=3")
-    with pytest.raises(Exposed, match="tells ill of a group of 2 people"):
+    with pytest.raises(Exposed, match="reveals ill of a group of 2 people"):
         dc.tabulate(where(table, "age < 79"), "ill", rules="min=3")
 
 

@@ -38,7 +38,7 @@ def test_who_holds_the_values_of_all_but_one_must_not_learn_that_one(tmp_path):
     with pytest.raises(Exposed) as refused:
         dc.tabulate(table, "town × ill", rules="min=3")
     assert "Together with “a table that ann holds (held.csv)” of 20" in refused.value.message
-    assert "tells ill of a group of 1 person" in refused.value.message
+    assert "reveals ill of a group of 1 person" in refused.value.message
     dc.tabulate(where(table, "age < 70"), "town × ill", rules="min=3")  # of those that she knows all of
 
 
@@ -48,7 +48,7 @@ def test_what_one_recipient_knows_protects_nobody_from_another(tmp_path):
     dc.tabulate(where(table, "age < 70"), "town × ill", rules="min=3")
     declare_holding(table, held(tmp_path, rows[-1:], "id", "ill"), "bob")
     with pytest.raises(
-        Exposed, match=r"of 20\S+ \(release 1\) “counts by town × ill” tells ill of a group of 1 person"
+        Exposed, match=r"of 20\S+ \(release 1\) “counts by town × ill” reveals ill of a group of 1 person"
     ):
         dc.tabulate(table, "town × ill", rules="min=3")  # bob knows it; whoever has the first table does not
     declare_holding(table, held(tmp_path, rows[:3], "id", "ill", name="few.csv"), "ann")
@@ -73,7 +73,7 @@ def test_people_are_recognised_by_what_only_one_of_them_has(tmp_path):
     assert len(unique) == 1
     found = declare_holding(table, held(tmp_path, rows, "town", "age", "ill"), "ann")
     assert (found.people, found.unmatched, found.different) == (1, 399, 0)
-    with pytest.raises(DataError, match=r"No row of .* is of one person"):
+    with pytest.raises(DataError, match=r"No row of .* matches one person"):
         declare_holding(table, held(tmp_path, [rows[50]], "town", "age", "ill", name="some.csv"), "ann")
 
 
@@ -94,7 +94,7 @@ def test_amounts_that_a_recipient_holds_count_one_by_one(tmp_path):
     rows = [{"id": n, "town": "AB"[n % 2], "income": 1000 + 37 * n} for n in range(40)]
     table = opened(tmp_path, rows)
     declare_holding(table, held(tmp_path, rows[2:], "id", "income"), "ann")
-    with pytest.raises(Exposed, match="tells income of a group of 1 person"):
+    with pytest.raises(Exposed, match="reveals income of a group of 1 person"):
         dc.tabulate(table, "town", "income", rules="p=10")
 
 

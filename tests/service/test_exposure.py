@@ -120,7 +120,7 @@ def test_a_reason_overrides_a_refusal_and_is_in_the_audit_log_the_register_and_t
     desk, steward = released.desk, released.steward
     job = done(desk, steward, WHOLE)
     assert job.state == "failed"
-    assert "tells insurance of a group of 1 person" in job.error
+    assert "reveals insurance of a group of 1 person" in job.error
     job = done(desk, steward, replace(WHOLE, despite=REASON))
     assert job.state == "done", job.error
     assert last_line(released, "ask for tabulate").about["despite"] == REASON

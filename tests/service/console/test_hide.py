@@ -23,7 +23,7 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
 
     async def act(user):
         await user.open("/hide?table=patients")
-        assert "protects nobody" in text(user)
+        assert "protects no one" in text(user)
         with user:
             seen(user, "hide-columns")[0].set_value([])
         press(user, "hide-start")
