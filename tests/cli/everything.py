@@ -60,6 +60,7 @@ budget verify clinic
 exposure clinic -o exposure.html
 budget advise --epsilon 1
 collect new survey.toml --example
+collect plan survey.toml --people 300
 collect randomize answers.csv --survey survey.toml -o reports.parquet
 collect estimate survey.toml reports.parquet
 collect serve survey.toml --cert missing.pem --key missing.pem

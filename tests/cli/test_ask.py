@@ -75,7 +75,7 @@ def test_too_much_is_refused_with_what_is_left(clinic):
 def test_an_error_finds_its_epsilon(clinic):
     found = json.loads(clinic("ask", "clinic", COUNT, "--error", "50", "--json"))
     assert found["rows"][0]["n_error"] <= 50
-    assert "per cent" in clinic("ask", "clinic", COUNT, "--error", "5% at 95%", code=1)
+    assert "A relative error needs" in clinic("ask", "clinic", COUNT, "--error", "5% at 95%", code=1)
     shown = json.loads(
         clinic("ask", "clinic", COUNT, "--error", "5% at 95%", "--expect", "1000", "--dry-run", "--json")
     )
@@ -253,7 +253,7 @@ def test_when_the_budget_is_gone_the_synthetic_stand_in_answers(clinic):
     remove = ("workspace", "stand-in", "clinic", "visits", "--remove")
     assert "--remove takes no other options" in clinic(*remove, "--method", "epsilon=1", code=1)
     assert "No privacy loss given" in clinic("workspace", "stand-in", "clinic", "visits", code=1)
-    assert "promises nothing" in clinic("workspace", "stand-in", "clinic", "visits", "--method", "cart", code=1)
+    assert "has no privacy guarantee" in clinic("workspace", "stand-in", "clinic", "visits", "--method", "cart", code=1)
     assert "No synthetic stand-in answers for visits" in clinic(*remove)
     assert json.loads(clinic(*remove, "--json")) == {"table": "visits", "release": None}
     assert "does not cover" in clinic(*asked, code=3)

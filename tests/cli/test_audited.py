@@ -40,7 +40,7 @@ def office(command, tmp_path):
 
 
 def test_a_table_is_audited_and_asked(office):
-    assert "not audited" in office("ask", "office", TOTAL, "--audited", code=3)
+    assert "staff has no query auditing" in office("ask", "office", TOTAL, "--audited", code=3)
     audit = ("workspace", "audit", "office", "staff", "--columns", "salary", "--by", "who, city")
     assert json.loads(office(*audit, "--json")) == {
         "table": "staff",
@@ -70,7 +70,7 @@ def test_that_a_table_is_audited_is_said_by_other_commands_too(office):
         assert error in office("workspace", "audit", "office", "staff", "--columns", columns, code=1)
     audit = ("workspace", "audit", "office", "staff", "--columns", "salary", "--by", "who, city")
     assert "audited from now on: salary (sum)" in office(*audit)
-    assert "staff is audited" in office("ask", "office", TOTAL, "--epsilon", "1", code=3)
+    assert "staff has query auditing" in office("ask", "office", TOTAL, "--epsilon", "1", code=3)
     assert "takes one question" in office("ask", "office", TOTAL, "--audited", "--epsilon", "1", code=1)
     assert json.loads(office("workspace", "show", "office", "--json"))["staff"]["audited"]["by"] == ["who", "city"]
     assert "Audited: salary (sum)" in office("workspace", "show", "office")
@@ -84,4 +84,4 @@ def test_what_is_out_already_and_a_limit_that_stays_nothing_are_said(office, tmp
         "workspace", "audit", "office", "staff", "--columns", "salary"
     )
     limit = ("budget", "limit", "office", "staff", "--budget", "epsilon=2", "--why", "more")
-    assert "staff is audited" in office(*limit, code=3)
+    assert "staff has query auditing" in office(*limit, code=3)

@@ -48,7 +48,7 @@ def broken(run, tmp_path):
 
 def test_models_that_hold(run):
     shown = run("--model", "k=2", "--model", "l=2 on disease")
-    assert "patients: 5 rows in 2 classes on zip, age; 0 alone." in shown
+    assert "patients: 5 rows in 2 classes on zip, age; 0 unique." in shown
     assert "2-anonymous" in shown
     assert "All models hold." in shown
 

@@ -119,7 +119,7 @@ def _free(loss, key):
         (["run", "nothing.toml", "--input", "north.txt"], "no manifest"),
         (["coalition", "nothing.toml"], "no manifest"),
         (["verify", "nothing"], "no manifest.toml"),
-        (["show", "nothing"], "Nobody ran nothing here"),
+        (["show", "nothing"], "no party ran nothing here"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_what_to_do(command, tmp_path, words, said):

@@ -71,7 +71,7 @@ def test_a_copy_has_the_register_of_what_has_left(asked, tmp_path):
         assert (register.facts(1), register.people("people")) == (b"facts", (1, b"people"))
     with closing(sqlite3.connect(asked / "register.db", isolation_level=None)) as file:
         file.execute("DELETE FROM attachments WHERE kind = 'facts'")
-    with pytest.raises(Unsound, match="the facts of line 1 are gone"):
+    with pytest.raises(Unsound, match="the facts of entry 1 are gone"):
         back_up(asked, tmp_path / "later.tar")
     assert not (tmp_path / "later.tar").exists()
 

@@ -125,7 +125,7 @@ def test_people_are_listed_and_found(people: People, state: State) -> None:
     for name in ("nobody", "", "ann\0", "Ann"):
         with pytest.raises(NotFound):
             people.find(name)
-    with pytest.raises(BadInput, match="already"):
+    with pytest.raises(BadInput, match="user name ann is taken"):
         people.add("ann", Role.AUDITOR)
 
 

@@ -112,7 +112,7 @@ def test_the_file_is_its_owners_alone_and_nothing_else_is_taken_for_it(tmp_path:
     place.open().close()
     assert (tmp_path / "service.db").stat().st_mode & 0o077 == 0
     (tmp_path / "service.db").write_text("name,age\n" * 1000)
-    with pytest.raises(LedgerError, match="is no service database"):
+    with pytest.raises(LedgerError, match="is not a service database"):
         place.open()
 
 
