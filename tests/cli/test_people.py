@@ -79,7 +79,7 @@ def test_what_cannot_be_done_says_why_and_leaves_nobody(run, tmp_path):
         (("add", "ann", "--budget", "lots"), "not a budget"),
         (("add", "ann", "--budget", "epsilon=1", "--table", "staff"), "there are visits"),
         (("add", "eve", "--role", "auditor", "--budget", "epsilon=1"), "Auditors only read"),
-        (("add", "sue"), "already"),
+        (("add", "sue"), "user name sue is taken"),
         (("disable", "sue"), "last steward"),
         (("reset", "nobody"), "no user"),
         (("token", "nobody"), "no user"),

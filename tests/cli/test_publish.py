@@ -72,7 +72,7 @@ def test_that_another_release_is_out_is_said(six, capsys):
     publish("six.parquet", "six.toml", **again, output=Path("alone"))
     assert "--earlier by_age" in " ".join(capsys.readouterr().err.split())
     publish("six.parquet", "six.toml", **again, earlier=["by_age", "alone"], output=Path("again"))
-    assert "Earlier releases" not in capsys.readouterr().err
+    assert "earlier releases about the same people" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["local", "mondrian", "suppress-cells"])
@@ -96,7 +96,7 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
     before = sorted(tmp_path.iterdir())
     said = command("publish", *inpatient, "--advise")
     assert "Information loss of anonymity" in said
-    assert "are alone with their quasi-identifiers" in said
+    assert "are unique on the quasi-identifiers" in said
     told = json.loads(command("publish", *inpatient, "--advise", "--model", "k=2", "--json"))
     assert [cost["columns"] for cost in told["costs"]][-1] == ["age", "zip", "nationality"]
     assert sorted(tmp_path.iterdir()) == before
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_before_what_is_out(six, capsys):
     for wrong in ({"level": ["age=9"]}, {"output": Path("full")}, {"method": "magic"}, {"earlier": ["nowhere"]}):
         with pytest.raises(BadInput):
             publish("six.parquet", "six.toml", **(right | wrong))
-    assert "Earlier releases" not in capsys.readouterr().err
+    assert "earlier releases about the same people" not in capsys.readouterr().err
 
 
 def test_releases_are_called_by_their_folders(command, six):

@@ -57,5 +57,5 @@ def test_identifiers_that_repeat_are_refused_until_the_card_says_who_is_who(name
 
 def test_check_says_what_it_takes_from_the_card(command, said):
     said("rows_are_people = true")
-    assert "Assumed: Every row is about somebody else" in command(*COMMANDS["check"])
+    assert "Assumed: Each row is a different person, even if identifiers repeat" in command(*COMMANDS["check"])
     assert "rows_are_people" in json.loads(command(*COMMANDS["check"], "--json"))["assumes"][0]

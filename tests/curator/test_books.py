@@ -95,7 +95,7 @@ def test_an_old_ledger_is_shown_by_an_answer_even_without_a_witness(place):
         identity = curator.ask(OTHER, epsilon="0.5").identity
     _put_back(folder, address)
     (folder / "ledger.db-head").unlink()
-    with pytest.raises(Unsound, match=f"older copy than the answer {identity}.* visits/analyst on line 6"):
+    with pytest.raises(Unsound, match=f"older copy than the answer {identity}.* visits/analyst in entry 6"):
         Curator(folder)
     shutil.rmtree(folder / "releases" / identity)
     Curator(folder).close()  # nothing is left that could show it
@@ -106,7 +106,7 @@ def test_an_old_ledger_under_a_curator_that_is_open_answers_nothing(place):
     with Curator(folder) as curator:
         curator.ask(OTHER, epsilon="0.5")
         _put_back(folder, address)
-        with pytest.raises(Unsound, match="Line 7 of the ledger is gone"):
+        with pytest.raises(Unsound, match="Entry 7 of the ledger is gone"):
             curator.ask("SELECT COUNT(*) AS n FROM visits WHERE income > 40", epsilon="0.5")
     assert len(list((folder / "releases").iterdir())) == 2
 
@@ -115,7 +115,7 @@ def test_an_old_ledger_under_a_curator_that_is_open_answers_nothing(place):
     ("statement", "problem"),
     [
         ("UPDATE accounts SET whole = peak", "visits does not match the sum of its entries"),
-        ("UPDATE lines SET content = replace(content, '1/2', '1/9') WHERE number = 4", "line 4"),
+        ("UPDATE lines SET content = replace(content, '1/2', '1/9') WHERE number = 4", "entry 4"),
         ("DELETE FROM lines WHERE number = 4", "an entry before it is missing"),
     ],
 )

@@ -241,7 +241,7 @@ def test_a_newer_twin_takes_the_place_of_an_older_one(curator, tmp_path):
 )
 def test_what_makes_no_rows_of_the_table_is_no_twin(tmp_path, make):
     with clinic(tmp_path / "clinic") as curator:
-        with pytest.raises(BadInput, match=r"no synthetic stand-in|no twin of it"):
+        with pytest.raises(BadInput, match=r"cannot be (the|its) synthetic stand-in"):
             curator.make_synthetic(MadeUp(make), "visits")
         assert curator.synthetic("visits") is None
 
