@@ -233,7 +233,7 @@ def test_an_average_says_beforehand_how_far_off_it_may_be(console):
         with user:
             seen(user, "ask-rows")[0].set_value("")
             seen(user, "ask-mode")[0].set_value("error")
-        await until(lambda: "say how many rows you expect." in text(user))
+        await until(lambda: "give the expected number of rows." in text(user))
         assert "--rows" not in text(user)
 
     console.visit("ann", act)

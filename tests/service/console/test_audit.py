@@ -35,7 +35,7 @@ def test_an_auditor_reads_the_log_and_verifies_the_books(console):
         await user.open("/audit")
         assert "sign in" in text(user)
         press(user, "audit-verify")
-        await until(lambda: "of the audit log, all sound" in text(user))
+        await until(lambda: "of the audit log, all valid" in text(user))
         with user:
             seen(user, "audit-text")[0].set_value("verify")
         await until(lambda: "sign in" not in text(user))

@@ -30,7 +30,7 @@ def test_a_steward_raises_a_limit_for_a_reason(console):
         await until(lambda: "<td>a second study</td>" in text(user))
         assert seen(user, "limit-account")[0].value == "patients/ann"
         press(user, "verify")
-        await until(lambda: "sound" in text(user))
+        await until(lambda: "all valid" in text(user))
 
     console.visit("steward", act)
     views = {view.account: view for view in console.clinic.desk.budgets.accounts(console.clinic.steward)}

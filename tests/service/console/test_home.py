@@ -35,7 +35,7 @@ def given(left):
 def job(state, hours=1, **more):
     at = NOW - dt.timedelta(hours=hours)
     ended = {"said": "", "result": None, "error": ""} | more
-    return Job("j", "publish", "s", "visits", {}, at, state, None, **ended)
+    return Job("j", "publish", "s", "visits", {"method": "generalize"}, at, state, None, **ended)
 
 
 def titles(found):

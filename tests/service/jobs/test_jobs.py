@@ -131,7 +131,7 @@ def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
     jobs.start()
     until(lambda: jobs.find(job.id).over and left_in(folder) == ["stays.secret"])
     found = jobs.find(job.id)
-    assert found.state == "failed" and "fault in the program" in found.error
+    assert found.state == "failed" and "internal error" in found.error
     log = found.error.partition("(log ")[2].partition(")")[0]
     [line] = [record.getMessage() for record in caplog.records if log in record.getMessage()]
     assert "IsADirectoryError" in line and "perturb/record_keys.py" in line and str(folder) not in line
@@ -168,7 +168,7 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
         "no privacy model": Publish("stays", ("magic",)),
         "the service cannot take": Publish("stays", ("k-map=3 in /etc/passwd",)),
         "no method 'magic'": Publish("stays", ("k=3",), "magic"),
-        "suppress means nothing to method mondrian": Publish("stays", ("k=3",), "mondrian", "5%"),
+        "suppress does not apply to method mondrian": Publish("stays", ("k=3",), "mondrian", "5%"),
         "more than the whole": Publish("stays", ("k=3",), suppress="200%"),
         "has no column 'wards'": Tabulate("stays", ("wards",), None, ("min=3",)),
         "has no column 'price'": Tabulate("stays", ("ward",), "price", ("min=3",)),

@@ -114,7 +114,7 @@ def test_an_owner_who_is_silent_loses_the_job_and_changes_nothing_any_more(queue
     new = queue.take_over("new", later())
     assert (new.job.id, new.run, new.settling) == (job.id, 1, False)
     assert queue.died(new, "Its service was gone.")
-    assert "starts again" in queue.find(job.id).said
+    assert "restarts from the beginning" in queue.find(job.id).said
     again = queue.claim("new")
     assert again.run == 2
     for late in (queue.beat(old, 0.9, "still here"), queue.settle(old), queue.done(old, "", None)):
