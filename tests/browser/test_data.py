@@ -33,7 +33,7 @@ def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_publish
     expect(page.get_by_test_id("data-done")).to_contain_text("stays is added")
 
     page.get_by_role("button", name="Add an analyst").click()
-    page.get_by_test_id("add-name").fill("cara")
+    page.get_by_test_id("add-name").fill("dora")
     page.get_by_test_id("add-go").click()
     expect(page.get_by_test_id("once-text")).not_to_be_empty()
     page.get_by_test_id("once-close").click()

@@ -69,7 +69,7 @@ def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_a
         service.kill()
     until(lambda: gone(child))
     assert jobs.find(job.id).state == "running"
-    with pytest.raises(BadInput, match="nothing to read"):
+    with pytest.raises(BadInput, match="is running, so it has no result"):
         jobs.result(job.id)
     jobs.start()
     until(lambda: jobs.find(job.id).over and whole(folder, job))
@@ -143,7 +143,7 @@ def test_nothing_leaves_while_the_register_is_something_else(jobs, folder, until
     jobs.start()
     until(lambda: jobs.find(job.id).over and left_in(folder) == [])
     found = jobs.find(job.id)
-    assert found.state == "failed" and "register.db is no register, but a folder" in found.error
+    assert found.state == "failed" and "register.db is a folder, not a register" in found.error
 
 
 def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
@@ -169,15 +169,15 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
         "the service cannot take": Publish("stays", ("k-map=3 in /etc/passwd",)),
         "no method 'magic'": Publish("stays", ("k=3",), "magic"),
         "suppress does not apply to method mondrian": Publish("stays", ("k=3",), "mondrian", "5%"),
-        "more than the whole": Publish("stays", ("k=3",), suppress="200%"),
+        "suppress 200% is more than 100 %": Publish("stays", ("k=3",), suppress="200%"),
         "has no column 'wards'": Tabulate("stays", ("wards",), None, ("min=3",)),
         "has no column 'price'": Tabulate("stays", ("ward",), "price", ("min=3",)),
         "add rules": Tabulate("stays", ("ward",), None, ()),
         "no table method 'noise": Tabulate("stays", ("ward",), None, (), "noise epsilon=1"),
         "no column 'wards'": Hide("stays", "5%", itemsets=("ward=north",), columns=("wards",)),
         "is an identifier": Hide("stays", "5%", itemsets=("ward=north",), columns=("person", "ward")),
-        "'wards=north' is no item": Hide("stays", "5%", itemsets=("wards=north",)),
-        "'age=30' is no item": Hide(
+        "'wards=north' is not an item": Hide("stays", "5%", itemsets=("wards=north",)),
+        "'age=30' is not an item": Hide(
             "stays", "5%", itemsets=("ward=north",), columns=("ward", "disease"), keep=("age=30",)
         ),
         "No secret given": Hide("stays", "5%"),
