@@ -163,7 +163,7 @@ def test_mistakes_are_told_before_anything_is_measured():
         ([dc.KAnonymity(2)], {}, "Only masking methods"),
         ([], {"loss": "nonsense"}, "no measure"),
         ([], {"loss": "regressions"}, "better when larger"),
-        ([], {"processes": 0}, "at least one"),
+        ([], {"processes": 0}, "processes must be at least 1"),
     ):
         with pytest.raises(BadInput, match=message):
             dc.compare(people(), methods, **options)

@@ -118,7 +118,7 @@ def test_what_cannot_be_compared_is_said(six):
     levels = at_levels({"age": 0, "weight": 1})
     first = publish(six, levels, KAnonymity(2))
     by_hand = dc.Release(first.payload, first.statement, dc.Recipe("by hand"))
-    with pytest.raises(BadInput, match="cannot be told"):
+    with pytest.raises(BadInput, match="cannot be recovered from it"):
         publish(six, levels, KAnonymity(2), earlier=[by_hand])
     answer = dc.Release({"n": 6}, dc.Statement("person"), first.recipe)
     with pytest.raises(BadInput, match="not a published table"):
@@ -143,7 +143,7 @@ def by_hand():
 def test_labels_of_their_own_are_told_from_what_was_kept(six, tmp_path):
     method, key = Fixed(replace(by_hand().found, suppressed=2)), tmp_path / "key.parquet"
     first = publish(six, method, KAnonymity(1), holder=key)
-    with pytest.raises(BadInput, match="cannot be told"):
+    with pytest.raises(BadInput, match="cannot be recovered from it"):
         publish(six, method, KAnonymity(1), earlier=[first])
     found = check_together(six, at_levels({"age": 1, "weight": 0}).found, [(first, key)], [KAnonymity(1)])
     labels = [("30", "*"), None, None, ("*", "100"), ("*", "60"), ("*", "100")]

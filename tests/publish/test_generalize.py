@@ -261,7 +261,7 @@ def test_levels_that_are_none_are_refused(levels):
 
 
 def test_levels_of_other_columns_are_refused():
-    with pytest.raises(NotFound, match="'s' is no quasi-identifier; these are q0"):
+    with pytest.raises(NotFound, match="'s' is not a quasi-identifier; these are q0"):
         Generalize(levels={"s": 1}).search(case_of("red").tuples(), [KAnonymity(1)])
 
 

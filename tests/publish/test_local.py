@@ -38,7 +38,7 @@ def test_k_anonymity_alone(seed):
     case, k, share = slow.random_case(rng), rng.randint(1, 6), rng.choice(SHARES)
     recoder = LocalRecode(share, effort=2)
     if len(case.rows) < k:
-        with pytest.raises(NoPromise, match="not even all rows as one class"):
+        with pytest.raises(NoPromise, match="not even all rows together are"):
             recoder.recode(table_of(case), [KAnonymity(k)])
         return
     found = recoder.recode(table_of(case), [KAnonymity(k)])

@@ -123,4 +123,4 @@ def test_what_cannot_be_asked():
 def test_the_recipe_says_how_many():
     found = SuppressCells().recode(people(sex=list("ffmm"), city=list("abab")), [KAnonymity(2)])
     assert found.steps[0].startswith("4 of 8 cells became *")
-    assert any("a value of its own" in step for step in found.steps)
+    assert any("counts as a separate value" in step for step in found.steps)

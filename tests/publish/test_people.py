@@ -155,7 +155,7 @@ def test_a_table_with_several_rows_is_refused_unless_it_is_said_what_leaves():
         dc.publish(table, dc.LocalRecode(), "k=2", people="linked")
     with pytest.raises(BadInput, match="assumes one row per person"):
         dc.publish(table, HALF, "t=0.5 on ill", people="linked")
-    with pytest.raises(BadInput, match="There is a column 'ill' already"):
+    with pytest.raises(BadInput, match="There is already a column 'ill'"):
         dc.publish(table, HALF, "k=2", people="linked as ill")
     with pytest.raises(BadInput, match="no seed repeats"):
         dc.publish(table, "noise alpha=0.1 on age", people="one-row", seed=1)

@@ -221,7 +221,7 @@ def test_what_is_missing_stays_missing_and_more_only_where_too_few_lack_the_same
     assert few.rows["height"].is_null().to_pylist()[7]
     [told] = few.parameters["found"]
     assert told["left_out"] > 0
-    assert any("left out" in step for step in few.steps)
+    assert any("values were removed so that enough rows lack the same ones" in step for step in few.steps)
 
 
 def test_what_is_no_number_is_missing():

@@ -85,7 +85,8 @@ def test_the_report_shows_released_values_and_never_the_originals(tmp_path):
         assert "NULL, after" in drawn(page)
         assert "true, after" in drawn(page)
     assert "(confidential)" in release.holder.page()
-    assert "or the holder alone" not in (tmp_path / "r" / "report.html").read_text()
+    assert "never release this page" in release.holder.page()
+    assert "never release this page" not in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_steps_hang_on_what_is_released_alone():
