@@ -86,7 +86,7 @@ def test_links_of_another_release_are_refused(run, made):
     dc.publish(table, Noise(0.3, ("age", "weight")), to=made / "r3")
     (made / "r3.holder.parquet").write_bytes((made / "r1.holder.parquet").read_bytes())
     assert "belongs to another release than r3" in " ".join(run("r3", *KNOWN, *FEW, code=1).split())
-    assert "is of another release" in run("r2", *KNOWN, *FEW, "--links", "r1.holder.parquet", code=1)
+    assert "belongs to another release than r2" in run("r2", *KNOWN, *FEW, "--links", "r1.holder.parquet", code=1)
     assert "is not the holder's copy" in run("r1", *KNOWN, *FEW, "--links", "bare.parquet", code=1)
 
 

@@ -82,7 +82,9 @@ def test_every_method_can_be_asked_for_and_given_again(command, inpatient, tmp_p
     assert (tmp_path / "key.parquet").is_file()
     again = ("--model", "k=2", "--level", "age=3", "--level", "zip=3", "--level", "nationality=1")
     command("publish", *inpatient, *again, "--earlier", "first=key.parquet", "-o", "second")
-    assert "cannot be told" in command("publish", *inpatient, *again, "--earlier", "first", "-o", "third", code=1)
+    assert "cannot be recovered from it" in command(
+        "publish", *inpatient, *again, "--earlier", "first", "-o", "third", code=1
+    )
 
 
 def test_dummies_fill_up_classes(command, inpatient, tmp_path):
@@ -108,21 +110,21 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
         ({"method": "magic"}, "no method"),
         ({"method": "synthesize epsilon=1"}, "synthesize is a separate verb"),
         ({"method": "generalise"}, "did you mean 'generalize'"),
-        ({"quality": "good"}, "not a quality measure"),
+        ({"quality": "good"}, "no quality measure 'good'"),
         ({"quality": "granularty"}, "did you mean 'granularity'"),
         ({"model": ["l=3 on conditoin"]}, "did you mean 'condition'"),
         ({"model": ["entropie l=3"]}, "did you mean 'entropy l'"),
         ({"level": ["age=9"]}, "--level age=0..3"),
         ({"level": ["agee=1"]}, "did you mean 'age'"),
-        ({"earlier": ["."]}, "is no release"),
+        ({"earlier": ["."]}, "is not a release"),
         ({"level": ["age"]}, "is not a level"),
-        ({"suppress": "200%"}, "more than the whole"),
+        ({"suppress": "200%"}, "is more than 100 %"),
         ({"method": "mondrian", "suppress": "5%"}, "does not apply to --method mondrian"),
         ({"holder": Path("key.parquet")}, "has no holder's copy"),
         ({"weight": ["age=2"]}, "does not apply to --method generalize"),
         ({"method": "suppress-cells", "weight": ["age"]}, "COLUMN=NUMBER"),
         ({"method": "dummies", "level": ["age=0..1"]}, "whole number"),
-        ({"method": "local", "quality": "entropy"}, "not by"),
+        ({"method": "local", "quality": "entropy"}, "a sum over cells, not entropy"),
         ({"earlier": ["nowhere"]}, "no folder"),
         ({"card": None}, "add --card"),
         ({"model": None}, "add --model"),

@@ -52,7 +52,7 @@ def test_of_a_file_it_promises_and_says_that_no_ledger_knows(command, folder):
     assert "synthetic rows" in said
     release = dc.Release.load(folder / "made")
     assert release.statement.loss == dc.Approximate(2, "1e-6")
-    assert any("No ledger" in one for one in release.statement.caveats)
+    assert any("is in no ledger" in one for one in release.statement.caveats)
     assert release.payload.column_names == ["sex", "age"]
     assert distances(release).rows == release.payload.num_rows
     assert [one.method for one in listed(folder / "people.register.db")] == ["synthesize"]
@@ -81,16 +81,16 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
     ("words", "said"),
     [
         (["--method", "epsilon=1 by=mst"], "--output"),
-        (["--method", "epsilon=1", "-o", "out", "--holder", "h"], "there is not the holder's copy"),
+        (["--method", "epsilon=1", "-o", "out", "--holder", "h"], "there is no holder's copy"),
         (["--method", "epsilon=1", "-o", "people.parquet"], "not an empty folder"),
         (["--method", "epsilon=1", "-o", "out", "--seed", "3"], "seed"),
         (["--method", "delta=1e-9", "-o", "out"], "A delta needs an epsilon"),
-        (["--method", "epsilon=1 bin=3", "-o", "out"], "'bin' does not apply"),
+        (["--method", "epsilon=1 bin=3", "-o", "out"], "'bin' is not a parameter of synthesize"),
         (["--method", "kart", "-o", "out"], "did you mean 'cart'"),
         (["--method", "epsilon=1 bins=age:x", "-o", "out"], "bins must be a whole number"),
         (["--method", "epsilon=1 rho=1", "-o", "out"], "not both"),
-        (["--method", "epsilon=1 given sex on age", "-o", "out"], "'given' does not apply to synthesize"),
-        (["--method", "epsilon=1 quantiles=age on sex", "-o", "out"], "does not leave"),
+        (["--method", "epsilon=1 given sex on age", "-o", "out"], "'given' is not a parameter of synthesize"),
+        (["--method", "epsilon=1 quantiles=age on sex", "-o", "out"], "age is binned but not among the columns"),
         (["--method", "epsilon=1 rows=1e12", "-o", "out"], "between 1 and 10,000,000,000"),
         (["--method", "epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace stand-in ws people"),
         (["--method", "epsilon=1 on sex, agee", "-o", "out"], "agee"),
@@ -136,7 +136,7 @@ def test_in_python_it_is_the_same(folder):
     table = dc.read(folder / "people.parquet", folder / "people.toml")
     release = dc.synthesize(table, "epsilon=2 delta=1e-6 by=independent")
     assert release.statement.loss == dc.Approximate(2, "1e-6")
-    assert any("No ledger" in one for one in release.statement.caveats)
+    assert any("is in no ledger" in one for one in release.statement.caveats)
     assert release.recipe.parameters["rows"] == release.payload.num_rows
     assert repr(release) == "<Release 'people, synthetic': ε = 2, δ = 1e-6>"
     assert "bins: None" not in str(release)

@@ -101,7 +101,7 @@ def test_when_the_budget_is_gone_the_twin_answers_exactly_marked_and_for_nothing
     assert answer.left == before[1]
     said = str(answer.statement)
     assert answer.statement.loss == HALF
-    assert "made of the synthetic stand-in of visits, which had been released for ε = 0.5" in said
+    assert "computed from the synthetic stand-in of visits, which had been released for ε = 0.5" in said
     assert "no further privacy loss" in said
     assert "people who never existed" in said
     assert "no bound is known" in said
