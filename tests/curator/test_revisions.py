@@ -160,5 +160,5 @@ def test_a_copy_has_the_revised_card_and_a_damaged_record_is_an_error(curator, t
     with Curator(tmp_path / "again") as other:
         assert other.workspace.card("visits")["income"].bounds == (0.0, 2000.0)
     (tmp_path / "again/tables/visits/table.toml").write_text("version = 2\n")
-    with pytest.raises(Damaged, match="table.toml was changed: visits has no field 'card'"):
+    with pytest.raises(Damaged, match=r"table\.toml was changed: visits has no field 'card'"):
         Curator(tmp_path / "again")
