@@ -182,7 +182,7 @@ def test_data_that_keeps_to_its_card_has_no_violations():
         ({"age": [-1, 0, 111, None]}, "age: 2 rows are outside the declared bounds (such as -1, 111)"),
         ({"weight": [float("nan"), 1.0, 2.0, 3.0]}, "weight: 1 row is outside the declared bounds (such as nan)"),
         ({"zip": ["13053", "1305", "", None]}, "zip: 2 rows are unknown to the hierarchy (such as '', '1305')"),
-        ({"who": ["a", None, None, "b"]}, "who: 2 rows are nobody's (such as None)"),
+        ({"who": ["a", None, None, "b"]}, "who: 2 rows are without a unit (such as None)"),
         ({"who": ["a", "a", "a", "b"]}, "who: 1 unit has more than the declared 2 rows"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_redlining_rule_tells_less_than_the_direct_one_is() -> None:
         direct = disparity(held, one.protected, one.context, BAD)
         assert direct is not None
         assert one.bound <= direct.elift
-    assert "tells sex=f" in str(told.indirect[0])
+    assert "implies sex=f" in str(told.indirect[0])
 
 
 def test_independent_decisions_do_not_discriminate() -> None:

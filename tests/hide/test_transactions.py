@@ -17,7 +17,7 @@ def test_supports_of_the_lecture() -> None:
     assert held.rows_of("abc").tolist() == [0, 1]
     assert list(held.to_rows()) == LECTURE
     assert held.row(2) == ("a", "c", "d")
-    assert str(held) == "3 transactions of 4 items, 3.3 a transaction"
+    assert str(held) == "3 transactions of 4 items, 3.3 per transaction"
 
 
 def test_more_rows_than_a_word_has_bits() -> None:

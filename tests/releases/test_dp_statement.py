@@ -25,7 +25,7 @@ def test_a_statement_says_whose_data_is_protected_and_what_that_rests_on() -> No
     assert (both.unit, both.loss, both.evidence) == ("who", Pure(1), Evidence.PROVED)
     assert both.assumes[1:] == (
         "Each row is a different person.",
-        "The column who says whose row it is, and no one has two values of it.",
+        "The column who identifies the person of each row, and no one has two values of it.",
     )
     assert promised(Pure(1), ROWS).unit == "row"
 

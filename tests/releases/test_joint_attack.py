@@ -1,4 +1,4 @@
-"""Rows whose facts are not figures are attacked together with the rows of earlier releases, before they leave."""
+"""Rows whose facts are not figures are attacked jointly with the rows of earlier releases, before they leave."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def table(tmp_path):
 
 
 def attacked(release) -> str:
-    (said,) = [one for one in release.notices if "ttacked together" in one]
+    (said,) = [one for one in release.notices if "ttacked jointly" in one]
     return said
 
 
@@ -81,7 +81,7 @@ def test_nothing_to_attack_it_with_or_too_many_rows_says_so(table, tmp_path, mon
 def test_what_has_a_privacy_loss_needs_no_attack(table, tmp_path):
     dc.publish(table, MASKED, to=tmp_path / "masked")
     private = dc.synthesize(table, "epsilon=1 on age, ill")
-    assert not [one for one in private.notices if "ttacked together" in one]
+    assert not [one for one in private.notices if "ttacked jointly" in one]
 
 
 def test_a_draft_is_attacked_too_and_goes_no_further(table, tmp_path):

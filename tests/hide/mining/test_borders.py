@@ -38,9 +38,9 @@ def test_borders_need_all_itemsets() -> None:
     held = Transactions.of(["abcd", "abc", "acd"])
     cut, blocks = frequent(held, 2, longest=2), frequent_in_blocks(lambda: [held], "2/3", longest=2)
     for found in (cut, cut.keep("maximal"), blocks):
-        with pytest.raises(BadInput, match="more than 2 items were not looked for"):
+        with pytest.raises(BadInput, match="more than 2 items were not mined"):
             borders(found, "abcd")
-        with pytest.raises(BadInput, match="more than 2 items were not looked for"):
+        with pytest.raises(BadInput, match="more than 2 items were not mined"):
             revised(found, ["ab"])
     assert borders(frequent(held, 2, longest=4), "abcd") == borders(frequent(held, 2), "abcd")
 

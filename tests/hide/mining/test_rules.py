@@ -47,7 +47,7 @@ def test_a_rule_without_one_of_its_sides_is_none() -> None:
 
 def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Transactions.of(["abc"])
-    with pytest.raises(BadInput, match="two sides"):
+    with pytest.raises(BadInput, match="two non-empty sides"):
         rule_in(held, "ab", "b")
     with pytest.raises(BadInput, match="above 100 %"):
         rules(frequent(held, 1), 60)

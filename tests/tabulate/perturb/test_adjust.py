@@ -133,7 +133,7 @@ def test_what_is_impossible_names_the_cells_that_stand_in_the_way():
         adjust(cells, protection, np.ones(3), limits=np.array([0, np.inf, 2.0]))
     assert "20" not in str(refused.value)
     fixed = cells.knowing(np.array([0, 8.0, 0]), np.array([np.inf, 12.0, np.inf]))
-    with pytest.raises(NoPromise, match="whatever else"):
+    with pytest.raises(NoPromise, match="Some sensitive cells cannot be moved as far as their rule requires"):
         adjust(fixed, protection, np.ones(3))
 
 

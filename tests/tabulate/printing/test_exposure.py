@@ -78,7 +78,7 @@ def test_one_two_and_three_respondents():
     assert list(told([7]).items()) == [
         (
             ("all", "external"),
-            "all: there is a single respondent, and whoever knows who it is learns their figure: 7.",
+            "all: there is a single respondent; anyone who knows who it is learns their figure: 7.",
         )
     ]
     cells = told([7, 3])

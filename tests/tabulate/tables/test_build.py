@@ -413,7 +413,7 @@ def test_nobody_is_a_side_or_added_up():
         pa.table({"id": [1, 2], "no": [1, 2]}),
         Card("t", (Column("id", Kind.INTEGER), Column("no", Kind.INTEGER, Role.IDENTIFIER)), unit="id"),
     )
-    with pytest.raises(BadInput, match="whose each row is"):
+    with pytest.raises(BadInput, match="id is the unit: a table by it is not allowed"):
         build(table, ["id"])
     for value in ("id", "no"):
         with pytest.raises(BadInput, match="cannot be summed"):

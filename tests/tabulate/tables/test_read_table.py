@@ -144,10 +144,10 @@ def test_totals_of_a_hierarchy_that_are_not_there_are_added_up_unless_they_repea
 
 def test_what_was_rounded_one_by_one_is_added_up_anew_only_if_asked_for(tmp_path):
     file = written(tmp_path, ["a,1", "b,1", "c,1", "Total,5"], "r,value")  # 1.4 + 1.4 + 1.4 = 4.2, or 4.5 at most
-    with pytest.raises(DataError, match="5 is printed"):
+    with pytest.raises(DataError, match="5 is given"):
         read_table(file)
     assert read_table(file, rounded=True).values.tolist() == [3, 1, 1, 1]
-    with pytest.raises(DataError, match="6 is printed"):
+    with pytest.raises(DataError, match="6 is given"):
         read_table(written(tmp_path, ["a,1", "b,1", "c,1", "Total,6"], "r,value"), rounded=True)
 
 
@@ -169,7 +169,7 @@ def test_columns_are_told_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("header", "rows", "told", "said"),
     [
-        ("r,value", ["a,1", "a,2"], {}, "a is there twice"),
+        ("r,value", ["a,1", "a,2"], {}, "The cell a occurs twice"),
         ("r,value", ["a,1", ",2"], {}, "Row 2 has no code in r"),
         ("r,value", ["a,1", "b,"], {}, "Row 2 has nothing in value"),
         ("r,value", ["a,1", "b,n/a"], {}, "Row 2 has 'n/a' in value"),
@@ -184,7 +184,7 @@ def test_columns_are_told_by_name(tmp_path):
         ("r,value", ["a,1", "b,1"], {"parents": {"r": {"a": "b", "b": "a"}}}, "cycle of totals"),
         ("r,count", ["a,1.5"], {}, "whole numbers"),
         ("r,count", ["a,-1"], {}, "whole numbers"),
-        ("r,value,largest_1", ["a,1,1"], {}, "how many respondents"),
+        ("r,value,largest_1", ["a,1,1"], {}, "without the number of respondents"),
         ("r,value", ["a,1", "TOTAL,1"], {}, "'TOTAL' looks like the total"),
         ("r,value", ["a,1", "b,2", "All,3"], {}, "'All' looks like the total"),
         ("r,s,value", ["a,x,1", "b,x,2", "T,x,3", "a,y,4", "b,y,0", "T,y,4"], {}, "'T' looks like the total"),

@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 from discreet.core.card import Role
 from discreet.core.spreadsheet import escaped_text, plain_text
 from discreet.core.table import Table
-from discreet.core.text import meant
+from discreet.core.text import meant, number
 from discreet.engines.read import open_source
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.verbs.hide.mining.partition import Blocks
@@ -299,7 +299,8 @@ def _pairs(transaction: pa.ChunkedArray[Any], item: pa.ChunkedArray[Any]) -> Tra
 def _whose(column: pa.ChunkedArray[Any]) -> Any:
     """Which transaction each row is in, as a code; an error for a row that does not say."""
     if column.null_count:
-        raise DataError(f"{column.null_count:,} rows have no transaction.", hint="Leave these rows out.")
+        rows = number(column.null_count, "row has", "rows have")
+        raise DataError(f"{rows} no transaction.", hint="Leave these rows out.")
     return column.combine_chunks().dictionary_encode()
 
 
