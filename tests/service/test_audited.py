@@ -87,9 +87,9 @@ def test_an_audited_table_is_not_brought_to_a_session(tmp_path, noise):
     for other in ("east", "south"):
         (here / f"{other}.key").unlink()
     workspace = open_workspace(tmp_path / "office")
-    with pytest.raises(Refused, match="staff is audited"):
+    with pytest.raises(Refused, match="staff has query auditing"):
         require_playable(workspace, "pay", "staff")
-    with pytest.raises(Refused, match="staff is audited"):
+    with pytest.raises(Refused, match="staff has query auditing"):
         take_part(workspace, "pay", "staff", print)
 
 
@@ -100,5 +100,5 @@ def test_the_limit_of_an_audited_table_stays_nothing(tmp_path):
     people.add("sue", Role.STEWARD)
     sue = replace(people.find("sue"), must_change=False)
     state.close()
-    with Operations(tmp_path / "office") as desk, pytest.raises(Refused, match="staff is audited"):
+    with Operations(tmp_path / "office") as desk, pytest.raises(Refused, match="staff has query auditing"):
         desk.budgets.set_limit(sue, "staff", Pure(1), why="more")

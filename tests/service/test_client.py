@@ -149,7 +149,7 @@ def test_who_has_no_token_or_no_way_in_is_told(clinic, address, secured, monkeyp
         connect("http://127.0.0.1:9", "dct_x")  # nobody listens there
     with pytest.raises(BadInput, match="not a readable certificate"):
         connect(address, "dct_x", ca=__file__)
-    with pytest.raises(BadInput, match="where the workspace is"):
+    with pytest.raises(BadInput, match="Streams run in the workspace"):
         remote.stream(dc.TreeCounter(8, 1), "visits", name="arrivals")
     with pytest.raises(BadInput, match="cannot run"):
         remote.quote(Telling(), "visits")
@@ -160,10 +160,10 @@ def test_who_has_no_token_or_no_way_in_is_told(clinic, address, secured, monkeyp
     [
         ("http://data.example.org:8640", "unencrypted"),
         ("http://10.0.0.7", "unencrypted"),
-        ("ftp://localhost", "no address"),
-        ("localhost:8640", "no address"),
-        ("https://localhost/v1", "no address"),
-        ("https://ann:secret@localhost", "no password"),
+        ("ftp://localhost", "is not the address of a service"),
+        ("localhost:8640", "is not the address of a service"),
+        ("https://localhost/v1", "is not the address of a service"),
+        ("https://ann:secret@localhost", "must not contain a user name or password"),
     ],
 )
 def test_a_token_is_sent_nowhere_that_is_not_safe(url, said):

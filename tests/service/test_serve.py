@@ -36,14 +36,14 @@ PEM = Path("some.pem")
         ({"host": "data.example.org"}, "unencrypted"),
         ({"host": "0.0.0.0", "insecure": True}, "need a host name"),  # noqa: S104
         ({"host": "::", "cert": PEM, "key": PEM}, "need a host name"),
-        ({"host": "no such host"}, "no address"),
+        ({"host": "no such host"}, "is not an address to listen on"),
         ({"port": 65_536}, "no port"),
-        ({"cert": PEM}, "belong together"),
-        ({"key": PEM}, "belong together"),
-        ({"names": ("https://data.example.org",)}, "no name"),
-        ({"names": ("data.example.org:8640",)}, "no name"),
-        ({"names": ("Data.example.org",)}, "no name"),
-        ({"host": "192.168.1.7", "insecure": True, "behind_proxy": True}, "on this computer alone"),
+        ({"cert": PEM}, "must be used together"),
+        ({"key": PEM}, "must be used together"),
+        ({"names": ("https://data.example.org",)}, "is not a host name"),
+        ({"names": ("data.example.org:8640",)}, "is not a host name"),
+        ({"names": ("Data.example.org",)}, "is not a host name"),
+        ({"host": "192.168.1.7", "insecure": True, "behind_proxy": True}, "is for a proxy on this computer"),
     ],
 )
 def test_settings_that_are_not_safe_are_refused(given, said):
@@ -77,7 +77,7 @@ def test_a_certificate_is_tried_before_it_is_used(tmp_path):
         (certificate(tmp_path / "old", days=(-9, -2)), None, "has expired"),
         (certificate(tmp_path / "young", days=(2, 9)), None, "not valid yet"),
         ((cert, other[1]), None, "does not belong to the certificate"),
-        ((key, cert), None, "can be read"),
+        ((key, cert), None, "are not a readable certificate and key"),
         ((cert, tmp_path / "none"), None, "There is no key"),
     ):
         with pytest.raises(BadInput, match=said):

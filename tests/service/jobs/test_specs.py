@@ -80,7 +80,7 @@ def test_what_is_left_out_is_as_by_default():
         ("publish", [], "is an object with table"),
         ("publish", {"table": "stays"}, "needs models"),
         ("publish", {"table": "stays", "models": [], "modles": []}, "did you mean 'models'"),
-        ("publish", {"table": "stays", "models": "k=5"}, "models is a list"),
+        ("publish", {"table": "stays", "models": "k=5"}, "models must be a list"),
         ("publish", {"table": "stays", "models": [5]}, "models is text"),
         ("publish", {"table": "stays", "models": ["k=5"] * 101}, "at most 100"),
         ("publish", {"table": None, "models": []}, "table is text"),

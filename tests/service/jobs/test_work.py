@@ -116,7 +116,7 @@ def test_what_is_hidden_is_told_to_its_holder_alone(do):
     assert (made.method, made.rows, made.private) == ("hide", 200, False)
     assert "1 secret hidden in 200 transactions" in made.said and "ward" not in made.said
     release = Release.load(places.release(id))
-    assert "not differential privacy" in release.promise
+    assert "neither anonymisation nor differential privacy" in release.promise
     assert sum({"disease=cold", "ward=north"} <= set(row) for row in release.payload["items"].to_pylist()) < 100
     (one,) = places.result(id)["secrets"]
     assert (one["secret"], one["before"], one["after"], one["hidden_below"]) == (pair, "114", "99", "100")
