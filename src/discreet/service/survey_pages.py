@@ -79,5 +79,5 @@ class RateLimit:
 
 def _unavailable(status: int) -> HTMLResponse:
     said = "There is no open survey here." if status == 404 else "This survey cannot be answered just now."
-    text = page("Survey", tag("main", tag("h1", said), tag("p", "Ask anyone who sent you the link.")))
+    text = page("Survey", tag("main", tag("h1", said), tag("p", "Ask the person who sent you the link.")))
     return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})

@@ -147,7 +147,7 @@ class SurveyOperations:
         with self._lock:
             if not _ID.fullmatch(id) or not self._file(id, "open").exists():
                 self._let_go(id)
-                raise NotFound("There is no open survey here.", hint="Ask anyone who sent you the link.")
+                raise NotFound("There is no open survey here.", hint="Ask the person who sent you the link.")
             if id not in self._collecting:
                 survey = self._load(id)
                 self._collecting[id] = survey, Inbox(survey, self._file(id, "reports.jsonl"))
