@@ -53,7 +53,7 @@ LIMITS: list[tuple[Any, str, str, Callable[[str], int], str]] = [
     (plan, "_MOST_KEYS", GROUPED, lambda _: 8, "makes 8 groups"),
     (plan, "_MOST_FIGURES", GROUPED, lambda _: 16, "asks for 16 figures"),
     (plan, "MOST_QUANTILES", GROUPED, lambda _: 8, "asks for 8 quantiles"),
-    (plan, "MOST_VALUES", GROUPED, lambda text: 8 * len(planned(text).after.expressions), "values; at most"),
+    (plan, "MOST_VALUES", GROUPED, lambda text: 8 * len(planned(text).after.expressions), "values; the limit is"),
     (plan, "_MOST_WORK", JOINED, lambda text: planned(text).rows.most * size(planned(text)).work, "could have 9 rows"),
     (source, "_MOST_READS", JOINED, lambda _: 2, "reads more than 1 tables"),
     (source, "_MOST_JOINED", JOINED, lambda _: 9, "could have 9 rows in this join"),

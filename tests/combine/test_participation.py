@@ -50,7 +50,7 @@ def test_what_a_party_saw_is_its_own_alone(ended):
         assert (file.parent / "pay.south" / name).stat().st_mode & 0o077 == 0
     with pytest.raises(BadInput, match="east, north, south ran pay here"):
         draw_view(file)
-    with pytest.raises(NotFound, match="nothing that west saw"):
+    with pytest.raises(NotFound, match="no record of what west saw"):
         draw_view(file, "west")
 
 
@@ -153,7 +153,7 @@ def test_a_session_that_ends_says_what_it_has_cost(tmp_path):
         assert told
         assert not any("result" in line for line in told)
         assert isinstance(ended["east"], BudgetExceeded)
-        paid = [name for name in ("north", "south") if "stays charged: ε = 1 charged to pay" in ended[name].message]
+        paid = [name for name in ("north", "south") if "The charge stands: ε = 1 charged to pay" in ended[name].message]
         assert ledger.account("pay").spent == Pure(len(paid))
         for name in ("north", "south"):
             assert name in paid or "Nothing was charged." in ended[name].message
@@ -164,7 +164,7 @@ def test_a_session_that_ends_says_what_it_has_cost(tmp_path):
 def test_rows_of_a_file_are_one_persons_each_where_noise_hides_one(tmp_path):
     file = prepared(tmp_path, function="count", epsilon="1")
     (tmp_path / "visits.csv").write_text("person,age\n1,3\n2,4\n2,5\n")
-    with pytest.raises(NotDeclared, match=r"whose the rows of visits\.csv are"):
+    with pytest.raises(NotDeclared, match=r"the unit of the rows of visits\.csv is unknown"):
         take_part(file, tmp_path / "visits.csv", name="north", charge=_free)
     with pytest.raises(Refused, match="several rows"):
         take_part(file, tmp_path / "visits.csv", name="north", unit_column="person", charge=_free)
