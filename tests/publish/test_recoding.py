@@ -123,7 +123,7 @@ def test_nothing_but_identifiers_cannot_be_published():
 
 
 def test_a_recoding_says_how():
-    with pytest.raises(BadInput, match="neither"):
+    with pytest.raises(BadInput, match="needs levels, or a mapping"):
         recode_rows(read(people(), CARD), recoding())
 
 

@@ -213,7 +213,7 @@ def test_the_promise_is_the_loss_and_what_it_rests_on():
     assert statement.loss == Approximate(1, "1e-6")
     assert statement.unit == "person"
     assert [claim.name for claim in statement.models] == ["k-anonymity"]
-    assert any("without looking at the data" in sentence for sentence in statement.assumes)
+    assert any("chosen independently of the data" in sentence for sentence in statement.assumes)
 
 
 def test_what_cannot_be_promised_is_refused_before_any_row_is_seen():

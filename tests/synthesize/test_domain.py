@@ -141,7 +141,7 @@ def test_nothing_is_drawn_from_what_is_not_declared():
         ({"columns": ["agee"]}, NotFound, "agee"),
         ({"columns": ["age", "age"]}, BadInput, "twice"),
         ({"bins": 0}, BadInput, "bins"),
-        ({"bins": 10**6}, BadInput, "at most"),
+        ({"bins": 10**6}, BadInput, "The limit is 4,096 bins"),
         ({"quantiles": ["sex"]}, BadInput, "no bounds"),
         ({"columns": ["id"]}, NotFound, "not released"),
     ],

@@ -132,8 +132,8 @@ def test_what_holds_for_whole_intervals_alone_is_said():
     method = Synthesize(rho=1, by="independent", columns=["sex", "income"], bins=4)
     (picture,) = method.pictures(method.run(TABLE))
     assert "sex × income (in intervals)" in str(picture)
-    assert "whole intervals alone" in str(picture)
-    assert "of income whole intervals were compared" in method.steps(CARD)[-1]
+    assert "holds for whole intervals only" in str(picture)
+    assert "of income only whole intervals were compared" in method.steps(CARD)[-1]
 
 
 def test_pairs_are_compared_as_long_as_there_is_room():

@@ -124,7 +124,7 @@ def test_beside_real_numbers_a_constant_is_real():
 
 
 def test_a_condition_that_cannot_be_asked_is_said_beforehand():
-    with pytest.raises(BadInput, match="cannot be asked"):
+    with pytest.raises(BadInput, match="cannot be evaluated"):
         conditions("day > sex")
 
 

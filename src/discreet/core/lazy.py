@@ -28,6 +28,8 @@ def lazy_names(package: str) -> Lazy:
         home = sys.modules[package] if homes[name] == package else import_module(homes[name])
         value = vars(home)[name] if name in vars(home) else import_module(f"{homes[name]}.{name}")
         setattr(sys.modules[package], name, value)
+        for other in (other for other, its in homes.items() if its == homes[name] and other in vars(home)):
+            setattr(sys.modules[package], other, vars(home)[other])  # a module of that name would stand in its place
         return value
 
     return get, lambda: sorted(homes), sorted(homes)

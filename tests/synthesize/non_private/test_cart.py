@@ -194,7 +194,7 @@ def test_odd_tables():
     assert Cart().synthesize(odd, 1).rows.num_rows == 10
     assert Cart().synthesize(table(x=np.arange(5)), 1).rows.num_rows == 5
     for few in (0, 1, 4):
-        with pytest.raises(DataError, match="too few to learn from"):
+        with pytest.raises(DataError, match="values must be drawn from at least 5 people"):
             Cart().synthesize(table(x=np.arange(few)), 1)
 
 

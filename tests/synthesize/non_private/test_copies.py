@@ -43,11 +43,11 @@ def test_a_variance_is_never_negative():
 @pytest.mark.parametrize(
     ("what", "why"),
     [
-        (([1.0], [1.0]), "from one"),
+        (([1.0], [1.0]), "needs several copies"),
         (([1.0, 2.0], [1.0]), "same length"),
         (([], []), "same length"),
         (([1.0, math.nan], [1.0, 1.0]), "finite"),
-        (([1.0, 2.0], [1.0, -1.0]), "not negative"),
+        (([1.0, 2.0], [1.0, -1.0]), "variances non-negative"),
         (([1.0, 2.0], [1.0, 1.0], "other"), "partial, full or simple"),
         (({"a": 1}, max), "two lists of numbers"),
     ],

@@ -41,7 +41,7 @@ def test_none_is_left(method):
     assert not (young & (column(made.rows, "income") > 0)).any()
     assert young.any()
     assert made.rows.num_rows > 0.9 * loose.num_rows
-    assert "impossible were made again" in " ".join(made.steps)
+    assert "impossible were redrawn" in " ".join(made.steps)
 
 
 def test_kept_columns_stay_with_their_rows():
