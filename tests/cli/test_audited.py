@@ -69,7 +69,7 @@ def test_that_a_table_is_audited_is_said_by_other_commands_too(office):
     ):
         assert error in office("workspace", "audit", "office", "staff", "--columns", columns, code=1)
     audit = ("workspace", "audit", "office", "staff", "--columns", "salary", "--by", "who, city")
-    assert "audited from now on: salary (sum)" in office(*audit)
+    assert "staff now has query auditing: salary (sum)" in office(*audit)
     assert "staff has query auditing" in office("ask", "office", TOTAL, "--epsilon", "1", code=3)
     assert "takes one question" in office("ask", "office", TOTAL, "--audited", "--epsilon", "1", code=1)
     assert json.loads(office("workspace", "show", "office", "--json"))["staff"]["audited"]["by"] == ["who", "city"]
