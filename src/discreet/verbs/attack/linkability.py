@@ -86,7 +86,7 @@ class Linkability(ControlledAttack):
         meaning = _MEANING
         if most < _NEARLY_ALL:
             meaning += (
-                f" With these two files even upper limit from an exact copy no more than about {most:.0%}, "
+                f" With these two files, even an exact copy would link no more than about {most:.0%}, "
                 "because people are equal in one of them."
             )
             details["upper limit from an exact copy"] = most
