@@ -197,7 +197,7 @@ def test_whoever_is_added_is_told_a_password_or_is_not_added(clinic: Clinic) -> 
         clinic.desk.access.add_person(clinic.steward, "fay", Role.ANALYST, budget=Pure(2))
     assert "fay" not in [one.name for one in clinic.desk.access.persons(clinic.steward)]
     before = clinic.desk.budgets.accounts(clinic.steward)
-    with pytest.raises(BadInput, match="already"):
+    with pytest.raises(BadInput, match="The user name carl is taken"):
         clinic.desk.access.add_person(clinic.steward, "carl", Role.ANALYST, budget=Pure(2))
     assert clinic.desk.budgets.accounts(clinic.steward) == before
 
