@@ -250,7 +250,7 @@ def again_as_new(data, place, header, signature, body):
         ("sum 1/part", of_another_session, "another manifest"),
         ("sum 1/part", for_others, "for others"),
         ("sum 1/part", no_body, "north broke the rules"),
-        ("sum 1/part", noise, "no message"),
+        ("sum 1/part", noise, "received data is not a message"),
         ("sum 1/part", twice_differently, "contradict each other"),
         ("sum 1/part", again_as_new, "contradict each other"),
         ("hello", oversized, "larger than the session allows"),
