@@ -211,7 +211,7 @@ def test_lines_cannot_be_changed_by_mistake(place):
     [
         (
             "UPDATE attachments SET data = (SELECT data FROM attachments WHERE number = 1 AND kind = 'facts')",
-            "not what",
+            "were changed",
         ),
         ("DELETE FROM attachments", "are gone"),
     ],
