@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.noise.bits import Repeatable
 from tests.synthesize.small import EVERY_KIND
 
 import discreet as dc
@@ -78,7 +79,7 @@ def test_rows_are_like_the_table_and_keep_to_the_card(by):
 
 
 def test_a_bound_on_every_count_is_beside_the_rows_and_holds():
-    rows = Synthesize(rho=1, by="mst").run(TABLE)
+    rows = Synthesize(rho=1, by="mst").run(TABLE, Repeatable(1))  # each bound may fail in one run of twenty
     near = distances(rows)
     assert isinstance(near, CountBounds)
     assert near.by == "mst"
