@@ -92,7 +92,7 @@ def test_a_failing_run_says_nothing_and_stays_charged_and_a_retry_is_charged_onc
 @pytest.mark.parametrize("act", [lambda _: {1: 2}, lambda _: object(), lambda _: float("nan")])
 def test_what_cannot_be_kept_is_not_given(tmp_path, act):
     with clinic(tmp_path / "clinic") as curator:
-        with pytest.raises(Exception, match="not given") as error:
+        with pytest.raises(Exception, match="so it is withheld") as error:
             curator.release(Telling(act=act), "visits")
         assert "charged once" in str(error.value)
         assert len(charges(curator)) == 1
@@ -505,6 +505,6 @@ def test_what_rows_limits_or_noise_made_fail_has_failed_for_good(desk, error, dr
 
 
 def test_a_method_without_a_loss_is_never_charged(desk):
-    with pytest.raises(NoPromise, match="telling promises no bound on its privacy loss"):
+    with pytest.raises(NoPromise, match="telling has no bound on its privacy loss"):
         desk.pipeline.one(desk.ask(Telling(loss=None, act=secret), "visits"), "ann", "k")
     assert desk.spent() == []

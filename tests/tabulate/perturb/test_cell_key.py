@@ -184,7 +184,7 @@ def test_secrets_are_drawn_and_of_one_length():
 def test_only_counts_have_cell_keys():
     law, side = CellKeys(2, 1.0), build(people(5), ["sex"]).dimensions
     values = np.zeros(len(side[0]), np.int64)
-    with pytest.raises(BadInput, match="adds up turnover"):
+    with pytest.raises(BadInput, match="this table sums turnover"):
         law.perturbed(CrossTable(side, values, "turnover"), values.astype(np.uint64))
     with pytest.raises(BadInput, match="not negative"):
         law.applied(values - 1, values.astype(np.uint64))

@@ -159,7 +159,7 @@ def test_a_base_is_a_whole_number(base):
 
 def test_a_table_that_does_not_add_up_is_not_rounded():
     sides = (Dimension.flat("a", ["x", "y"]),)
-    with pytest.raises(BadInput, match="add up"):
+    with pytest.raises(BadInput, match="needs a table that adds up"):
         controlled(Cells.of(CrossTable(sides, np.array([9, 1, 2]))), 5)
 
 

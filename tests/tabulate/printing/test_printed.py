@@ -30,7 +30,7 @@ def test_a_figure_that_two_levels_have_is_hidden_in_both_and_read_back_so():
 @pytest.mark.parametrize(("side", "what"), [("hidden", "x"), ("hidden", ""), ("n", ""), ("r", "hidden"), ("r", "r")])
 def test_columns_do_not_overwrite_each_other(side, what):
     table = CrossTable((Dimension.flat(side, ["a", "b"]),), np.array([3, 1, 2]), what)
-    with pytest.raises(BadInput, match="is called"):
+    with pytest.raises(BadInput, match="No dimension or value may have the name"):
         PublishedTable((table,), (np.zeros(3, bool),))
 
 
