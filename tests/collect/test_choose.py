@@ -79,5 +79,5 @@ def test_what_cannot_do_so_many_values_is_left_out(monkeypatch: pytest.MonkeyPat
 def test_what_cannot_be_chosen_for() -> None:
     with pytest.raises(BadInput, match="Priority"):
         choose(5, 1, 10, "beauty")
-    with pytest.raises(BadInput, match="one person"):
+    with pytest.raises(BadInput, match="number of people must be at least 1"):
         choose(5, 1, 0)

@@ -124,7 +124,7 @@ def test_what_is_missing_or_too_much_is_said() -> None:
         ({"answers": ANSWERS, "values": SONGS}, "no epsilon"),
         ({"answers": ANSWERS, "epsilon": 1}, "No values"),
         ({"answers": ANSWERS, "protocol": device, "epsilon": 1}, "already has values"),
-        ({"answers": ANSWERS, "protocol": object()}, "name of one"),
+        ({"answers": ANSWERS, "protocol": object()}, "must be a name, or a protocol object"),
         ({"reports": device.randomize(ANSWERS), "values": SONGS, "epsilon": 1}, "the protocol that made them"),
         ({"answers": [1.0], "protocol": "grr", "values": collect.NumberGrid(0, 1), "epsilon": 1}, "A mean cannot"),
         ({"answers": ["no"], "protocol": "coins", "values": ["no", "yes"], "epsilon": 1}, "a fixed epsilon"),

@@ -63,7 +63,7 @@ def test_without_a_protocol_the_best_is_taken():
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("title =", "titel =", r"no 'titel' \(did you mean 'title'\?\)"),
+        ("title =", "titel =", r"no field 'titel' \(did you mean 'title'\?\)"),
         ("epsilon = 2", "epsilon = 0", "between 0 and 20"),
         ("epsilon = 2", 'epsilon = "much"', "must be a number"),
         ("people = 100", "people = 0", "people must be at least 1"),

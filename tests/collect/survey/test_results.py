@@ -110,7 +110,7 @@ def test_the_release_says_what_was_promised_and_shows_every_question(tmp_path):
     assert len(release.pictures) == 5
     assert "± " in release.pictures[0].svg
     assert any("Forged reports on like: Of 2,000 reports" in step for step in release.recipe.steps)
-    assert any("Audit of income: Holds: the loss is 0.8" in step for step in release.recipe.steps)
+    assert any("Loss audit of income: Holds: the loss is 0.8" in step for step in release.recipe.steps)
     assert Release.load(release.save(tmp_path / "out")).payload.equals(release.payload)
 
 

@@ -76,7 +76,7 @@ def test_the_page_is_told_what_its_randomiser_flips_by():
     report_codes = [browser_parameters(one.mechanism) for one in asked]
     assert [one["way"] for one in report_codes] == ["grr", "unary", "grr", "unary", "duchi"]
     assert Fraction(report_codes[0]["own"]) == asked[0].mechanism.p_own
-    assert all("chance" in explain_protocol(one.mechanism) for one in asked)
+    assert all("probability" in explain_protocol(one.mechanism) for one in asked)
     wide = survey(INCOME, epsilon=5).protocols[0].mechanism
     assert browser_parameters(wide) == {
         "way": "window",
