@@ -34,7 +34,7 @@ def test_few_items_fill_small_baskets() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(BadInput, match="at least one"):
+    with pytest.raises(BadInput, match="At least one basket"):
         baskets(0)
     with pytest.raises(BadInput, match="no larger than"):
         baskets(5, items=3, length=9, pattern=2)
