@@ -156,7 +156,7 @@ def test_columns_and_lists_and_noise():
         ({"bounds": (0,)}, "no bounds"),
         ({"bounds": (9, 1)}, "is above the upper bound"),
         ({"values": [1, 2]}, "Name the party of each value"),
-        ({"values": {"north": None, "south": 1}}, "cannot bring nothing"),
+        ({"values": {"north": None, "south": 1}}, "input cannot be nothing"),
         ({"drops": {"east": "nothing"}}, "It sends key, masked"),
         ({"epsilon": 0}, "above 0"),
         ({"protocol": "paths count=5"}, "only 2 different rings"),
@@ -174,7 +174,7 @@ def test_fractions_are_never_rounded_silently():
 
 
 def test_bounds_that_were_made_up_and_the_size_of_the_noise_are_told():
-    assert "were made up" in combine.simulate("masks", SALARIES).show().caption
+    assert "0 to 1,000,000 were assumed" in combine.simulate("masks", SALARIES).show().caption
     told = combine.simulate("masks", SALARIES, bounds=(0, 100_000), epsilon=1, honest=4)
     assert "off by up to about 300,000 in 95 of 100" in str(told)
     assert "made up" not in str(told)
@@ -198,7 +198,7 @@ def test_the_page_says_what_the_smallest_coalitions_learn(protocol):
     leaks = {who: told for who, told in leakages.items() if not told.nothing}
     least = [told for who, told in leaks.items() if not any(set(other) < set(who) for other in leaks)]
     drops = "yes, with `--threshold`" if SUM_PROTOCOLS.entry(protocol.split()[0]).kind.drops else "no"
-    assert f"| `{protocol}` | {' '.join(map(str, least)) or 'nobody'} | {drops} |" in PAGE
+    assert f"| `{protocol}` | {' '.join(map(str, least)) or 'no one'} | {drops} |" in PAGE
 
 
 @pytest.mark.parametrize("name", COMBINE_FUNCTIONS.names())

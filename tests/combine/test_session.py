@@ -94,7 +94,7 @@ def test_the_statement_carries_secrecy_and_loss():
     assert exact.loss is None
     assert exact.secrecy.parties == tuple(SALARIES)
     assert ("south", "west") in exact.secrecy.withstands
-    assert any("lying" in sentence for sentence in exact.caveats)
+    assert any("can lie about its own value" in sentence for sentence in exact.caveats)
     noisy = session.statement(terms("mean", epsilon=Fraction(1), delta=Fraction(1, 10**6), honest=3))
     assert noisy.loss == Approximate(1, "1e-6")
     assert not noisy.replaces
