@@ -29,7 +29,7 @@ def test_a_number_several_numbers_and_columns_are_data():
     with pytest.raises(BadInput, match="same number"):
         Data.from_value({"a": [1], "b": [1, 2]})
     for wrong in (None, object()):
-        with pytest.raises(BadInput, match="input cannot be nothing"):
+        with pytest.raises(BadInput, match="A party's input cannot be "):
             Data.from_value(wrong)
     with pytest.raises(NotFound, match="no column 'income'"):
         data.columns(["income"])

@@ -16,7 +16,7 @@ from discreet.verbs.combine.transcript import describe_body, entries_table, sing
         ({"key": bytes(range(32))}, "32 bytes 00010203…", ""),
         ({"key": b"a"}, "1 byte 61", ""),
         ({"who": ("north", "east"), "note": "so"}, "who: north, east; note: so", ""),
-        ({"who": ()}, "nobody", ""),
+        ({"who": ()}, "no one", ""),
         ({"note": "x" * 100}, "x" * 47 + "…", ""),
         ({}, "nothing", ""),
     ],
