@@ -37,7 +37,7 @@ def view(clinic):
 def call(clinic):
     """Calls the service as somebody who never signed in; what it logged by then is ``call.said``."""
     said = io.StringIO()
-    app = make_app(clinic.desk, Settings(rate=0.001, burst=6), log=Log(said), console=False)
+    app = make_app(clinic.desk, Settings(rate=0.001, burst=8), log=Log(said), console=False)
 
     def asked(method, path, **options):
         async def one():
@@ -128,9 +128,9 @@ def test_requests_from_elsewhere_too_large_or_too_many_are_refused(clinic, view,
     assert call("POST", place, json=report(view, 1), headers={"Host": "evil.example"}).status_code == 421
     assert call("POST", place, content=b" " * 200_000).status_code == 413
     assert call("POST", place, json=report(view, 1, answer=2)).status_code == 400
-    codes = [call("POST", place, json=report(view, number)).status_code for number in range(6)]
-    assert codes == [200] * 5 + [503]
-    assert clinic.desk.surveys.find(clinic.steward, view.id).reports == 5
+    codes = [call("POST", place, json=report(view, number)).status_code for number in range(8)]
+    assert codes == [200] * 7 + [503]
+    assert clinic.desk.surveys.find(clinic.steward, view.id).reports == 7
 
 
 def test_a_survey_that_another_process_serves_is_not_available_here(clinic, view, call):

@@ -162,7 +162,10 @@ def test_an_answer_that_had_to_make_room_can_be_asked_again(clinic, ann):
 
 def test_a_stand_in_without_a_privacy_loss_is_refused(clinic, service):
     steward = service.client(clinic.tokens["steward"])
-    for method, said in (("epsilon=1 bins=cost:x", "bins must be a whole number"), ("cart", "has no privacy guarantee")):
+    for method, said in (
+        ("epsilon=1 bins=cost:x", "bins must be a whole number"),
+        ("cart", "has no privacy guarantee"),
+    ):
         refused = steward.post("/v1/jobs/synthesize", json={"table": "visits", "method": method})
         assert refused.status_code == 400
         assert said in refused.json()["message"]
