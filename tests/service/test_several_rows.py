@@ -18,7 +18,7 @@ def test_what_is_wrong_with_a_treatment_of_people_shows_before_it_is_begun(clini
         desk.submit(steward, _spec("linked with nobody"))
     with pytest.raises(BadInput, match="one by one"):
         desk.submit(steward, Publish("visits", ("k=3",), "mondrian", people="linked"))
-    with pytest.raises(BadInput, match="no treatment of people with several rows .together."):
+    with pytest.raises(BadInput, match="no treatment of people with several rows 'together'"):
         desk.submit(steward, _spec("together"))
     with pytest.raises(BadInput, match="does not apply to synthetic rows"):
         desk.submit(steward, Publish("visits", (), "synthesize cart", people="one-row"))
