@@ -98,7 +98,7 @@ def test_files_that_are_not_there_or_of_another_survey(tmp_path):
         randomize_file(survey(), tmp_path / "a.parquet", tmp_path / "r.parquet")
     pq.write_table(TABLE, tmp_path / "b.parquet")
     randomize_file(survey(), tmp_path / "b.parquet", tmp_path / "r.parquet")
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput, match="already exists"):
         randomize_file(survey(), tmp_path / "b.parquet", tmp_path / "r.parquet")
     with pytest.raises(DataError, match="do not belong to the current version of this survey"):
         list(read_reports(survey(epsilon=3), tmp_path / "r.parquet"))
