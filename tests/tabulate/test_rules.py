@@ -164,7 +164,7 @@ def test_negative_contributions_need_to_be_taken_absolutely():
     side = Dimension("c", ("all",), (-1,))
     known = Contributions(np.array([3]), np.array([[100, 20]]), None, np.array([125]))
     cells = Cells.of(CrossTable((side,), np.array([-75]), "profit", 0, known))
-    with pytest.raises(BadInput, match="not negative") as refused:
+    with pytest.raises(BadInput, match="needs non-negative contributions; some of profit are negative") as refused:
         protect(cells, [PPercent(10)])
     assert "absolute" in str(refused.value)
     assert levels(cells, PPercent(10), negative="absolute") == (5, 5)

@@ -75,9 +75,9 @@ def _seen(table: CrossTable, share: Fraction, negative: str) -> RuleInput:
     largest = None if known.largest is None else known.largest.reshape(table.size, -1).T
     refused = ""
     if known.absolute is None and (values.min(initial=0) < 0 or (largest is not None and largest.min(initial=0) < 0)):
-        refused = f"some of {table.what} are, and the sums of absolute ones (a column, absolute) are not known"
+        refused = f"some of {table.what} are negative, and the sums of absolute ones (a column, absolute) are not known"
     elif known.absolute is not None and negative != "absolute":
-        refused = f"some of {table.what} are"
+        refused = f"some of {table.what} are negative"
     totals = values if known.absolute is None else known.absolute.ravel()
     counts = known.counts.ravel()
     told = None if known.known is None else known.known.ravel()
