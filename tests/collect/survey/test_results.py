@@ -159,7 +159,7 @@ def test_made_up_reports_raise_an_alarm_and_honest_ones_do_not(tmp_path):
     pq.write_table(pa.concat_tables([_table(one)] * 600), tmp_path / "made-up.parquet")
     result = estimate_survey(made, [tmp_path / "honest.parquet", tmp_path / "made-up.parquet"])
     assert {name for name, _ in result.alarms} >= {"albums", "age"}
-    assert any(step.startswith("Alarm about age: In bits that are 1") for step in result.release().recipe.steps)
+    assert any(step.startswith("Warning about age: In bits that are 1") for step in result.release().recipe.steps)
 
 
 def test_reports_of_numbers_that_no_numbers_explain_raise_an_alarm():
