@@ -275,9 +275,9 @@ def test_a_reason_is_quoted_by_the_statement_and_the_register(tmp_path):
     table = opened(tmp_path, people(400))
     dc.tabulate(table, "town × ill", rules="min=3")
     made = dc.tabulate(where(table, "age < 79").despite("the minister wants it"), "town × ill", rules="min=3")
-    (said,) = [one for one in made.statement.caveats if "The reason" in one]
+    (said,) = [one for one in made.statement.caveats if "Reason given: " in one]
     assert said.startswith("Released although together with “counts by town × ill”")
-    assert said.endswith("The reason: the minister wants it.")
+    assert said.endswith("Reason given: the minister wants it.")
     assert [one.note for one in listed(table.registers[0])] == ["", "the minister wants it"]
     dc.tabulate(where(table, "age < 79"), "town × ill", rules="min=3")  # it is out already
 
