@@ -56,7 +56,7 @@ class Data(ABC):
             return MemoryData({str(name): _as_list(value[name]) for name in names})
         if value is None or not isinstance(value, Iterable):
             raise BadInput(
-                f"A party's input cannot be {'nothing' if value is None else f'a {type(value).__name__}'}.",
+                f"A party's input cannot be {'nothing' if value is None else f'of the type {type(value).__name__}'}.",
                 hint="Give a number, a list of numbers, columns by name, a data frame, or a table of dc.read.",
             )
         return MemoryData({VALUE: value if isinstance(value, np.ndarray) else list(value)})

@@ -253,7 +253,7 @@ class Synthesize(Method[pa.Table | Rows]):
                 "Error bounds of counts",
                 [near.called(columns) for columns, _ in far],
                 [100 * min(one, 1.0) for _, one in far],
-                caption="Guaranteed bounds: any count over these columns differs by at most this per cent of "
+                caption="Bounds: any count over these columns differs by at most this per cent of "
                 f"the rows, with 95 % confidence each; worst first. 100 means no bound. With “{WITHIN}” it "
                 "holds for whole intervals only.",
             ),
