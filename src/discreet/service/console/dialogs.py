@@ -12,7 +12,7 @@ from discreet.service.console import theme
 
 async def confirm(question: str, told: str) -> bool:
     """Ask for confirmation, stating the consequences; whether the user agreed."""
-    with ui.dialog() as dialog, ui.card():
+    with ui.context.client.content, ui.dialog() as dialog, ui.card():  # what was clicked may be drawn anew meanwhile
         dialog.props["aria-label"] = question
         ui.label(question).classes("dc-strong")
         theme.prose(told)

@@ -25,7 +25,7 @@ from discreet.verbs.ask.postprocess import ERROR
 ROWS, PEOPLE = "rows", "people"
 AMOUNTS = {"average": "Average of", "total": "Sum of", "median": "Median of"}
 """Figures of a column, by how the builder calls them."""
-ORDERS = {"": "as they come", "down": "largest first", "up": "smallest first"}
+ORDERS = {"": "in table order", "down": "largest first", "up": "smallest first"}
 TRUTHS = {"true": True, "false": False}
 NO_VALUE = ("missing", "present")
 """Comparisons that need no value."""
