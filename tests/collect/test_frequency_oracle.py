@@ -126,7 +126,7 @@ def test_confidence_is_a_chance() -> None:
     for wrong in (0, 1, 95):
         with pytest.raises(BadInput, match="Confidence"):
             estimated([1, 1], 2, wrong)
-    with pytest.raises(BadInput, match="no step 'wish'"):
+    with pytest.raises(BadInput, match="no post-processing step 'wish'"):
         estimated([1, 1], 2).postprocess("wish")
 
 
@@ -254,6 +254,6 @@ def test_steps_follow_each_other_and_are_written_down() -> None:
     estimate = of([700.0, 60.0, -100.0, 340.0]).postprocess("base-cut").postprocess("norm-sub")
     assert estimate.steps == ("base-cut", "norm-sub")
     assert estimate.counts.sum() == pytest.approx(N)
-    with pytest.raises(BadInput, match="no step 'magic'"):
+    with pytest.raises(BadInput, match="no post-processing step 'magic'"):
         estimate.postprocess("magic")
     assert replace(estimate, steps=()) != estimate

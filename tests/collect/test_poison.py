@@ -135,7 +135,7 @@ def test_supports_of_all_values_together_are_noticed() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     oracle = GRR(6, 1)
-    with pytest.raises(BadInput, match="false alarms"):
+    with pytest.raises(BadInput, match="false-alarm rate"):
         detect_poisoning(oracle, oracle.randomize([1]), false_alarm=0)
     flip = DBitFlip(6, 1, 2)
     with pytest.raises(BadInput, match="depends on the number of reports"):
