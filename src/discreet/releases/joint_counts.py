@@ -208,7 +208,7 @@ def unions(
 
 
 def _sets_of_units(atoms: Iterable[int], units: Mapping[int, frozenset[int]], most: int) -> Iterator[tuple[int, ...]]:
-    """All sets of atoms in which one unit is, at most so many; where each has one row, the single atoms."""
+    """All sets of atoms of one unit: single atoms where units have one row; ``TooLarge`` if more than ``most``."""
     of_unit: dict[int, list[int]] = {}
     for atom in atoms:
         for unit in units[atom]:
