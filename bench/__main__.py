@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.harness import RESULT
 
-HELPERS = {"__init__", "__main__", "adult", "harness", "load"}
+HELPERS = {"__init__", "__main__", "adult", "adult_codes", "harness", "load"}
 
 
 def main() -> int:

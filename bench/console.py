@@ -5,7 +5,8 @@ drawn, connected, shows the price of the question on it, and takes input. An ans
 drawn; its time is compared with what the API takes for a question of the same kind, asked by the same browser.
 
 The weight of a page is what a browser that was never here loads until then, packed as it is sent to other computers;
-that of an answer is what its chart adds. The processor's time is that of the browser's main thread for one visit.
+that of an answer is what its chart adds. The processor's time is that of the browser's main thread for one visit. All
+pages of a steward are weighed at first load; the heaviest one counts.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def main() -> None:
             first, later = opened(browser, address, made.sessions["ann"], times)
             painted, replied = asked(browser, address, made.sessions["ann"], times)
             page_weight, chart_weight, busy = weighed(browser, address, made.sessions["ann"])
+            weights = all_weighed(browser, address, made.sessions["steward"])
     report(
         [
             ["a browser that was never here", f"{first:.2f}"],
@@ -83,7 +85,13 @@ def main() -> None:
         [[f"{page_weight:.2f}", f"{chart_weight:.2f}", f"{busy:.2f}"]],
         ["weight of Ask, packed, MB", "a chart adds, MB", "main thread, seconds"],
     )
+    print()
+    report(
+        [[path, f"{packed:.2f}", f"{plain:.2f}"] for path, (packed, plain) in weights.items()],
+        ["page of a steward", "packed, MB", "unpacked, MB"],
+    )
     result(
+        heaviest_page_megabytes=(max(packed for packed, _ in weights.values()), WEIGHT_GOAL, True),
         ask_page_seconds=(first, PAGE_GOAL, True),
         painted_after_reply=(painted - replied, PAINT_GOAL, True),
         ask_page_megabytes=(page_weight, WEIGHT_GOAL, True),
@@ -138,13 +146,40 @@ def weighed(browser: Browser, address: str, token: str) -> tuple[float, float, f
     return whole / 1e6, (sum(loaded.values()) - whole) / 1e6, found["TaskDuration"]
 
 
+def all_weighed(browser: Browser, address: str, token: str) -> dict[str, tuple[float, float]]:
+    """Megabytes of each page of the menu in a browser that was never here, packed and unpacked."""
+    with browser.new_context(base_url=address, viewport=DESKTOP) as context:
+        seated(context, address, token)
+        page = context.new_page()
+        page.goto("/")
+        paths = [str(link.get_attribute("href")) for link in page.locator("a.dc-nav").all()]
+    weights = {}
+    for path in paths:
+        with browser.new_context(base_url=address, viewport=DESKTOP) as context:
+            seated(context, address, token)
+            page = context.new_page()
+            loaded: dict[str, Request] = {}
+            page.on("requestfinished", lambda request, to=loaded: to.update({request.url: request}))
+            page.goto(path, wait_until="networkidle")
+            weighed = [sizes(request) for request in list(loaded.values())]
+            packed_, plain = (sum(one) / 1e6 for one in zip(*weighed, strict=True))
+            weights[path] = packed_, plain
+    return weights
+
+
 def packed(request: Request) -> int:
-    """Bytes of what came, as they are sent to other computers: texts are packed, fonts and pictures are so already."""
+    """Bytes of what came, as they are sent to other computers."""
+    return sizes(request)[0]
+
+
+def sizes(request: Request) -> tuple[int, int]:
+    """Bytes of what came, packed and unpacked: texts are packed on their way, fonts and pictures are so already."""
     response = request.response()
     if response is None or response.status != 200:
-        return 0
+        return 0, 0
     body, kind = response.body(), response.headers.get("content-type", "")
-    return len(gzip.compress(body, 5)) if re.search("text|javascript|json|svg", kind) else len(body)
+    is_text = re.search("text|javascript|json|svg", kind)
+    return len(gzip.compress(body, 5)) if is_text else len(body), len(body)
 
 
 def clicked(page: Page, question: str, name: str) -> float:

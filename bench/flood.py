@@ -4,7 +4,7 @@ A real service (``discreet serve``) of a made-up hospital is asked by a process 
 questions in peace, which says how long those usually take. Then an attacker sends, from many connections at once and
 as fast as they are taken, all that an attacker with an account would think of (``attacks``): texts that double, wide
 and deep questions, many aggregates and quantiles, groups without end, people joined with themselves again and again,
-prices of the same, and no SQL at all. Meanwhile the small questions go on, and ``/v1/health`` is looked at all the
+prices of the same, and no SQL at all. Meanwhile the small questions go on, and ``/v1/live`` is looked at all the
 time.
 
 Health must answer within a second, always; small questions must take less than three times as long as in peace, by
@@ -213,7 +213,7 @@ class Flood:
         while time.monotonic() < over:
             began = time.monotonic()
             try:
-                reply = await client.get("/v1/health")
+                reply = await client.get("/v1/live")
                 self.told.health.append(time.monotonic() - began)
                 if reply.status_code != 200:
                     self.told.wrong.append(f"health: {reply.status_code}")

@@ -24,9 +24,10 @@ def search(tries: int) -> Callable[[], object]:
     learn = dc.Learn(dc.DecisionTree("income", gain=0.002), integral=20, tries=tries)
 
     def work() -> object:
-        release = dc.publish(table, learn, seed=1)
-        sets = {"generators": len(release.evidence.sets), "left_out": release.evidence.left_out}
-        return {**sets, "scores": dict(release.compared.scores)}
+        release = dc.learn(table, learn, seed=1)
+        generators, compared = release.holder.details[:2]
+        sets = {"generators": len(generators.sets), "left_out": generators.left_out}
+        return {**sets, "scores": dict(compared.scores)}
 
     return work
 

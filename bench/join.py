@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from party.harness import RESULT, options, report, result, take_part
+from bench.harness import RESULT, options, report, result, take_part
 
 PSI_GOAL, PRODUCTS_GOAL = 1, 10
 PARTIES = ("north", "south", "west")

@@ -97,9 +97,9 @@ def made(
     return Place(folder / "clinic", tokens, tuple(_free_port() for _ in range(processes)))
 
 
-def begun(place: Place, port: int) -> subprocess.Popen[bytes]:
+def begun(place: Place, port: int, *words: str) -> subprocess.Popen[bytes]:
     """Start a service of the workspace; what it says goes to a file beside it."""
-    command = [str(Path(sys.executable).with_name("discreet")), "serve", str(place.folder), "--port", str(port)]
+    command = [sys.executable, "-m", "discreet.cli", "serve", str(place.folder), "--port", str(port), *words]
     with (place.folder.parent / f"service{port}.log").open("ab") as log:
         return subprocess.Popen([*command, "--no-open"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 

@@ -14,7 +14,21 @@ from discreet.errors import BadInput
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = [entry for family in FAMILIES for entry in family.entries()]
-every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.family.name} {entry.name}")
+
+
+def every(test):
+    """Ask the same of all entries, and name the one that fails."""
+
+    def asked():
+        for entry in ENTRIES:
+            try:
+                test(entry)
+            except BaseException as error:
+                error.add_note(f"It is of {entry.family.name} {entry.name}.")
+                raise
+
+    asked.__name__ = test.__name__
+    return asked
 
 
 def test_the_page_of_the_documentation_has_every_entry():

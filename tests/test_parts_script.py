@@ -15,7 +15,7 @@ BUSY = "E: Could not get lock {}. It is held by process 4321 (apt-get)"
 
 @pytest.fixture
 def machine(tmp_path):
-    """A machine with Java and without a browser, whose package manager does what a script says."""
+    """A machine with all parts but a browser, whose package manager does what a script says."""
     place = tmp_path / "bin"
     place.mkdir()
     for tool in ("env", "seq", "sed", "sh", "chmod"):
@@ -27,6 +27,7 @@ def machine(tmp_path):
 
     program("id", "echo 0")
     program("sleep", f"echo slept >> {tmp_path}/slept")
+    program("psql", "true")
     program("java", """echo 'openjdk version "21.0.1"' >&2""")
     return program
 
@@ -35,7 +36,11 @@ def run(tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
     words = [shutil.which("sh"), SCRIPT]
     return subprocess.run(
-        words, env=environment | {"PATH": str(tmp_path / "bin")}, capture_output=True, text=True, check=False
+        words,
+        env=environment | {"PATH": str(tmp_path / "bin"), "POSTGRES_JDBC": "here"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -29,6 +29,8 @@ FLAGS = (
 )
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
+PATIENCE_SECONDS = 600
+"""Seconds: how long the service may take to start on a busy machine."""
 PASSWORD = "a walk on the beach"  # noqa: S105  of everybody in a made-up hospital who has signed in before
 
 
@@ -99,7 +101,7 @@ def serving(folder: Path, log: Path) -> Iterator[str]:
 
 
 def _await(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
         if process.poll() is not None:
             raise RuntimeError(f"The service ended at once:\n{log.read_text()}")

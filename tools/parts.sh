@@ -1,7 +1,7 @@
 #!/bin/sh
-# What the tests need beyond Python: Java, for Spark, and Chromium, for the console. Installed by the system's package
-# manager where we may; where we may not, the tests that need them are skipped with a line that says so (under CI they
-# fail instead).
+# What the tests need beyond Python: Java, for Spark, Chromium, for the console, and PostgreSQL's own client and JDBC
+# driver, for the endpoint. Installed by the system's package manager where we may; where we may not, the tests that need
+# them are skipped with a line that says so (under CI they fail instead).
 set -u
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -39,9 +39,15 @@ recent_java() {  # Spark needs 17; "1.8" and "11" are too old
     version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') && [ "${version:-0}" -ge 17 ]
 }
 
+a_driver() { [ -e /usr/share/java/postgresql.jar ] || [ -e /usr/share/java/postgresql-jdbc/postgresql.jar ] || [ -n "${POSTGRES_JDBC:-}" ]; }
+
 a_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 recent_java || install default-jre-headless java-17-openjdk-headless openjdk17-jre-headless ||
     echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
 a_browser || install chromium chromium chromium ||
     echo "Chromium is not installed and could not be: the tests of the console need it."
+have psql || install postgresql-client postgresql postgresql-client ||
+    echo "psql is not installed and could not be: the tests of PostgreSQL's protocol need it."
+a_driver || install libpostgresql-jdbc-java postgresql-jdbc java-postgresql-jdbc ||
+    echo "PostgreSQL's JDBC driver is not installed and could not be: the tests of PostgreSQL's protocol need it."

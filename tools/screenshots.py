@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent.parent / "docs" / "images"
 ROWS = 5_000
 LARGEST = 150_000
+PATIENCE = 300_000
+"""Milliseconds: how long a busy machine may take for a step before this gives up."""
 QUESTIONS = (
     ("SELECT AVG(length_of_stay) AS nights FROM visits", "0.05"),
     ("SELECT insurance, COUNT(*) AS patients FROM patients GROUP BY insurance", "0.1"),
@@ -174,7 +176,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("home", "/", "ann", seen_before, dark=True),
         Shot("next", "/", "steward", seen_before, height=1000),
         Shot("tour", "/", "ann", toured),
-        Shot("data", "/data?table=patients", "steward", height=1400),
+        Shot("data", "/data?table=patients", "steward", from_the_top, height=1900),
         Shot("ask", "/ask", "ann", asked, dark=True, height=1900),
         Shot("refused", "/ask", "ann", refused, height=900),
         Shot("releases", "/releases", "steward"),
@@ -210,6 +212,7 @@ def taken(browser: Browser, address: str, made: Clinic, shot: Shot) -> None:
     """Open a page at each look, and take its picture."""
     for name, (size, scheme) in looks(shot).items():
         with browser.new_context(base_url=address, viewport=size, color_scheme=scheme) as context:
+            context.set_default_timeout(PATIENCE)
             if shot.who is not None:
                 seated(context, address, made.sessions[shot.who])
             page = context.new_page()
@@ -236,6 +239,12 @@ def seen_before(page: Page) -> None:
     """Decline the tour, as somebody did who has been here before."""
     page.get_by_test_id("tour-dismiss").click()
     page.get_by_test_id("tour-offer").wait_for(state="hidden")
+
+
+def from_the_top(page: Page) -> None:
+    """Show the beginning of a page that goes to what its address names."""
+    page.get_by_test_id("data-revise").wait_for()
+    page.evaluate("scrollTo(0, 0)")
 
 
 def toured(page: Page) -> None:

@@ -2,6 +2,7 @@ from discreet import errors as errors
 from discreet import samples as samples
 from discreet import utility as utility
 from discreet._version import __version__ as __version__
+from discreet.cli.notebook import load_ipython_extension as load_ipython_extension
 from discreet.core import hierarchy as hierarchy
 from discreet.core.card import Card as Card
 from discreet.core.card import Column as Column
@@ -68,9 +69,8 @@ from discreet.service.client import connect as connect
 from discreet.utility import quality as quality
 from discreet.verbs.ask.ask import ask as ask
 from discreet.verbs.ask.bounds import Bounds as Bounds
-from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
-from discreet.verbs.ask.continual import TreeCounter as TreeCounter
 from discreet.verbs.ask.distribution import Distribution as Distribution
+from discreet.verbs.ask.stream import Stream as Stream
 from discreet.verbs.attack.attack import attack as attack
 from discreet.verbs.collect.collect import collect as collect
 from discreet.verbs.combine.combine import combine as combine

@@ -168,6 +168,9 @@ def _loaded(engine: Engine, card: Card, rows: list[tuple[object, ...]], name: st
     )
 
 
+_PAIRS = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+
+
 class Questions:
     """Random questions; each may use every function there is."""
 
@@ -184,6 +187,23 @@ class Questions:
             text += f" WHERE {self.truth(2)}"
         return text + (f" GROUP BY {', '.join(str(place + 1) for place in range(len(keys)))}" if keys else "")
 
+    def nested(self) -> str:
+        """A question around others: what is made of their figures must not matter."""
+        inner = f"SELECT c AS a0, {self._figure()} AS a1 FROM {self._source()} WHERE {self.truth(1)} GROUP BY 1"
+        other = f"SELECT c AS a0, {self._figure()} AS a1 FROM t GROUP BY 1"
+        return self._one_of(
+            (
+                lambda: f"SELECT a0, SUM(a1) OVER (ORDER BY a0) AS s, LAG(a1) OVER (ORDER BY a1) AS l FROM ({inner})",
+                lambda: f"SELECT COUNT(*) AS k, SUM(a1) AS s, MAX(a1) AS m FROM ({inner}) WHERE a1 > 0 OR a0 = 'Oslo'",
+                lambda: f"{inner} UNION ALL {other}",
+                lambda: (
+                    f"WITH a AS ({inner}), b AS ({other}) SELECT a0, a.a1 / b.a1 AS q FROM a FULL JOIN b USING (a0)"
+                ),
+                lambda: f"SELECT c, b, {self._figure()} AS s FROM {self._source()} GROUP BY CUBE (c, b)",
+                lambda: f"WITH a AS ({other}) SELECT x.a1, y.s FROM a x CROSS JOIN (SELECT SUM(a1) AS s FROM a) y",
+            )
+        )()
+
     def _key(self) -> str:
         kind = self._one_of((self.text, self.truth, self.whole, self.day, self.number))
         return self._one_of((lambda: "c", lambda: "i", lambda: kind(1)))()
@@ -193,9 +213,12 @@ class Questions:
             (
                 lambda: "COUNT(*)",
                 lambda: "COUNT(DISTINCT u)",
+                lambda: (
+                    f"COUNT(DISTINCT {self._one_of((self.whole, self.number, self.text, self.truth, self.day))(1)})"
+                ),
                 lambda: f"COUNT({self._one_of((self.number, self.text, self.truth, self.day))(2)})",
                 lambda: f"COUNT_IF({self.truth(2)})",
-                lambda: f"{self._one_of(('COVAR_POP', 'COVAR_SAMP', 'CORR'))}({self.number(1)}, {self.number(1)})",
+                lambda: f"{self._one_of(_PAIRS)}({self.number(1)}, {self.number(1)})",
                 *(
                     lambda name=name: (
                         f"{name}({self.number(self._one_of((1, 2, 3)))}{', 0.9' if name == 'QUANTILE_CONT' else ''})"
@@ -208,6 +231,7 @@ class Questions:
                         "VARIANCE",
                         "STDDEV",
                         "MEDIAN",
+                        "MODE",
                         "QUANTILE_CONT",
                         "MIN",
                         "MAX",
@@ -215,8 +239,7 @@ class Questions:
                 ),
             )
         )()
-        plain = "DISTINCT" in made or self._random.random() < 0.8
-        return made if plain else f"{made} FILTER (WHERE {self.truth(2)})"
+        return made if self._random.random() < 0.8 else f"{made} FILTER (WHERE {self.truth(2)})"
 
     def _source(self) -> str:
         inner = lambda: (  # noqa: E731
@@ -233,6 +256,16 @@ class Questions:
             (
                 lambda: "t",
                 lambda: "t",
+                lambda: f"({inner()} t WHERE {self._asks()})",
+                lambda: f"({self._windows()})",
+                lambda: (
+                    f"t {self._one_of(('', 'LEFT ', 'RIGHT '))}JOIN (SELECT u, i AS qi, x AS qx, c AS qc FROM q) AS o "
+                    f"ON t.u = o.u AND {self._one_of(('i < qi', 'qx > 1', 'c = qc', 'x <> qx', self.truth(1)))}"
+                ),
+                lambda: (
+                    "t FULL JOIN (SELECT u, i AS qi, c AS qc FROM q) AS o ON t.u = o.u"
+                    f"{self._one_of(('', ' AND c = qc', ' AND i > 3', ' AND qi IS NULL'))}"
+                ),
                 lambda: f"({inner()} t WHERE {self.truth(1)})",
                 lambda: f"({inner()} t UNION ALL {inner()} t)",
                 lambda: f"({inner()} t UNION ALL {inner()} q)",
@@ -246,6 +279,35 @@ class Questions:
                 ),
             )
         )()
+
+    def _asks(self) -> str:
+        """A condition that asks another table."""
+        asked = self._one_of(
+            (
+                lambda: f"u IN (SELECT u FROM q WHERE {self.truth(1)})",
+                lambda: f"u IN (SELECT u FROM q GROUP BY u HAVING {self._one_of(('COUNT(*) > 1', 'SUM(x) > 0'))})",
+                lambda: f"EXISTS (SELECT 1 FROM q WHERE q.u = t.u AND {self.text(1)} = t.c)",
+                lambda: f"EXISTS (SELECT 1 FROM q WHERE q.u = t.u AND {self.truth(1)})",
+                lambda: f"{self.text(1)} IN (SELECT pc FROM p WHERE px < 0.5)",
+                lambda: "EXISTS (SELECT 1 FROM p WHERE pc = t.c)",
+            )
+        )()
+        return self._one_of((asked, f"NOT {asked}", f"({asked} OR {self.truth(1)})"))
+
+    def _windows(self) -> str:
+        """Rows with windows within one person."""
+        order = self._one_of((self.whole, self.number, self.text, self.day))(1)
+        over = f"OVER (PARTITION BY u{self._one_of(('', ', c'))} ORDER BY {order} {self._one_of(('', 'DESC'))})"
+        all_ = f"OVER (PARTITION BY u{self._one_of(('', ', b'))})"
+        whole, number = self.whole(1), self.number(1)
+        first = self._one_of(("ROW_NUMBER()", "RANK()", "DENSE_RANK()", f"LAG({whole})", f"LEAD({whole}, 2)"))
+        rows = (
+            f"SELECT u, {first} {over} AS i, "
+            f"{self._one_of(('SUM', 'AVG', 'MAX', 'MIN'))}({number}) {self._one_of((over, all_))} AS x, d, w, "
+            f"COUNT({self._one_of(('*', 's'))}) {self._one_of((over, all_))} AS k, c, b, "
+            f"{self._one_of(('LAG', 'FIRST_VALUE'))}(s) {over} AS s, LEAD(day) {over} AS day, at FROM t"
+        )
+        return rows + self._one_of(("", f" QUALIFY ROW_NUMBER() {over} <= 2", f" QUALIFY COUNT(*) {all_} > 1"))
 
     def number(self, depth: int) -> str:
         """A number."""
@@ -288,11 +350,12 @@ class Questions:
                 lambda: f"({w()} % {self._one_of((7, 2, -3))})",
                 lambda: f"WIDTH_BUCKET({self.number(depth - 1)}, 0, 10, 4)",
                 lambda: f"NULLIF({w()}, NULLIF({self._one_of((0, 1, 5))}, {self._one_of((0, 1, 5))}))",
+                lambda: f"({w()} // {self._one_of((7, 2, -3))})",
                 lambda: f"LENGTH({self.text(depth - 1)})",
                 lambda: f"STRPOS({self.text(depth - 1)}, 'a')",
                 lambda: f"CAST({self._one_of((self.number, self.truth))(depth - 1)} AS BIGINT)",
                 lambda: f"{self._one_of(('YEAR', 'QUARTER', 'MONTH', 'DAY'))}({self.day(depth - 1)})",
-                lambda: f"EXTRACT({self._one_of(('year', 'dow', 'isodow', 'day'))} FROM {self.day(depth - 1)})",
+                lambda: f"EXTRACT({self._one_of(('year', 'week', 'doy', 'dow', 'day'))} FROM {self.day(depth - 1)})",
                 lambda: f"EXTRACT({self._one_of(('hour', 'minute'))} FROM at)",
                 lambda: f"DATE_DIFF('{self._one_of(('day', 'month', 'year'))}', {self.day(depth - 1)}, {self.day(0)})",
                 lambda: f"EXTRACT(year FROM AGE({self.day(0)}, {self.day(depth - 1)}))",
@@ -312,6 +375,8 @@ class Questions:
                 lambda: f"CONCAT({t()}, {t()})",
                 lambda: f"SUBSTRING({t()}, {self._one_of((1, 2, 100))}, 3)",
                 lambda: f"LEFT({t()}, 2)",
+                lambda: f"SPLIT_PART({t()}, '{self._one_of(('l', '-'))}', {self._one_of((1, 2))})",
+                lambda: f"STRFTIME({self._one_of((self.day(depth - 1), 'at'))}, '{self._one_of(('%Y-%m', '%d.%m.'))}')",
                 lambda: f"COALESCE({t()}, {t()})",
                 lambda: f"CASE WHEN {self.truth(depth - 1)} THEN {t()} ELSE {t()} END",
                 lambda: f"CAST({self._one_of((self.whole, self.day))(depth - 1)} AS VARCHAR)",
@@ -338,6 +403,10 @@ class Questions:
                 lambda: f"{self.text(depth - 1)} {self._one_of(('LIKE', 'ILIKE'))} '%a_'",
                 lambda: f"{self.text(depth - 1)} LIKE '10!%' ESCAPE '!'",
                 lambda: f"STARTS_WITH({self.text(depth - 1)}, 'O')",
+                lambda: (
+                    f"REGEXP_MATCHES({self.text(depth - 1)}, '{self._one_of(('^[a-z0-9]?$', 'O.{1,2}o|1', '^z*$'))}')"
+                ),
+                lambda: f"{self.text(depth - 1)} ~* '[^OS]l'",
             )
         )()
 
@@ -347,7 +416,9 @@ class Questions:
             return str(self._one_of(("day", "DATE '2020-02-29'", "CAST(at AS DATE)", "DATE(at)")))
         return self._one_of(
             (
-                lambda: f"DATE_TRUNC('{self._one_of(('day', 'month', 'quarter', 'year'))}', {self.day(depth - 1)})",
+                lambda: (
+                    f"DATE_TRUNC('{self._one_of(('day', 'week', 'month', 'quarter', 'year'))}', {self.day(depth - 1)})"
+                ),
                 lambda: (
                     f"({self.day(depth - 1)} {self._one_of('+-')} INTERVAL {self._one_of((1, 40))} "
                     f"{self._one_of(('DAY', 'MONTH', 'YEAR'))})"

@@ -145,6 +145,9 @@ def _condition(draw: st.DrawFn) -> str:
 _aggregates = st.one_of(
     st.just("COUNT(*)"),
     st.just("COUNT(DISTINCT u)"),
+    st.tuples(st.sampled_from(["c", "g", "s", "i", "x", "b"]), st.sampled_from(["", " FILTER (WHERE b)"])).map(
+        lambda pair: f"COUNT(DISTINCT {pair[0]}){pair[1]}"
+    ),
     st.tuples(st.sampled_from(["COUNT", "SUM", "AVG", "VARIANCE"]), values).map(lambda pair: f"{pair[0]}({pair[1]})"),
     st.tuples(values, values).map(lambda pair: f"COVAR_POP({pair[0]}, {pair[1]})"),
     st.tuples(values, _condition()).map(lambda pair: f"SUM({pair[0]}) FILTER (WHERE {pair[1]})"),
@@ -195,6 +198,20 @@ SOURCES = (
     "LEFT JOIN q ON q.u = t.u GROUP BY t.u, c)",
     f"(SELECT u, AVG(i) AS i, SUM(x) AS x, SUM(d) AS d, c, COUNT(*) AS g, TRUE AS b, s FROM (SELECT {_COPIES} "
     "FROM t UNION ALL SELECT * FROM q) GROUP BY 1, c, s)",
+    "t FULL JOIN q ON t.u = q.u",
+    "t FULL JOIN q ON t.u = q.u AND t.c = q.qc AND t.g = q.qg",
+    "q RIGHT JOIN t USING (u)",
+    "t LEFT JOIN q ON q.u = t.u AND i <= qi AND b AND qx BETWEEN x AND 9",
+    "p JOIN t ON pc = c AND pg >= g",
+    "(SELECT * FROM t WHERE u IN (SELECT u FROM q))",
+    "(SELECT * FROM t WHERE NOT EXISTS (SELECT 1 FROM q WHERE q.u = t.u AND qc = c) OR u IN (SELECT u FROM t WHERE b))",
+    "(SELECT * FROM t WHERE c IN (SELECT pc FROM p WHERE pg < 50) OR EXISTS (SELECT 1 FROM p WHERE pg = t.g))",
+    "(SELECT u, i, x, d, c, g, b, LAG(s) OVER (PARTITION BY u ORDER BY i) AS s FROM t)",
+    "(SELECT u, SUM(i) OVER (PARTITION BY u ORDER BY x DESC) AS i, AVG(x) OVER (PARTITION BY u, c) AS x, d, c, "
+    "ROW_NUMBER() OVER (PARTITION BY u ORDER BY d) AS g, b, FIRST_VALUE(s) OVER (PARTITION BY u ORDER BY s) AS s "
+    "FROM t)",
+    "(SELECT * FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY u ORDER BY x) = 1)",
+    "(SELECT u, i, x, d, c, g, b, s FROM (SELECT *, RANK() OVER (PARTITION BY u ORDER BY c) AS k FROM t) WHERE k <= 1)",
 )
 """What a question about several tables can be about: every shape there is."""
 

@@ -54,7 +54,7 @@ def test_a_sum_of_doubles_is_the_sum_of_their_steps_in_any_order(
         Random(seed).shuffle(values)  # noqa: S311
         duckdb.run("DROP TABLE IF EXISTS doubles")
         duckdb.load("doubles", pa.table({"x": values}))
-        found |= {duckdb.fetch(query).column(name)[0].as_py() for query in (made.query, made.query_of_large)}
+        found |= {duckdb.fetch(query).column(name)[0].as_py() for query in (made.query, made.parts[0].query_of_large)}
         seed += 1
     (total,) = found
     exact = sum(Fraction(x) - one.centre for x in values) / measure.step  # type: ignore[attr-defined]
@@ -175,5 +175,5 @@ def test_groups_are_large_from_a_number_of_rows_that_is_drawn_between_half_the_l
     monkeypatch.setattr(module, "SYSTEM", Drawn)
     monkeypatch.setattr(module, "fetch", lambda engine, query, **_: asked.append(query) or fetch(engine, query))
     made = plan("SELECT SUM(x) AS a FROM t", of(duckdb, "SELECT 0.5 AS x", Column("x", Kind.REAL, bounds=(0, 1))))
-    module.measured(made)
-    assert asked == [made.query_of_small(lambda rows: rows // 2 * (2 if drawn else 1))]
+    module.measured(made.parts[0])
+    assert asked == [made.parts[0].query_of_small(lambda rows: rows // 2 * (2 if drawn else 1))]

@@ -26,10 +26,11 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.sql import arrow_type
 from discreet.core.table import Table
-from discreet.engines import contribution
+from discreet.engines import contribution, measures
 from discreet.engines.bounded_table import bounded
-from discreet.engines.contribution import cell_counts, owned_rows
+from discreet.engines.contribution import owned_rows
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.measures import cell_counts
 from discreet.engines.postgres import Postgres
 from discreet.errors import BadQuery
 from discreet.verbs.ask.answer import answer, measured
@@ -161,7 +162,7 @@ def test_an_attempt_fails_on_one_row_whatever_the_server_calls_it(postgres: Post
 
 def test_no_column_is_taken_for_what_is_computed_of_a_row(duckdb: DuckDB) -> None:
     """A bin that is somebody's own number may be none of those there are, and then there is no answer."""
-    others = [Column(f"{name}0", Kind.INTEGER) for name in ("v", contribution._VALUE)]
+    others = [Column(f"{name}0", Kind.INTEGER) for name in ("v", contribution.VALUE)]
     card = Card("t", (PERSON, Column("x", Kind.INTEGER, bounds=(0, 99)), *others), unit="person", rows_per_unit=1)
     rows = [(person, person % 100, *[10**6 if person == 0 else 0] * 2) for person in range(30)]
     both = with_and_without(lambda some: loaded(duckdb, card, some), rows)
@@ -208,7 +209,7 @@ def test_a_group_that_is_too_large_for_the_quick_way_has_the_same_answer(
     table = loaded(duckdb, card, rows)
     text = "SELECT s, SUM(x) AS n FROM t GROUP BY s"
     bound = next(one.most for one in plan(text, {"t": table}).measures.values() if one.large is not None)
-    monkeypatch.setattr(contribution, "_EXACT", 1_000 * bound)
+    monkeypatch.setattr(measures, "_EXACT", 1_000 * bound)
     made = plan(text, {"t": table})
     assert duckdb.fetch(made.query).column("m1").null_count == 1
     found = answer(made, price(made, 10, "1e-6"))
@@ -316,7 +317,7 @@ def test_what_is_measured_of_all_is_the_sum_of_what_is_measured_of_each_half(duc
 
 def sums(made: Plan) -> dict[Any, int]:
     """What was measured, by measure and group, where it is not 0."""
-    found = measured(made)
+    found = measured(made.parts[0])
     counted: dict[Any, int] = {}
     for name, figures in found.figures.items():
         counted |= {(name, repr(group)): n for group, n in zip(found.groups, figures.tolist(), strict=True)}

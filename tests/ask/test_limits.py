@@ -13,8 +13,8 @@ from tests.ask.visits import Silent, loaded
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
-from discreet.engines.contribution import COUNT
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.measures import COUNT
 from discreet.errors import BadQuery
 from discreet.verbs.ask import plan, scalar, source, syntax, value
 from discreet.verbs.ask.answer import answer

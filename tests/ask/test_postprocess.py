@@ -17,7 +17,7 @@ from tests.ask.test_plan import planned
 from discreet.core.kind import Kind
 from discreet.engines.limits import Limits, limited
 from discreet.errors import EngineError
-from discreet.verbs.ask.postprocess import ERROR, Association, Count, Mean, Spread, Total, work_out
+from discreet.verbs.ask.postprocess import ERROR, NOISY, Association, Count, Mean, Spread, Total, work_out
 
 WHOLE = [0, 1, -1, 2**63 - 1, -(2**63)]
 REALS = [0.0, float("nan"), float("inf"), -1e308, 5e-324]
@@ -84,7 +84,7 @@ def test_any_figures_give_a_value_or_null(text: str) -> None:
             name: pa.concat_arrays([one[rolled:], one[:rolled]]) if name in made.figures else one
             for name, one in columns.items()
         }
-        assert work_out(made.after, pa.table(turned)).num_rows <= 3
+        assert work_out(made.after, {NOISY: pa.table(turned)}).num_rows <= 3
 
 
 # -- figures of noisy measures, worked out by hand
@@ -105,7 +105,7 @@ def test_what_is_made_of_figures_has_the_time_of_its_question() -> None:
     names = {one.name for one in after.find_all(exp.Column)}
     noisy = pa.table({name: pa.array(range(2_000_000), pa.int64()) for name in names})
     with limited(Limits(seconds=0.05)), pytest.raises(EngineError, match="exceeded its time limit"):
-        work_out(after, noisy)
+        work_out(after, {NOISY: noisy})
 
 
 def test_an_average_is_the_centre_and_the_mean_distance_within_the_bounds() -> None:

@@ -58,7 +58,7 @@ def test_the_error_of_an_average_needs_the_rows_behind_it() -> None:
 
 def test_figures_without_a_bar_have_no_expected_error() -> None:
     made = plan_of("SELECT COUNT(*) * 2 AS twice, MEDIAN(age) AS m, COUNT(*) AS n, city AS c FROM visits GROUP BY city")
-    assert expected_errors(made, price(made, 1), 10).keys() == {"m", "n"}
+    assert expected_errors(made, price(made, 1), 10).keys() == {"twice", "m", "n"}
     assert expected_errors(made, price(made, 1), 10)["m"] is None
 
 
@@ -94,7 +94,7 @@ def test_what_has_no_error_beforehand_has_no_epsilon_for_it() -> None:
         smallest_epsilon(plan_of(MEAN), 0, 5, None, None)
     assert bar(MEAN, smallest_epsilon(plan_of(MEAN), 0, 5, None, 1000), 1000) <= 5  # type: ignore[operator]
     with pytest.raises(BadInput, match="This question has no error"):
-        smallest_epsilon(plan_of("SELECT COUNT(*) * 2 AS n FROM visits"), 0, 5, None, None)
+        smallest_epsilon(plan_of("SELECT COUNT(*) * COUNT(*) AS n FROM visits"), 0, 5, None, None)
     with pytest.raises(BadInput, match="delta above 0"):
         smallest_epsilon(plan_of(OPEN), 0, 5, None, None)
     far = Card("far", (Column("x", Kind.REAL, bounds=(0.0, 1e15)),))
@@ -138,9 +138,9 @@ def test_a_group_of_one_person_passes_the_threshold_with_its_share_of_delta_and_
 
 @pytest.mark.parametrize("delta", [0, 1, 2])
 def test_open_groups_need_a_delta_between_0_and_1(delta: int) -> None:
-    with pytest.raises(BadInput, match="Which values note has is not declared"):
+    with pytest.raises(BadInput, match="The values of note are not declared"):
         price(plan_of(OPEN), 1, delta)
-    with pytest.raises(BadInput, match="what is made of a column"):
+    with pytest.raises(BadInput, match="an expression"):
         price(plan_of("SELECT LOWER(note) AS l, COUNT(*) AS n FROM visits GROUP BY 1"), 1, delta)
 
 

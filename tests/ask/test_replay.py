@@ -71,9 +71,11 @@ def planned(text: str, both: tuple[dict[str, Table], dict[str, Table]]) -> tuple
     if not (isinstance(one, Plan) and isinstance(other, Plan)):
         assert one == other
         return None
-    assert replace(one, rows=other.rows) == other
-    assert replace(one.rows, owned=other.rows.owned) == other.rows
-    assert replace(one.rows.owned, query=other.rows.query) == other.rows.owned
+    assert replace(one, parts=other.parts) == other
+    for part, same in zip(one.parts, other.parts, strict=True):
+        assert replace(part, rows=same.rows) == same
+        assert replace(part.rows, owned=same.rows.owned) == same.rows
+        assert replace(part.rows.owned, query=same.rows.query) == same.rows.owned
     return one, other
 
 
@@ -194,6 +196,10 @@ RELEASED = (
     "SELECT b, MEDIAN(i) AS a, VARIANCE(d) AS v FROM t GROUP BY b",
     "SELECT s, COUNT(*) AS n FROM t GROUP BY s",
     "SELECT COUNT(DISTINCT u) AS n, CORR(i, x) AS r FROM t JOIN q USING (u)",
+    "SELECT c, COUNT(*) / SUM(COUNT(*)) OVER () AS share, RANK() OVER (ORDER BY SUM(i)) AS place FROM t GROUP BY c",
+    "SELECT AVG(n) AS m, MAX(y) AS y FROM (SELECT c, COUNT(*) AS n, MEDIAN(i) AS y FROM t GROUP BY c)",
+    "WITH a AS (SELECT c, COUNT(*) AS n FROM t GROUP BY c), b AS (SELECT c, SUM(x) AS s FROM t WHERE b GROUP BY c) "
+    "SELECT c, s / n AS r FROM a FULL JOIN b USING (c) UNION ALL SELECT 'all', SUM(n) FROM a",
 )
 
 

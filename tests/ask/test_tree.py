@@ -188,7 +188,7 @@ def test_the_error_holds_where_the_law_is_known() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     tree = Tree.for_loss(Pure(1), 8)
-    with pytest.raises(BadInput, match="8 slices need as many counts, got 7"):
+    with pytest.raises(BadInput, match="8 slices need 8 counts, not 7"):
         tree.measure([1] * 7)
     for low, high in ((-1, 3), (3, 3), (0, 9)):
         with pytest.raises(BadInput, match="A range of slices"):

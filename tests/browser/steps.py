@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+JOB = 300_000
+"""Milliseconds: how long a busy machine may take for a job, which runs in a process of its own."""
 
 
 def sign_in(page: Page, name: str, password: str) -> None:
@@ -39,6 +44,14 @@ def choose(page: Page, testid: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
+def tick(page: Page, testid: str, *options: str) -> None:
+    """Pick some from a list that drops down and takes several."""
+    page.get_by_test_id(testid).click()
+    for option in options:
+        page.get_by_role("option", name=option, exact=True).click()
+    page.keyboard.press("Escape")
+
+
 def reach(page: Page, selector: str, most: int = 30) -> None:
     """Press Tab until there."""
     for _ in range(most):
@@ -53,3 +66,34 @@ def budget(page: Page, account: str) -> dict[str, Fraction]:
     found: list[dict[str, Any]] = page.request.get("/v1/budgets").json()
     (one,) = [view for view in found if view["account"] == account]
     return {name: Fraction(one[name]["epsilon"]) for name in ("spent", "left")}
+
+
+def add_table(page: Page, file: Path, name: str, **decided: tuple[str, str]) -> None:
+    """Upload a file on the page Data, and make a table of it, with the role and values of columns that are decided."""
+    page.goto("/data")
+    page.locator("input[type=file]").set_input_files(file)
+    for column, (role, values) in decided.items():
+        choose(page, f"role-{column}", role)
+        page.get_by_test_id(f"more-{column}").get_by_role("button").first.click()
+        page.get_by_test_id(f"categories-{column}").fill(values)
+    page.get_by_test_id("data-name").fill(name)
+    page.get_by_test_id("data-add").click()
+    expect(page.get_by_test_id("data-done")).to_contain_text(f"{name} is added")
+
+
+def looked(page: Page) -> None:
+    """What axe finds on a page as it is now: nothing, once the bar on top that tells of loading is gone."""
+    expect(page.locator("#q-loading-bar > div")).to_have_css("opacity", "0")
+    found = Axe().run(page).response["violations"]
+    wrong = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
+    assert wrong == [], wrong
+
+
+def looked_in_both(page: Page) -> None:
+    """The same in the light and in the dark."""
+    looked(page)
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("body")).to_have_class(re.compile("body--dark"))
+    looked(page)
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("body")).not_to_have_class(re.compile("body--dark"))

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.steps import budget, choose, write
 from tools.browser import PHONE
 
-from discreet.service.console.pinned_view import MOST
+from discreet.service.console.draft import MOST_PINNED
 
 BUILT = (
     "SELECT DATE_TRUNC('month', admitted) AS admitted_month, COUNT(*) AS n "
@@ -177,14 +177,14 @@ def test_every_chart_is_drawn_with_its_errors(browse, look):
 def test_a_refusal_and_a_full_board_are_accessible(browse):
     page = browse("cara")
     page.goto("/ask?table=patients")
-    for place in range(MOST + 1):
+    for place in range(MOST_PINNED + 1):
         write(page, f"SELECT COUNT(*) AS n{place} FROM patients WHERE zip > '{place}'", "0.01")
         page.get_by_test_id("ask-price").filter(has_text=f"n{place}").wait_for()
         page.get_by_test_id("ask-run").filter(has_text="costs ε 0.01").click()
         expect(page.get_by_test_id("ask-result").get_by_test_id("answer-one")).to_contain_text(f"n{place}")
         page.get_by_test_id("ask-pin").click()
-    expect(page.get_by_test_id("told")).to_contain_text(f"{MOST} answers are pinned.")
-    expect(page.locator("[data-testid^=pin-]")).to_have_count(MOST)
+    expect(page.get_by_test_id("told")).to_contain_text(f"{MOST_PINNED} answers are pinned.")
+    expect(page.locator("[data-testid^=pin-]")).to_have_count(MOST_PINNED)
     is_accessible(page)
 
     write(page, "SELECT COUNT(*) AS late FROM patients", "0.5")

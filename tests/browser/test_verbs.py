@@ -1,23 +1,9 @@
 """Each page of a verb, walked once in a real browser; axe looks at every state of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.browser.steps import choose
+from tests.browser.steps import choose, looked
 from tools.browser import PHONE
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-
-def looked(page: Page) -> None:
-    """What axe finds on a page as it is now: nothing, once the bar on top that tells of loading is gone."""
-    expect(page.locator("#q-loading-bar > div")).to_have_css("opacity", "0")
-    found = Axe().run(page).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
 
 
 def test_a_program_is_refuted_and_another_proved(browse):

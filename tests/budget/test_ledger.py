@@ -678,9 +678,9 @@ def test_a_line_edited_under_a_ledger_that_is_open_is_not_charged_on(home: Home,
     filled(home)
     with home.open() as ledger, home.tampering() as change:
         *_, last = (line.number for line in ledger.lines())
-        change("UPDATE lines SET content = replace(content, '2', '3') WHERE number = ?", (last - back,))
+        change("UPDATE lines SET content = replace(content, '+00:00', '+01:00') WHERE number = ?", (last - back,))
         for _ in range(2):
-            with pytest.raises(Unsound, match=f"Line {last - back} of the ledger was edited"):
+            with pytest.raises(Unsound, match=f"Entry {last - back} of the ledger was edited"):
                 ledger.charge("t/a", Pure("0.01"), key="k4", what="")
         assert [line.number for line in ledger.lines()][-1] == last
 

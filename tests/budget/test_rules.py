@@ -19,9 +19,9 @@ from discreet.budget.entries import (
     Opened,
     is_above,
     is_filed_under,
-    named,
-    taken_away,
-    tightest,
+    limit_warnings,
+    require_name,
+    tightest_refusal,
     write,
 )
 from discreet.budget.filter import Budget, Spent, _cut
@@ -179,7 +179,7 @@ def test_a_new_limit_is_of_the_same_kind_and_keeps_what_was_spent() -> None:
 )
 def test_of_several_refusals_the_one_that_leaves_least_is_told(lefts: list[Loss], named_one: int) -> None:
     refusals = [BudgetExceeded("", asked=left, left=left, account=str(n)) for n, left in enumerate(lefts)]
-    assert tightest(refusals) is refusals[named_one]
+    assert tightest_refusal(refusals) is refusals[named_one]
 
 
 DELTA = Approximate(1, "1e-6")
@@ -205,7 +205,7 @@ DELTA = Approximate(1, "1e-6")
 )
 def test_what_a_new_limit_takes_away_is_said(was: Loss, now: Loss, spent: str, over: bool, more: bool) -> None:
     made = book(Opened("t", Budget(was)), charge("t", Pure(spent)))
-    said = taken_away(made.accounts["t"], Budget(now))
+    said = limit_warnings(made.accounts["t"], Budget(now))
     assert [text.partition(" ")[0] for text in said] == ["the"] * over + ["more"] * more
 
 
@@ -298,16 +298,16 @@ def test_a_line_is_filed_under_its_own_key_and_no_other(key: str) -> None:
 @pytest.mark.parametrize("length", [0, 1, 200, 201])
 def test_names_are_short(length: int) -> None:
     if 0 < length <= 200:
-        assert named("x" * length, "It") == "x" * length
+        assert require_name("x" * length, "It") == "x" * length
     else:
         with pytest.raises(BadInput, match="1 to 200 printable"):
-            named("x" * length, "It")
+            require_name("x" * length, "It")
 
 
 @pytest.mark.parametrize("wrong", [" x", "x ", "a\nb", 7, None])
 def test_names_are_printable_and_have_no_space_around_them(wrong: str) -> None:
     for make in (
-        lambda: named(wrong, "It"),
+        lambda: require_name(wrong, "It"),
         lambda: Opened("t", Budget(Pure(1)), wrong or " "),
         lambda: Charged("t", Pure(1), wrong, ""),
         lambda: Charged("t", Pure(1), "k", "", wrong or " "),

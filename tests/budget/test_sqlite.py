@@ -23,7 +23,7 @@ from discreet.budget.ledger import LEDGER, create_ledger, open_ledger
 from discreet.budget.sqlite import file_system
 from discreet.budget.store import Home, Witness, lines_after
 from discreet.budget.tables import page_after
-from discreet.budget.verify import _check, verified
+from discreet.budget.verify import _check, verify_entries
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, Unsound
 
@@ -134,7 +134,7 @@ sys.path[:] = {sys.path!r}
 from discreet.budget.ledger import open_ledger
 from discreet.budget.store import Home, Witness
 from discreet.budget.tables import page_after
-from discreet.budget.verify import _check, verified
+from discreet.budget.verify import _check, verify_entries
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError
 with open_ledger({str(path)!r}) as ledger:
@@ -430,15 +430,15 @@ def test_lines_that_were_added_up_before_give_the_same_sums_if_they_are_the_same
             ledger.charge("t", Pure(1), key=key, what="a question")
         store = ledger._store
         with store.reading() as session:
-            verdict, whole = verified(session, store)
+            verdict, whole = verify_entries(session, store)
             since = Book()
             for number, key, content, digest in page_after(session, 0)[:kept]:
                 _check(since, number, key, content, digest)
                 since.number, since.digest = number, digest
             other = Book(kept, "0" * 64, dict(since.accounts), dict(since.parts))
-            assert verified(session, store, since=since) == (verdict, whole)
+            assert verify_entries(session, store, since=since) == (verdict, whole)
             assert verdict.sound and whole.number == 5
-            assert verified(session, store, since=other)[0].sound == (kept == 1), (
+            assert verify_entries(session, store, since=other)[0].sound == (kept == 1), (
                 "sums of other lines; the first has none"
             )
 

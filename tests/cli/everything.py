@@ -8,6 +8,7 @@ so that it runs on a plain install.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -50,6 +51,12 @@ workspace revise clinic others --card people.toml --data people.csv
 workspace add-analyst clinic ben --budget epsilon=1
 ask clinic 'SELECT COUNT(*) FROM people' --epsilon 0.1 --analyst ben
 workspace stand-in clinic people --method 'epsilon=0.5 on sex'
+stream start clinic people arrivals --steps 3 --epsilon 0.1 --analyst ben
+stream advance clinic people arrivals people.csv --step 1
+stream show clinic people arrivals
+stream list clinic
+workspace check clinic
+workspace move-ledger clinic --to postgresql://127.0.0.1:9/none
 workspace backup clinic clinic.copy
 workspace restore clinic.copy restored --yes-spent-is-forgotten
 workspace init audited --table people=people.csv --card people.toml --budget epsilon=3
@@ -59,7 +66,7 @@ budget limit clinic people --budget epsilon=4 --why more --yes
 budget verify clinic
 exposure clinic -o exposure.html
 budget advise --epsilon 1
-collect new survey.toml --example
+collect new survey.toml --example --codes codes.txt
 collect plan survey.toml --people 300
 collect randomize answers.csv --survey survey.toml -o reports.parquet
 collect estimate survey.toml reports.parquet
@@ -80,6 +87,7 @@ people disable clinic cleo
 people enable clinic cleo
 people token clinic cleo
 people revoke clinic 1
+mcp clinic --analyst nobody --cap epsilon=1
 serve clinic --check
 serve clinic --cert missing.pem --key missing.pem
 """
@@ -140,7 +148,8 @@ def prepare(folder: Path) -> None:
 
 
 def main(place: str, *hidden: str) -> None:
-    """Run all commands in a folder."""
+    """Run all commands in a folder, under a umask that closes nothing."""
+    os.umask(0)
     sys.meta_path.insert(0, Hidden(hidden))
     import typer
     from tests.called import called

@@ -32,9 +32,7 @@ def test_from_keys_to_the_result(command, session, tmp_path):
     assert "Who learns what: each party its own value and the result; no party alone learns more." in said
     assert "A party can lie" not in said
     learnt = command("combine", "coalition", "pay.toml", "--of", "north,south")
-    assert (
-        learnt == "To north and south together the sum itself gives east's value away; no protocol can prevent that.\n"
-    )
+    assert learnt == "north and south together can compute east's value from the sum; no protocol can prevent that.\n"
     with ThreadPoolExecutor(2) as others:
         for name in ("east", "south"):
             others.submit(take_part, tmp_path / "pay.toml", tmp_path / f"{name}.txt", name=name)
@@ -158,9 +156,7 @@ def test_a_coalition_is_told_of_the_worst_case_and_of_what_everybody_sees(comman
     prepared(tmp_path, four, threshold=3)
     said = command("combine", "coalition", "pay.toml", "--of", "north,east")
     assert "learn nothing beyond the sum." in said
-    assert (
-        "At worst, if west left (at least 3 must stay): To north and east together the sum itself gives south" in said
-    )
+    assert "At worst, if west dropped out (at least 3 must stay): north and east together can compute south" in said
     assert "--of" in command("combine", "coalition", "pay.toml")
     prepared(tmp_path, four, function="median")
     said = command("combine", "coalition", "pay.toml", "--of", "north,east")

@@ -118,7 +118,7 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
         ({"level": ["agee=1"]}, "did you mean 'age'"),
         ({"earlier": ["."]}, "is not a release"),
         ({"level": ["age"]}, "is not a level"),
-        ({"suppress": "200%"}, "is more than 100 %"),
+        ({"suppress": "200%"}, "must be at most 100 %"),
         ({"method": "mondrian", "suppress": "5%"}, "does not apply to --method mondrian"),
         ({"holder": Path("key.parquet")}, "has no holder's copy"),
         ({"weight": ["age=2"]}, "does not apply to --method generalize"),

@@ -43,7 +43,7 @@ def test_a_machine_reads_json(command, people):
 
 
 def test_what_cannot_be_understood_is_said_so(command, people):
-    assert "Known are" in command("publish", *people, "--method", "blur", "-m", "k=2", "-o", "r", code=1)
+    assert "Choose from" in command("publish", *people, "--method", "blur", "-m", "k=2", "-o", "r", code=1)
     assert "needs alpha" in command("publish", *people, "--method", "noise", "-o", "r", code=1)
     refused = command("publish", *people, "--method", "noise alpha=1", "--suppress", "5%", "-o", "r", code=1)
     assert "does not apply" in refused

@@ -53,3 +53,10 @@ def test_no_other_command_loads_the_parts_of_the_service():
     parts = "{'argon2', 'fastapi', 'httpx', 'nicegui', 'prometheus_client', 'uvicorn', 'pyarrow', 'sqlglot'}"
     code = f"import sys, discreet.cli.main; print(sorted({parts} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_command_takes_a_file_and_variables(command, tmp_path, monkeypatch):
+    (tmp_path / "serve.toml").write_text('host = "0.0.0.0"\n')
+    assert "unencrypted" in command("serve", "clinic", "--config", "serve.toml", code=1)
+    monkeypatch.setenv("DISCREET_SERVE_HOSTS", "127.0.0.1")
+    assert "did you mean" in command("serve", "clinic", code=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ from discreet.verbs.combine.session import agree_terms
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500}
 
 
-def prepared(folder: Path, parties: Mapping[str, Any] = PAY, *, protocol: str = "masks", **terms: Any) -> Path:
-    """Keys of all parties, and the manifest of a session among them."""
+def prepared(
+    folder: Path, parties: Collection[str] = PAY, *, protocol: str = "masks", start_within: int = 20, **terms: Any
+) -> Path:
+    """Keys of all parties, and the manifest of a session among them, who have so many seconds to connect."""
     for name in parties:
         if not (folder / f"{name}.key").exists():
             Identity.new(name).save(folder)
@@ -26,7 +28,7 @@ def prepared(folder: Path, parties: Mapping[str, Any] = PAY, *, protocol: str = 
     made = agree_terms(",".join(parties), protocol, wanted.pop("function"), **wanted)
     at = [f"{name}=127.0.0.1:{port}" for name, port in zip(parties, ports(len(parties)), strict=True)]
     file = folder / "pay.toml"
-    file.write_text(dump(new_manifest("pay", made, folder, at, deadline=10, start_within=20)))
+    file.write_text(dump(new_manifest("pay", made, folder, at, deadline=10, start_within=start_within)))
     return file
 
 

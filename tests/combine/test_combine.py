@@ -70,7 +70,7 @@ def test_with_a_manifest_one_party_takes_part_and_its_copy_has_its_own_view(tmp_
 def test_options_of_the_other_kind_are_refused(tmp_path):
     with pytest.raises(BadInput, match="epsilon: the manifest already determines what is computed"):
         dc.combine(prepared(tmp_path), 1, name="north", epsilon=1)
-    with pytest.raises(BadInput, match="data, name: for one party"):
+    with pytest.raises(BadInput, match="data, name: only for one party"):
         dc.combine(PAY, 1, name="north")
     with pytest.raises(BadInput, match="Name the party of each value"):
         dc.combine([1, 2])
@@ -152,8 +152,8 @@ def test_columns_and_lists_and_noise():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"bounds": "0-10"}, "no bounds"),
-        ({"bounds": (0,)}, "no bounds"),
+        ({"bounds": "0-10"}, "not valid bounds"),
+        ({"bounds": (0,)}, "not valid bounds"),
         ({"bounds": (9, 1)}, "is above the upper bound"),
         ({"values": [1, 2]}, "Name the party of each value"),
         ({"values": {"north": None, "south": 1}}, "input cannot be nothing"),

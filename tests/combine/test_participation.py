@@ -84,7 +84,7 @@ def test_whose_turn_it_is_must_be_clear(tmp_path):
     Identity.new("south").save(tmp_path / "other")
     with pytest.raises(BadInput, match="not the key that the manifest has"):
         find_participant(file, keys=tmp_path / "other")
-    with pytest.raises(BadInput, match="is no party's key"):
+    with pytest.raises(BadInput, match="is no key of a party"):
         find_participant(file, keys=tmp_path / "nowhere")
 
 
@@ -247,12 +247,12 @@ def test_who_cannot_pay_ends_the_session_for_all(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"bounds": "100"}, "no bounds"),
+        ({"bounds": "100"}, "not valid bounds"),
         ({"bounds": "9:1"}, "is above the upper bound"),
         ({"protocol": "magic"}, "no protocol 'magic'"),
         ({"protocol": "jion"}, "did you mean 'join'"),
         ({"function": "magic"}, "'magic'"),
-        ({"epsilon": "0"}, "epsilon is above 0"),
+        ({"epsilon": "0"}, "epsilon must be above 0"),
         ({"delta": "1e-6"}, "without epsilon there is none"),
         ({"honest": 2}, "without epsilon there is none"),
         ({"parties": "a,b,c,d", "protocol": "paths count=3"}, "only 2 different rings"),

@@ -46,7 +46,7 @@ def test_honest_parties_agree(kept):
     ]
     some = found(kept, "north", "south")
     assert some.sound
-    assert "for lack of a transcript: east" in str(some)
+    assert "because their transcripts are missing: east" in str(some)
     assert some.to_dict()["absent"] == ["east"]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,17 +21,16 @@ from tests.contract.replay import Outcome, leaves
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
-from discreet.core.loss import Concentrated, Pure
 from discreet.core.release import Receipt
 from discreet.core.table import Table
-from discreet.engines.bounded_table import bounded
+from discreet.engines.bounded_table import bounded, bounded_card
 from discreet.engines.duckdb import DuckDB
 from discreet.noise.entropy import SYSTEM
 from discreet.releases.method import Bench, Method
 from discreet.releases.pipeline import draft, request
 from discreet.verbs.ask.bounds import Bounds
-from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
 from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.ask.stream import Stream
 from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize.private import Synthesize
 from discreet.verbs.tabulate.private.macro_table import MacroTable
@@ -153,15 +151,24 @@ def through_the_door(method: Method[Any]) -> Callable[[People], Outcome]:
     return run
 
 
-def streamed(counter: TreeCounter | SquareRootCounter, most: int | None) -> Callable[[People], Outcome]:
-    """A stream of what people do, in raw rows: ``b`` says when, ``c`` whether they come or go."""
+def streamed(stream: Stream) -> Callable[[People], Outcome]:
+    """A stream of what people do: ``b`` says in which step a raw row arrives."""
 
     def run(people: People) -> Outcome:
-        stream, steps = counter.start(most=most), [Counter[int]() for _ in range(counter.steps)]
-        for who, _, b, c, *_ in people.rows:
-            steps[(b or 0) % counter.steps][who] += 1 if c or most is None else -1
-        told = [stream.add(sum(step.values()) if most is None else dict(step)) for step in steps]
-        return Outcome(counter.loss(most or 1), {"counts": repr(told).encode()})
+        bounds = bounded_card(people.card)
+        state, counted, told = stream.start(bounds), dict[str, int](), []
+        for step in range(stream.horizon):
+            arrived = tuple(
+                (who, tuple(row for row in rows if (row[1] or 0) % stream.horizon == step))
+                for who, rows in people.people
+            )
+            arrivals = stream.arrivals(People(people.card, arrived, people.engine).table, step + 1)
+            state, now = stream.advance(bounds, state, arrivals, counted)
+            counted |= now
+            told.append(repr(stream.figures(bounds, state.totals, step + 1).to_pylist()))
+        loss = stream.promise(bounds).loss
+        assert loss is not None
+        return Outcome(loss, {"figures": "\n".join(told).encode()})
 
     return run
 
@@ -170,8 +177,8 @@ def _method(method: Method[Any], card: Card, *, few: bool = False, alike: int = 
     return Example(type(method), through_the_door(method), card, method, few, alike)
 
 
-def _stream(counter: TreeCounter | SquareRootCounter, most: int | None) -> Example:
-    return Example(type(counter), streamed(counter, most), card("b c", most))
+def _stream(stream: Stream, card: Card) -> Example:
+    return Example(Stream, streamed(stream), card)
 
 
 PEOPLE = card("a b c")
@@ -204,10 +211,12 @@ EXAMPLES: dict[str, Example] = {
     "synthesize people": _method(Synthesize(rho=1, by="mst", person=["c"]), PEOPLE, few=True),
     "safepub": _method(SafePub(2, "1/50", {"a": 0, "s": 0, "c": 1}), card("a c s", 1), alike=5),
     "safepub of numbers": _method(SafePub(3, "1/100", {"r": 0, "b": 0}), card("b r", None), alike=8),
-    "tree": _stream(TreeCounter.for_loss(Pure(1), 9, 3), 3),
-    "tree by rho": _stream(TreeCounter.for_loss(Concentrated("0.1"), 9, 3), 3),
-    "tree of rows": _stream(TreeCounter.for_loss(Pure("0.1"), 9), None),
-    "square root": _stream(SquareRootCounter.for_loss(Concentrated("0.1"), 9, 2), 2),
+    "stream": _stream(Stream("a", 2, epsilon=1), card("a b", 1)),
+    "stream by groups": _stream(Stream("a", 2, by=["a", "r"], bins=2, rho="0.1"), card("a b r", None)),
+    "stream of sums": _stream(Stream("a", 2, sums=["r", "d"], count=False, rho="0.1"), card("b r d", 1)),
+    "stream of periods": _stream(
+        Stream("a", 2, time="day", begin="2020-01-01", every="100 weeks", late=1, rho="0.1"), card("b day", 2)
+    ),
 }
 """By name. A method's class has one example or more: a test says so."""
 

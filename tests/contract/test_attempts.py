@@ -30,9 +30,10 @@ from discreet.core.table import Table
 from discreet.curator.backup import back_up
 from discreet.curator.curator import Curator
 from discreet.engines.bounded_table import Cut, bounded
-from discreet.engines.contribution import counted, measured_query, owned_rows
+from discreet.engines.contribution import owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import fetch
+from discreet.engines.measures import counted, measured_query
 from discreet.engines.postgres import Postgres
 from discreet.engines.read import read
 from discreet.errors import EngineError, Refused, Unreachable
@@ -41,8 +42,10 @@ from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.ask.answer import measured
 from discreet.verbs.ask.plan import plan
 
-FAILS_ABOVE = "SELECT CASE WHEN COUNT(*) > {} THEN -9223372036854775807 - 1 ELSE 0 END AS n FROM visits"
-"""Fails, after noise was drawn, if the noisy count is above a number."""
+FAILS_ABOVE = (
+    "SELECT CASE WHEN COUNT(*) > {} THEN -999999999999999999 * 9 - 223372036854775817 ELSE 0 END AS n FROM visits"
+)
+"""Fails, after noise was drawn, if the noisy count is above a number: what is shown would be -2**63."""
 
 
 @pytest.fixture
@@ -127,7 +130,7 @@ def _bounded(engine: Engine, fresh: Callable[[], str], more: Sequence[tuple[obje
 
 
 def _groups(text: str, table: Table) -> Counter[object]:
-    found = measured(plan(text, {"t": table}))
+    found = measured(plan(text, {"t": table}).parts[0])
     figures = next(iter(found.figures.values())).tolist()
     return Counter(dict(zip(map(str, found.keys.column(0).to_pylist()), figures, strict=True)))
 

@@ -31,8 +31,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask import stream as streams
 from discreet.verbs.ask.bounds import Bounds
-from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
 from discreet.verbs.ask.distribution import Distribution
 from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize import private as synthesize
@@ -83,8 +83,7 @@ def test_nor_do_many_neighbours(name: str, seed: int, engine: DuckDB) -> None:
 def test_every_method_and_every_stream_has_an_example() -> None:
     files = (file.read_text(encoding="utf-8") for file in Path(discreet.__file__).parent.rglob("*.py"))
     found = {name for text in files for name in re.findall(r"^class (\w+)\(.*\bMethod\[", text, re.MULTILINE)}
-    assert found - ELSEWHERE - WITHOUT_LOSS == {one.of.__name__ for one in EXAMPLES.values() if one.method is not None}
-    assert {TreeCounter, SquareRootCounter} <= {one.of for one in EXAMPLES.values()}
+    assert found - ELSEWHERE - WITHOUT_LOSS == {one.of.__name__ for one in EXAMPLES.values()}
     assert {one.method.by for one in EXAMPLES.values() if isinstance(one.method, Synthesize)} == set(synthesize.WAYS)
 
 
@@ -207,11 +206,11 @@ def test_a_sample_with_too_small_a_threshold_is_caught(engine: DuckDB, monkeypat
         _until_found(EXAMPLES["safepub"], engine)
 
 
-@pytest.mark.parametrize("name", ["tree", "tree by rho", "square root"])
-def test_a_stream_that_is_not_cut_is_caught(name: str, engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.verbs.ask.continual.Stream._cut", lambda stream, events: sum(events.values()))
+def test_a_stream_that_is_cut_in_every_step_alone_is_caught(engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = streams.count_rows
+    monkeypatch.setattr(streams, "count_rows", lambda arrivals, counted, *rest: cut(arrivals, {}, *rest))
     with pytest.raises(Finding, match="was charged; lost was"):
-        _until_found(EXAMPLES[name], engine)
+        _until_found(EXAMPLES["stream"], engine)
 
 
 def _until_found(example: Example, engine: DuckDB) -> None:

@@ -66,7 +66,8 @@ def test_a_copy_has_the_register_of_what_has_left(asked, tmp_path):
     restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
     assert (tmp_path / "again" / "register.db").stat().st_mode & 0o077 == 0
     with Register(str(tmp_path / "again" / "register.db")) as register:
-        [entry] = register.entries()
+        entry, gap = register.entries()
+        assert gap.facts == "opaque"
         assert entry.release == str(tmp_path / "again" / "published" / "r")
         assert (register.facts(1), register.people("people")) == (b"facts", (1, b"people"))
     with closing(sqlite3.connect(asked / "register.db", isolation_level=None)) as file:
@@ -230,7 +231,7 @@ def test_of_a_ledger_in_postgres_the_folder_alone_is_copied(tmp_path, shared_led
     with clinic(tmp_path / "clinic", ledger=shared_ledger) as curator:
         curator.ask(COUNT, epsilon="0.5")
     assert back_up(tmp_path / "clinic", tmp_path / "clinic.tar").lines == 0
-    restore(tmp_path / "clinic.tar", tmp_path / "again")
+    restore(tmp_path / "clinic.tar", tmp_path / "again", ledger=shared_ledger)
     with Curator(tmp_path / "again") as curator:
         assert curator.ask(COUNT, epsilon="0.5").free
         assert curator.verify().sound

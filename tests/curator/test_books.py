@@ -131,7 +131,7 @@ def test_an_edited_line_under_a_curator_that_is_open_answers_nothing(place):
     folder, address = place
     with Curator(folder) as curator, _outside(folder, address) as run:
         run("UPDATE lines SET content = replace(content, '1/2', '1/9') WHERE number = 4")
-        with pytest.raises(Unsound, match="Line 4 of the ledger was edited"):
+        with pytest.raises(Unsound, match="Entry 4 of the ledger was edited"):
             curator.ask(OTHER, epsilon="0.5")
     assert len(list((folder / "releases").iterdir())) == 1
 

@@ -221,7 +221,7 @@ def test_a_figure_of_a_constant_is_refused_before_the_charge(tmp_path, figure):
 def test_an_error_bar_that_is_no_number_is_refused_before_the_charge(tmp_path, monkeypatch):
     with clinic(tmp_path / "clinic") as curator:
         for bar in (float("nan"), float("inf"), -(2**63)):
-            monkeypatch.setattr(Price, "errors", lambda price, bar=bar: dict.fromkeys(price.noise, bar))
+            monkeypatch.setattr(Price, "errors", lambda price, added=1, bar=bar: dict.fromkeys(price.noise, bar))
             with pytest.raises(BadInput, match="there is no finite error bar"):
                 curator.ask(COUNT, epsilon="0.5")
         assert not charges(curator)
@@ -389,7 +389,7 @@ def test_a_wide_question_is_priced_with_few_looks_at_its_noise(tmp_path, monkeyp
     """For every figure it would be looked at again, which for some hundred takes minutes, and costs nothing to ask."""
     looked = []
     errors = Price.errors
-    monkeypatch.setattr(Price, "errors", lambda self: looked.append(self) or errors(self))
+    monkeypatch.setattr(Price, "errors", lambda self, added=1: looked.append(self) or errors(self, added))
     with clinic(tmp_path / "clinic") as curator:
         figures = ", ".join(f"COUNT(*) AS n{place}" for place in range(5))
         assert len(curator.price(f"SELECT {figures} FROM visits", epsilon="0.1").errors) == 5

@@ -7,7 +7,7 @@ from contextlib import closing
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.curator.clinics import COUNT, clinic
+from tests.curator.clinics import BUDGET, CARD, COUNT, clinic, visits
 
 import discreet as dc
 from discreet.core.document import readable_by_others
@@ -20,9 +20,9 @@ from discreet.service.jobs.specs import Publish
 from discreet.service.jobs.work import Task, work
 
 
-@pytest.fixture(autouse=True)
-def _plain_umask():
-    before = os.umask(0o022)
+@pytest.fixture(autouse=True, params=[0o022, 0], ids=["umask 022", "umask 0"])
+def _umask(request):
+    before = os.umask(request.param)
     yield
     os.umask(before)
 
@@ -42,6 +42,8 @@ def test_a_workspace_its_answers_and_its_copies_are_for_their_owner(tmp_path):
             assert (folder / "service.db").is_file()
             assert (folder / "tables" / "visits" / "twin.parquet").is_file()
             assert open_to_others(folder) == []  # while it is open, with the logs of its databases
+        curator.add_table("more", visits(50), CARD, BUDGET)
+        assert open_to_others(folder) == []
     with Register(str(folder / "register.db")) as register:
         register.add(Entry(0, "visits", "visits", "x", str(tmp_path / "r"), "k=5", 10), b"facts", b"people")
         assert open_to_others(folder) == []

@@ -7,8 +7,9 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.engines.contribution import clamped, row_wise
+from discreet.engines.contribution import row_wise
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.measures import clamped
 from discreet.errors import BadQuery
 
 REFUSED = [

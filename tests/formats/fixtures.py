@@ -9,6 +9,7 @@ written over: it is what earlier commits wrote, and every later commit must open
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import shutil
 import subprocess
@@ -53,6 +54,7 @@ PASSWORD = "a made-up password 1"  # noqa: S105
 SCHEMA = "fixture"
 DUMP = "postgres.sql"
 CODES = ["one", "two", "three"]
+STREAM = dc.Stream("admissions", 365, by=["sex"], sums=["cost"], rho="0.5")
 REPORT = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000"}
 AT = "2026-11-18T12:00:00+00:00"
 ROWS = {
@@ -323,6 +325,30 @@ def check_journal(folder):
     assert journal.over
     assert journal.ended is None
     journal.close()
+
+
+def write_streams(folder):
+    """A workspace with a stream of two steps, and one that has not begun."""
+    with dc.Curator.create(folder / "clinic", {"visits": table()}, dc.Concentrated(1)) as curator:
+        begun = curator.stream(STREAM, "visits")
+        told = [begun.advance(table()[0], step=1), begun.advance(None, step=2)]
+        curator.stream(dc.Stream("later", 3, rho="0.1"), "visits")
+    figures = [one.payload.to_pylist() for one in told]
+    (folder / "told.json").write_text(json.dumps(figures), encoding="utf-8")
+    tidy(folder)
+
+
+def check_streams(folder):
+    told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
+    with dc.Curator(folder / "clinic") as curator:
+        begun = curator.stream(STREAM, "visits")
+        assert [begun.release(step).payload.to_pylist() for step in (1, 2)] == told
+        assert begun.advance(table()[0], step=2).payload.to_pylist() == told[1]
+        before = begun.history()
+        begun.advance(table()[0], step=3)  # all of its people have been counted
+        assert begun.history().slice(0, before.num_rows) == before
+        assert curator.find_stream("visits", "later").advance(None).payload.num_rows == 1
+        assert curator.verify().sound
 
 
 WRITERS = {name.removeprefix("write_"): one for name, one in list(globals().items()) if name.startswith("write_")}

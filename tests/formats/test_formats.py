@@ -97,7 +97,7 @@ def test_every_version_has_a_fixture_and_a_line_in_the_docs(name):
 
 
 def test_all_formats_are_found():
-    databases, documents = {"ledger", "service_database", "register"}, {"workspace", "release", "survey"}
+    databases, documents = {"ledger", "service_database", "register", "streams"}, {"workspace", "release", "survey"}
     assert set(FORMATS) == databases | documents | {"reports", "journal"}
     assert set(WRITERS) == set(CHECKS) == set(FORMATS)
 
@@ -139,6 +139,7 @@ NEWER = {
     "ledger": lambda folder, version: newer_database(folder / "ledger.db", version),
     "service_database": lambda folder, version: newer_database(folder / "service.db", version),
     "register": lambda folder, version: newer_database(folder / "register.db", version),
+    "streams": lambda folder, version: newer_database(folder / "clinic" / "streams.db", version),
     "workspace": lambda folder, version: newer_toml(folder / "clinic" / "workspace.toml", version),
     "release": lambda folder, version: [newer_json(one / "manifest.json", version) for one in folder.iterdir()],
     "survey": lambda folder, version: newer_toml(folder / "music.toml", version),

@@ -189,7 +189,7 @@ def test_dates_are_told_as_dates():
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (lambda: dc.LinearModel("group"), "tells numbers"),
+        (lambda: dc.LinearModel("group"), "predicts numbers"),
         (lambda: dc.LinearModel("y", ("y",)), "cannot be learnt from"),
         (lambda: dc.LinearModel("y", step=0), "step must be a number"),
         (lambda: dc.LinearModel("y", step=5e-324), "step must be a number"),

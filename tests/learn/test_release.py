@@ -60,7 +60,7 @@ def test_evidence_that_does_not_hold_is_found_out(made):
     assert "claims another number of sets" in str(said)
     elsewhere = replace(release, recipe=replace(release.recipe, parameters={**release.recipe.parameters, "grid": 5}))
     assert not dc.verify_integral(few, credit(), elsewhere).same_claim
-    with pytest.raises(BadInput, match="not of credit as it is now"):
+    with pytest.raises(BadInput, match="do not belong to credit as it is now"):
         dc.verify_integral(kept, credit(300))
     assert release.holder.details[0].left_out >= 1
 

@@ -91,7 +91,7 @@ def test_a_grid_is_declared_and_never_read_off_the_rows():
 
 
 def test_a_model_that_is_none_is_refused():
-    with pytest.raises(BadInput, match="no model"):
+    with pytest.raises(BadInput, match="not a model"):
         dc.read_model({"kind": "forest"})
     with pytest.raises(BadInput, match="< or ="):
         dc.read_model(PLANTED | {"tree": PLANTED["tree"] | {"test": ">"}})

@@ -56,26 +56,26 @@ def test_an_input_keeps_what_was_declared():
         ("emit x", "x has no value here.*eps"),
         ("if N > 0\n  x := 1\nemit x", "x has no value here.*only on some ways"),
         ("while N > 0\n  x := 1\nemit x", "x has no value"),
-        ("N := 1", "N is given and cannot be changed"),
-        ("eps := 1", "eps is given"),
-        ("emit true; emit 1", "emits an integer, elsewhere it is a truth"),
-        ("if N > 0\n  emit 1\nelse\n  emit true\nreturn 1", "emits a truth, elsewhere it is an integer"),
-        ("emit 1; emit [1]", "emits a list of int, elsewhere it is an integer"),
+        ("N := 1", "N is an input or eps, and cannot be changed"),
+        ("eps := 1", "eps is an input or eps"),
+        ("emit true; emit 1", "emits an integer, but elsewhere a truth"),
+        ("if N > 0\n  emit 1\nelse\n  emit true\nreturn 1", "emits a truth value, but elsewhere an integer"),
+        ("emit 1; emit [1]", "emits a list of int, but elsewhere an integer"),
         ("x := 1; x := true", "x is an integer elsewhere and gets a truth"),
         ("emit N + true", r"\+ cannot be used on an integer and a truth"),
         ("emit true < false", "< cannot be used"),
-        ("if N\n  emit 1", "A condition is to be a truth, not an integer"),
-        ("emit q[0.5]", "An index is to be an integer, not a number"),
+        ("if N\n  emit 1", "A condition must be a truth value, not an integer"),
+        ("emit q[0.5]", "An index must be an integer, not a number"),
         ("emit N[0]", "N is an integer, not a list"),
         ("emit [1, true]", "values of one type"),
         ("emit [q]", "not lists"),
         ("emit q ++ 1", "joined by"),
         ("emit q == q", "== cannot be used"),
         ("x := $ Bernoulli(true)", "argument of Bernoulli"),
-        ("x := $ DLaplace(1/eps, 1/2)", "argument of DLaplace is to be an integer"),
+        ("x := $ DLaplace(1/eps, 1/2)", "argument of DLaplace must be an integer"),
         ("x := $ ExpMech(N, 1)", "argument of ExpMech"),
-        ("return 1\nemit 2", "A return is the last line"),
-        ("if N > 0\n  return 1", "A return is the last line"),
+        ("return 1\nemit 2", "A return must be the last line"),
+        ("if N > 0\n  return 1", "A return must be the last line"),
         ("emit 1/2 xor 1", "xor cannot be used"),
     ],
 )
@@ -91,10 +91,10 @@ def test_what_is_refused(body, what):
         ({"inputs": "eps : private real"}, "eps is a parameter"),
         ({"inputs": "x : private bool"}, "x is a truth"),
         ({"head": "adjacent all by 1\nclaim q[0]\n"}, "claim depends on an item of q"),
-        ({"head": "adjacent all by m\nclaim eps\n"}, "mentions m, which is no input"),
+        ({"head": "adjacent all by m\nclaim eps\n"}, "mentions m, which is not an input"),
         ({"head": "adjacent all by 1\nclaim x\n", "inputs": "x : private real"}, "depends on x, which is private"),
-        ({"head": "adjacent all by 1\nclaim true\n"}, "claim is to be a number, not a truth"),
-        ({"result": " : list of bool"}, "What f emits is to be a truth"),
+        ({"head": "adjacent all by 1\nclaim true\n"}, "claim must be a number, not a truth"),
+        ({"result": " : list of bool"}, "What f emits must be a truth"),
     ],
 )
 def test_what_is_declared_is_looked_at(said, what):
@@ -120,8 +120,8 @@ CALLED = f"{HEAD}g(x : private real, k : int) : real\n  return x\n\n"
     ("body", "what"),
     [
         ("y := g(q[0])\nemit y", "g has 2 inputs, not 1"),
-        ("y := g(q, N)\nemit y", "x of g is to be a number"),
-        ("y := g(q[0], 1/2)\nemit y", "k of g is to be an integer"),
+        ("y := g(q, N)\nemit y", "x of g must be a number"),
+        ("y := g(q[0], 1/2)\nemit y", "k of g must be an integer"),
     ],
 )
 def test_a_call_fits_what_is_called(body, what):
@@ -132,7 +132,7 @@ def test_a_call_fits_what_is_called(body, what):
 
 def test_what_is_called_has_one_value():
     two = f"{HEAD}g(x : private real) : real\n  emit x\n  return x\n\n"
-    with pytest.raises(BadProgram, match="not one thing"):
+    with pytest.raises(BadProgram, match="not return a single value"):
         load_program(two + program("y := g(q[0])\nemit y"))
     emits = f"{HEAD}g(x : private real) : list of real\n  emit x\n\n"
     assert load_program(emits + program("y := g(q[0])\nemit y[0]"))

@@ -282,7 +282,7 @@ def test_a_recoding_tells_how_it_was_made():
         "limits": {"q0": [0, 1]},
         "time_limit": 100,
     }
-    assert "none loses less" in found.steps[0]
+    assert "none of the others can lose less" in found.steps[0]
     assert found.steps[1:] == ("Levels: q0 0.", "1 of 10 rows were suppressed, in classes that broke a model.")
     assert found.dropped.to_pylist() == [{"q0": "blue"}]
     assert found.quality["loss of q0"] == pytest.approx(0.1)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from sqlglot import parse_one
@@ -15,8 +16,13 @@ from tests.curator.offices import office, staff
 from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, where
 
 import discreet as dc
+from discreet.cli.publish import registered_in
+from discreet.curator.backup import back_up, restore
+from discreet.curator.curator import Curator
 from discreet.errors import BadInput, Exposed, NotFound
 from discreet.releases.facts import Choice, Opaque
+from discreet.releases.holdings import declare_holding
+from discreet.verbs.publish.people import Linked
 
 YOUNG = "age < 79"
 ROUND = {"method": "round base=5 how=conventional"}
@@ -213,6 +219,15 @@ def one_of_two_by_a_group_of_values(folder):
     opened_rows = opened(folder, rows)
     table(opened_rows, "town × chapter@1")
     return table(where(opened_rows, YOUNG), "town × chapter@1")
+
+
+@expect("refused")
+def two_groups_of_values_with_a_missing_one(folder):
+    rows = [row | {"ill": None if row["id"] % 5 == 0 else row["ill"]} for row in people(160)]
+    read = opened(folder, rows)
+    for condition in ("ill = 'hiv' OR ill IS NULL", "ill = 'flu' OR ill = 'cold'"):
+        table(read.where(condition), "town")
+    return table(where(read, YOUNG).where("ill = 'hiv' OR ill IS NULL"), "town")
 
 
 @expect("refused")
@@ -590,6 +605,57 @@ def a_card_under_another_file_name(folder):
     return table(where(dc.read(folder / "p.parquet", card=folder / "q.toml"), YOUNG))
 
 
+@expect("refused")
+def a_card_by_a_link_in_another_folder(folder):
+    table(opened(folder, people(120)))
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "p.toml").symlink_to(folder / "p.toml")
+    return table(where(dc.read(folder / "p.parquet", card=folder / "elsewhere" / "p.toml"), YOUNG))
+
+
+@expect("refused")
+def two_releases_of_which_each_register_lists_one(folder):
+    """Everyone but the old man beside the card, the old in the workspace, and those who are not old in both."""
+    groups = [(80, "f", 40), (80, "m", 1), (30, "f", 40), (30, "m", 40)]
+    rows = [{"age": age, "sex": sex} for age, sex, count in groups for _ in range(count)]
+    read = opened(folder, [row | {"id": n, "ill": ILL[(n * 7 + n // 4) % 4]} for n, row in enumerate(rows)])
+    with Curator.create(folder / "clinic", {"p": (folder / "p.parquet", folder / "p.toml")}, dc.Pure(3)) as curator:
+        table(where(read, "age < 79 OR sex = 'f'"), "ill")
+        table(where(curator.workspace.original("p"), "age >= 79"), "ill")
+    return table(where(registered_in(read, folder / "clinic"), YOUNG), "ill")
+
+
+@expect("not checked")
+def a_second_table_without_a_register(folder):
+    """Everyone's illness leaves beside their visits, and by a table of counts."""
+    rows = people(120, oldest=0)
+    patients = opened(folder, rows)
+    visits = [{"id": n, "sex": "fm"[n % 2], "disease": ("no", "yes")[n % 3 % 2]} for n in range(120) for _ in range(2)]
+    read = opened(folder, visits, name="visits", file="visits", most=2)
+    table(patients)
+    return dc.publish(read, "generalize", "k=2", people=Linked(other=dc.read(folder / "p.parquet", patients.card)))
+
+
+@expect("not checked")
+def a_table_that_a_recipient_holds_of_another_state(folder):
+    """The statement says nothing of who holds what, but the data steward is told."""
+    rows = people(120)
+    read = opened(folder, rows)
+    pa.csv.write_csv(pa.Table.from_pylist(rows[1:]).select(["id", "ill"]), folder / "held.csv")
+    declare_holding(read, folder / "held.csv", "ann")
+    rows[100]["ill"] = another(rows[100]["ill"])
+    made = table(opened(folder, rows))
+    assert "ann" not in str(made.statement)
+    return made
+
+
+@expect("error: Give the reason to release it anyway: the statement and the register quote it.")
+def a_reason_that_says_nothing(folder):
+    rows = opened(folder, people(120))
+    table(rows)
+    return table(where(rows, YOUNG).despite(" . "))
+
+
 @expect("not checked")
 def a_population_that_is_not_declared_any_more(folder):
     table(opened(folder, people(120), population="clinic"))
@@ -602,6 +668,18 @@ def a_policy_that_counts_no_value(folder):
     table(rows)
     policy = dc.ExposurePolicy(values={"ill": ["AIDS"]})
     return table(where(replace(rows, policy=policy), YOUNG))
+
+
+@expect("not checked")
+def a_table_that_a_restored_workspace_has_forgotten(folder):
+    opened(folder, people(120))
+    place, copy = folder / "clinic", folder / "clinic.tar"
+    with Curator.create(place, {"p": (folder / "p.parquet", folder / "p.toml")}, dc.Pure(3)) as curator:
+        back_up(place, copy)
+        table(curator.workspace.original("p"))
+    restore(copy, folder / "again", forget=True)
+    with Curator(folder / "again") as curator:
+        return table(where(curator.workspace.original("p"), YOUNG))
 
 
 @expect("refused")

@@ -128,7 +128,7 @@ def test_a_table_is_written_in_groups_of_rows(people, tmp_path, monkeypatch):
         def stream(self):
             return pa.RecordBatchReader.from_batches(batches[0].schema, batches)
 
-    monkeypatch.setattr(pipeline, "_ROW_GROUP", 3)
+    monkeypatch.setattr("discreet.core.release._ROW_GROUP", 3)
     written = pipeline._written(Streamed(), tmp_path, "rows.parquet")
     meta = pq.read_metadata(written.path)
     assert [meta.row_group(n).num_rows for n in range(meta.num_row_groups)] == [3, 3, 4, 1]

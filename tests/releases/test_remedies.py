@@ -100,7 +100,20 @@ def test_no_time_no_trial(tmp_path, monkeypatch):
     assert "would pass" not in refusal(dc.tabulate, where(table, "age < 79"), "town × ill", rules="min=3")
 
 
-def test_what_helps_is_listed_once():
-    found = Exposure((1,), (Finding(1, "ill", (1,), ("this",)), Finding(2, "job", (1,), ("this",))), 2)
-    assert _hint(found, ("that",)).startswith("This would pass: this or that. ")
+def test_a_table_without_a_side_is_named_only_if_it_would_pass(tmp_path):
+    """By age the pair of 40 is known by the table alone; without ages, only together with the table of all others."""
+    ages = [20] * 17 + [30] * 16
+    rows = [{"id": n, "age": age, "ill": ILL[n % 4]} for n, age in enumerate(ages)]
+    rows += [{"id": 900 + n, "age": 40, "ill": "hiv"} for n in range(2)]
+    table = opened(tmp_path, rows)
+    dc.tabulate(where(table, "age <> 40"), "ill", rules="min=2")
+    dc.tabulate(where(table, "age = 20 AND id <> 0"), "ill", rules="min=2")
+    said = refusal(dc.tabulate, table, "age × ill", rules="min=2")
+    refusal(dc.tabulate, table, "ill", rules="min=2")
+    assert "without age" not in said
+
+
+def test_what_would_pass_is_listed():
+    found = Exposure((1,), (Finding(1, "ill", (1,)), Finding(2, "job", (1,))), 2)
+    assert _hint(found, ("this", "that")).startswith("This would pass: this or that. ")
     assert _hint(Exposure((1,)), ()).startswith("Release it for the same rows")

@@ -18,7 +18,7 @@ from discreet.service.app import make_app
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 
-MANY = Settings(port=0, rate=10_000, burst=10_000, sign_ins_a_minute=10_000)
+MANY = Settings(port=0, rate=10_000, burst=10_000, sign_ins_a_minute=10_000, health_seconds=60)
 """Settings for tests that are about anything but how often."""
 
 

@@ -24,7 +24,7 @@ from discreet.errors import (
     TooMany,
     Unreachable,
 )
-from discreet.service.client import _failure, connect
+from discreet.service.client import connect, error_of
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward"
@@ -150,7 +150,7 @@ def test_who_has_no_token_or_no_way_in_is_told(clinic, address, secured, monkeyp
     with pytest.raises(BadInput, match="not a readable certificate"):
         connect(address, "dct_x", ca=__file__)
     with pytest.raises(BadInput, match="Streams run in the workspace"):
-        remote.stream(dc.TreeCounter(8, 1), "visits", name="arrivals")
+        remote.stream(dc.Stream("arrivals", 8, epsilon=1), "visits")
     with pytest.raises(BadInput, match="cannot run"):
         remote.quote(Telling(), "visits")
 
@@ -183,7 +183,7 @@ def test_a_token_is_sent_nowhere_that_is_not_safe(url, said):
     ],
 )
 def test_an_error_is_one_of_ours_whatever_comes(status, body, kind):
-    found = _failure(httpx.Response(status, json=body, headers={"Retry-After": "7"}))
+    found = error_of(httpx.Response(status, json=body, headers={"Retry-After": "7"}))
     assert type(found) is kind
     assert found.message.startswith("no") or "status 500" in found.message
     if kind is TooMany:

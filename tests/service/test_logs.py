@@ -11,7 +11,7 @@ from fastapi import APIRouter, FastAPI
 from tests.loops import run
 from tests.service.serving import MANY, serving
 
-from discreet.service.api.logs import Log
+from discreet.service.api.logs import Log, Note, _level
 from discreet.service.app import make_app
 
 LITERAL = "canary-literal-7261"
@@ -93,6 +93,32 @@ def test_a_fault_is_found_by_its_number(logged):
     [line] = [line for line in map(json.loads, logged[0].splitlines()) if line["route"] == "/v1/fault"]
     assert (line["status"], line["error"]) == (500, "ValueError")
     assert line["where"][-1].startswith("test_logs.py:")
+
+
+def test_a_line_says_how_bad_it_is(logged):
+    levels = {(line["status"], line["level"]) for line in map(json.loads, logged[0].splitlines())}
+    assert {(200, "info"), (409, "info"), (500, "error")} <= levels
+    assert {level for status, level in levels if status < 500} == {"info"}
+    assert [_level(status, Note(error=error)) for status, error in ((503, ""), (0, "ValueError"), (0, ""))] == [
+        "warning",
+        "error",
+        "info",
+    ]
+
+
+def test_a_request_has_one_number_in_the_log_the_audit_log_and_what_is_told(clinic):
+    with serving(clinic.desk) as service:
+        ann, steward = (service.client(clinic.tokens[who]) for who in ("ann", "steward"))
+        asked = ann.post("/v1/ask", json={"questions": ["SELECT COUNT(*) AS n FROM visits"], "epsilon": "0.01"})
+        job = steward.post("/v1/jobs/publish", json={"table": "patients", "models": ["k=3"]})
+        clinic.desk.cancel(clinic.steward, job.json()["id"])
+    logged = {line["request"]: line["route"] for line in map(json.loads, service.log.getvalue().splitlines())}
+    lines = clinic.desk.access.audit(clinic.steward)
+    found = {line.action: line.about.get("request") for line in lines[:4]}
+    asking, submitted = asked.headers["x-request-id"], job.headers["x-request-id"]
+    assert found["ask"] == asking != submitted == found["ask for publish"] == found["publish"]
+    assert found["cancel"] is None, "no request asked for that"
+    assert (logged[asking], logged[submitted]) == ("/v1/ask", "/v1/jobs/publish")
 
 
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["log", "other loggers", "audit log"])

@@ -246,16 +246,19 @@ def test_an_address_is_known_with_its_neighbours():
 
 
 def test_metrics_are_for_those_who_may_read_them(clinic):
-    with serving(clinic.desk, replace(MANY, open_metrics=True)) as service:
+    with serving(clinic.desk, replace(MANY, local_metrics=True)) as service:
         text = service.client().get("/v1/metrics").text
-    assert 'discreet_budget_left_epsilon{table="patients"}' in text
+        named = service.client(clinic.tokens["auditor"]).get("/v1/metrics").text
+        assert service.client(clinic.tokens["ann"]).get("/v1/metrics").status_code == 403
+    assert 'discreet_budget_left_epsilon{analyst="",table="patients"}' in text
     assert "discreet_requests_total" in text
     assert "process_cpu_seconds_total" in text
     assert "ann" not in text
+    assert 'discreet_budget_left_epsilon{analyst="ann",table="patients"}' in named
 
 
 def test_a_proxy_on_this_computer_says_who_comes(clinic):
-    once = replace(MANY, sign_ins_a_minute=1, behind_proxy=True, open_metrics=True, names=("data.example.org",))
+    once = replace(MANY, sign_ins_a_minute=1, behind_proxy=True, local_metrics=True, names=("data.example.org",))
     right = {"name": "ann", "password": clinic.password("ann")}
     with serving(clinic.desk, once) as service:
 

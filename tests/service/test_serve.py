@@ -1,9 +1,11 @@
 """The service as a process: what it refuses to start with, how it starts, and how it ends."""
 
+import contextlib
 import io
 import json
 import logging
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -20,7 +22,7 @@ from discreet.errors import BadInput
 from discreet.service.api.logs import Lines, Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
-from discreet.service.listen import good_until, listening
+from discreet.service.listen import Certificate, good_until, listening
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import HOST
 from discreet.service.settings import Settings
@@ -154,11 +156,13 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
             settings = Settings(port=port, cert=cert, key=key)
             found = {one.what: one for one in checks(tmp_path / "clinic", settings)}
             assert found["address"].well, found
+            log = renewed(process, port, tmp_path)
             assert "a service is already running" in found["address"].said
             process.send_signal(signal.SIGTERM)
-            out, log = process.communicate(timeout=60)
+            out, rest = process.communicate(timeout=60)
         finally:
             process.kill()
+    log += rest
     assert process.returncode == 0, log
     assert "Traceback" not in log
     assert password not in out + log
@@ -166,6 +170,83 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
     assert f"serves clinic at {url}" in said[0]
     assert said[-1] == "stopped: SIGTERM"
     assert all(one.well for one in checks(tmp_path / "clinic", Settings(port=port, cert=cert, key=key)))
+
+
+def renewed(process, port, folder):
+    """Have a service read its certificate again, one that is good and one that is not; what it logged meanwhile."""
+    pair = folder / "pair"
+    first, log = met(port), ""
+    certificate(pair)
+    second, (_, bad_key) = (pair / "cert.pem").read_text(), certificate(folder / "bad")
+    assert met(port) == first != second
+    for said in ("it is good until", "the one before stays: The key in"):
+        process.send_signal(signal.SIGHUP)
+        while said not in (line := process.stderr.readline()):
+            assert line, "it has ended"
+            log += line
+        log += line
+        assert met(port) == second
+        shutil.copy(bad_key, pair / "key.pem")
+    certificate(pair)
+    return log
+
+
+def met(port):
+    """The certificate that a client meets."""
+    return ssl.get_server_certificate(("127.0.0.1", port))
+
+
+def test_a_certificate_is_met_by_who_says_no_name_and_by_who_says_one(tmp_path):
+    for name in ("localhost", None):
+        cert, key = certificate(tmp_path / "pair")
+        found = Certificate(cert, key)
+        first = seen(found.context, name)
+        certificate(tmp_path / "pair")
+        assert seen(found.context, name) == first
+        found.renew()
+        assert seen(found.context, name) != first
+        certificate(tmp_path / "pair", days=(-9, -2))
+        with pytest.raises(BadInput, match="has expired"):
+            found.renew()
+        assert seen(found.context, name) not in (first, ssl.PEM_cert_to_DER_cert(cert.read_text()))
+
+
+def seen(server, name):
+    """The certificate that a client sees, shaking hands in memory."""
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking, serving = client.wrap_bio(back, there, server_hostname=name), server.wrap_bio(there, back, server_side=True)
+    for side in (asking, serving, asking):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return asking.getpeercert(binary_form=True)
+
+
+TERMINAL = """
+import os, pty, signal
+from discreet.service.run import has_terminal
+
+os.setsid()
+assert not has_terminal()
+child, terminal = pty.fork()
+if child == 0:
+    def hung_up(*_):
+        os._exit(0 if before and not has_terminal() else 1)
+
+    signal.signal(signal.SIGHUP, hung_up)
+    before = has_terminal()
+    os.write(1, b"ready")
+    while True:
+        signal.pause()
+assert os.read(terminal, 5) == b"ready"
+os.close(terminal)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_terminal_that_goes_away_is_told_from_a_signal_that_somebody_sends():
+    assert subprocess.run([sys.executable, "-c", TERMINAL], check=False).returncode == 0
 
 
 def test_what_is_logged_by_others_is_not_quoted():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import json
 import stat
 
 import httpx
 import pytest
+from anyio import to_thread
 from tests.loops import run
 
 from discreet.errors import BadInput, NotAllowed, NotFound
@@ -14,7 +17,7 @@ from discreet.service.api.logs import Log
 from discreet.service.app import make_app
 from discreet.service.settings import Settings
 from discreet.verbs.collect.survey.file import loads
-from discreet.verbs.collect.survey.inbox import Inbox
+from discreet.verbs.collect.survey.inbox import FEWEST_REPORTS, Inbox
 
 TEXT = """
 title = "Lunch"
@@ -149,6 +152,47 @@ def test_a_report_that_comes_while_it_is_closed_is_refused(clinic, view):
         inbox.receive(report(view, 1))
 
 
+def test_who_floods_a_survey_fills_its_inbox_and_not_the_disk(clinic, view, call):
+    surveys = clinic.desk.surveys
+    surveys.set_open(clinic.steward, view.id, open=True)
+    place = f"/s/{view.id}/reports"
+    assert call("POST", place, json=report(view, 0)).status_code == 200
+    surveys.set_open(clinic.steward, view.id, open=False)
+    with (clinic.folder / "surveys" / f"{view.id}.reports.jsonl").open("a") as file:
+        lines = ({"id": f"{number:032x}", "reports": {"ate": 1}} for number in range(1, FEWEST_REPORTS))
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+    surveys.set_open(clinic.steward, view.id, open=True)
+    refused = call("POST", place, json=report(view, FEWEST_REPORTS))
+    assert (refused.status_code, refused.json()["message"]) == (
+        403,
+        "This survey has 10,000 reports, and takes no more.",
+    )
+    assert call("POST", place, json=report(view, 7)).status_code == 200  # its receipt was lost
+    assert surveys.find(clinic.steward, view.id).reports == FEWEST_REPORTS
+
+
+def test_reports_that_wait_for_the_disk_take_no_thread_of_others(clinic, view):
+    clinic.desk.surveys.set_open(clinic.steward, view.id, open=True)
+    _, inbox = clinic.desk.surveys.collecting(view.id)
+    app = make_app(clinic.desk, Settings(), log=Log(io.StringIO()), console=False)
+    place = f"/s/{view.id}/"
+
+    async def flood():
+        many = to_thread.current_default_thread_limiter().total_tokens + 10
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE) as http:
+            posts = [asyncio.create_task(http.post(f"{place}reports", json=report(view, one))) for one in range(many)]
+            try:
+                with inbox._lock:  # a disk that hangs
+                    assert (await asyncio.wait_for(http.get(place), 30)).status_code == 200
+                    assert await asyncio.wait_for(to_thread.run_sync(lambda: "done"), 30) == "done"
+                    assert not any(post.done() for post in posts)
+            finally:
+                codes = {(await post).status_code for post in posts}
+            assert codes == {200}
+
+    run(flood())
+
+
 def test_a_program_does_the_same(clinic, call):
     headers = {"Authorization": f"Bearer {clinic.tokens['steward']}"}
     made = call("POST", "/v1/surveys", json={"survey": TEXT}, headers=headers).json()
@@ -197,7 +241,7 @@ def test_stewards_alone_have_surveys(clinic, view):
         (("Lunch", " "), "no title"),
         (("Lunch", "a\\nb"), "one line"),
         (("people = 50", 'people = 50\nabout = "a\\nb"'), "one line"),
-        (("questions.ate", 'questions."a b"'), "no name of a question"),
+        (("questions.ate", 'questions."a b"'), "cannot be the name of a question"),
         (("Did you eat <here>?", "x" * 501), "at most 500"),
         (("Did you eat <here>?", " "), "is empty"),
         (("people = 50", 'people = 50\nshuffler = { who = "Us", delta = 1e-6 }'), "does not shuffle"),

@@ -78,6 +78,26 @@ def test_a_line_is_short_and_ends_what_is_given_up() -> None:
     run(act())
 
 
+def test_a_queue_is_stalled_while_someone_waits_for_others_and_no_turn_begins() -> None:
+    async def act() -> None:
+        waited: list[float] = []
+        turns, gate = Turns(1, 8, waited.append), Gate()
+        first = asyncio.create_task(turns.work("eve", lambda: gate.work("first")))
+        await _until(lambda: gate.began)
+        own = asyncio.create_task(turns.work("eve", lambda: gate.work("second")))
+        await _until(lambda: turns.in_line)
+        assert (turns.running, turns.in_line, turns.stalled()) == (1, 1, 0.0), "eve waits behind herself"
+        other = asyncio.create_task(turns.work("ann", lambda: gate.work("ann")))
+        await _until(lambda: turns.in_line == 2)
+        assert turns.stalled() > 0
+        gate.go.set()
+        await asyncio.gather(first, own, other)
+        assert (turns.running, turns.in_line, turns.stalled()) == (0, 0, 0.0)
+        assert len(waited) == 3
+
+    run(act())
+
+
 def test_what_fails_gives_its_turn_back() -> None:
     async def act() -> None:
         turns = Turns(1, 1)

@@ -385,7 +385,7 @@ def test_codes_within_a_total_stand_further_in():
     assert [by_row.count(f"padding-left:{9 + 14 * depth}px") for depth in (0, 1, 2, 3)] == [1, 2, 4, 0]
     across = str(html.laid_out(table, np.zeros(table.shape, bool)))
     assert "padding-left:9px" not in across.rsplit("</style>", maxsplit=1)[-1]
-    assert across.count("<tr") == 2 and across.count("<td") == 7
+    assert across.count("<tr") == 2 and across.count("<td") == 9
 
 
 # what was lost

@@ -785,10 +785,10 @@ def test_weights_of_nothing_are_weights_and_the_best_is_said_to_be():
     kept = kept_of(table, rules="min=3", weights=free)
     assert {kept.cells.name(cell) for cell in np.flatnonzero(kept.hidden)} == {"a, x", "a, y", "b, x", "b, y"}
     facts = dict(kept.facts)
-    assert facts["weight of secondary suppressions"] == "optimal (optimal)"
+    assert facts["weight of secondary suppressions"] == "the least possible (method optimal)"
     assert dict(kept.in_figures())["hidden besides"] == "3 cells, together 100"
     fast = dict(kept_of(table, rules="min=3", method="suppress how=fast").facts)
-    assert fast["weight of secondary suppressions"] == "optimum unknown (fast)"
+    assert fast["weight of secondary suppressions"] == "not known how far above the least possible (method fast)"
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

@@ -103,7 +103,7 @@ def test_a_total_that_cancels_is_not_printed_as_it_is():
 
 def test_the_holder_of_a_table_with_factors_is_told_what_to_expect():
     facts = dict(dc.tabulate(people(), "area", "pay", method="factors").holder.details.facts)
-    assert "in the middle" in facts["expected change"]
+    assert "(median)" in facts["expected change"]
 
 
 def rounded(inner, method, rules=""):

@@ -42,7 +42,7 @@ class Opened:
     def __post_init__(self) -> None:
         _require_account(self.account)
         if self.partition is not None:
-            named(self.partition, "A partition")
+            require_name(self.partition, "A partition")
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Charged:
         _require_account(self.account)
         if not isinstance(self.loss, Loss):
             raise BadInput(f"A charge needs a privacy loss, not {self.loss!r:.80}.", hint="Such as Pure(0.1).")
-        named(self.key, "A key")
+        require_name(self.key, "A key")
         _described(self.purpose, "The purpose of a charge")
         if self.part is not None:
-            named(self.part, "A part")
+            require_name(self.part, "A part")
 
 
 Entry: TypeAlias = Began | Opened | Limited | Charged
@@ -134,7 +134,7 @@ def read(content: str) -> tuple[int, dt.datetime, Entry]:
     return number, at, _entry(kind, said)
 
 
-def named(text: str, what: str) -> str:
+def require_name(text: str, what: str) -> str:
     """``text`` if it can name something: short, printable, and without the slash that divides accounts."""
     printable = isinstance(text, str) and text.isprintable()
     if not printable or not 0 < len(text) <= _LONGEST_NAME or text != text.strip():
@@ -144,7 +144,7 @@ def named(text: str, what: str) -> str:
 
 def _require_account(name: str) -> None:
     for step in name.split("/") if isinstance(name, str) else [name]:
-        named(step, "An account")
+        require_name(step, "An account")
 
 
 def _described(text: str, what: str) -> None:
@@ -192,12 +192,12 @@ class Account:
 
     @property
     def total(self) -> Spent:
-        """The most that anyone has lost, as it is kept."""
+        """Largest loss of any person, in the accountant's own terms."""
         return self.budget.join(self.whole, self.peak)
 
     @property
     def spent(self) -> Loss:
-        """The most that anyone has lost, in the terms of the limit."""
+        """Largest loss of any person, in the terms of the limit."""
         return self.budget.restated(self.total)
 
     @property
@@ -220,7 +220,7 @@ class Book:
     written: list[tuple[Line, str]] = field(default_factory=list)
 
     def post(self, entry: Entry, at: dt.datetime) -> Line | None:
-        """Write ``entry`` down if the rules allow it. ``None``: an account that is open just so already."""
+        """Write ``entry`` down if the rules allow it. ``None`` if that account is open already, with the same limit."""
         if isinstance(entry, Charged) and (found := self.charged.get(entry.key)):
             return _repeated(found, entry)
         if isinstance(entry, Opened) and (account := self.accounts.get(entry.account)):
@@ -272,17 +272,17 @@ class Book:
         changed, refusals = [], []
         for account in accounts:
             try:
-                changed.append(self._with(account, entry))
+                changed.append(self._after_charge(account, entry))
             except BudgetExceeded as refusal:
                 refusals.append(refusal)
         if refusals:
-            raise tightest(refusals)
+            raise tightest_refusal(refusals)
         for account, on_part in changed:
             self.accounts[account.name] = account
             if entry.part is not None:
                 self.parts[account.name, entry.part] = on_part
 
-    def _with(self, account: Account, entry: Charged) -> tuple[Account, Spent]:
+    def _after_charge(self, account: Account, entry: Charged) -> tuple[Account, Spent]:
         """``account`` after the charge, and what will have been spent on the part, if it is to one."""
         on_part = account.budget.nothing
         if entry.part is None:
@@ -299,7 +299,7 @@ class Book:
             spent = account.total
             if entry.part is not None:
                 spent = account.budget.join(account.whole, self._spent_on(account, entry.part))
-            raise exceeded(account, spent, entry.loss)
+            raise budget_refusal(account, spent, entry.loss)
         return after, on_part
 
     def _spent_on(self, account: Account, part: str) -> Spent:
@@ -311,8 +311,8 @@ class Book:
         return self.accounts[name]
 
 
-def exceeded(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
-    """The refusal of a loss that does not fit into an account of which so much was spent."""
+def budget_refusal(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
+    """The error for a loss that does not fit into an account of which so much was spent."""
     left = account.budget.room(spent, asked)
     return BudgetExceeded(
         f"The budget of {account.name} does not cover this: {asked} was asked, {left} is left of "
@@ -324,16 +324,16 @@ def exceeded(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
     )
 
 
-def tightest(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
-    """Of several refusals of one loss the one that leaves least: anyone who asks for that much is not refused again.
+def tightest_refusal(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
+    """The refusal with the least budget left: no account refuses a loss that fits into that.
 
     They come from the table's account down to the analyst's own, which is named if they leave the same.
     """
     return min(reversed(refusals), key=lambda one: _size(cast("Loss", one.left)))
 
 
-def taken_away(account: Account, budget: Budget) -> list[str]:
-    """What someone may not expect who gives an account another limit."""
+def limit_warnings(account: Account, budget: Budget) -> list[str]:
+    """Warnings before an account gets another limit: what the person may not expect."""
     said = []
     was, now = account.budget.limit, budget.limit
     if isinstance(was, Approximate) and was.delta and (not isinstance(now, Approximate) or not now.delta):

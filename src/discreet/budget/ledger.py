@@ -40,7 +40,7 @@ from discreet.budget.tables import (
     save,
     sums_of,
 )
-from discreet.budget.verify import Verdict, require_sound, verified
+from discreet.budget.verify import Verdict, require_sound, verify_entries
 from discreet.core.document import Format
 from discreet.core.loss import Loss
 from discreet.core.release import Receipt
@@ -54,7 +54,8 @@ _LARGEST_GROUP = 500
 _SHARE_OF_WRITING = 0.25
 """Longest wait for more requests, as a share of the time the last write took."""
 _NEVER = 2**31
-_SCHEMA = "discreet_ledger"
+POSTGRES_SCHEMA = "discreet_ledger"
+"""The schema of a ledger in PostgreSQL."""
 _PAUSE_SECONDS = 0.01
 """Least time between two records of how far the ledger has come, so that many charges in a row cost nothing more."""
 
@@ -80,7 +81,7 @@ def open_ledger(where: str | Path, *, witness: Path | None = None) -> SqlLedger:
     return SqlLedger(open_store(Path(where), LEDGER))
 
 
-def create_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+def create_postgres(address: str, *, schema: str = POSTGRES_SCHEMA, witness: Path | None = None) -> SqlLedger:
     """A new ledger in a new schema of the database at ``address``; there as a whole or not at all."""
     from discreet.budget.postgres import PostgresStore
 
@@ -93,7 +94,7 @@ def create_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None
     return SqlLedger(store)
 
 
-def open_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+def open_postgres(address: str, *, schema: str = POSTGRES_SCHEMA, witness: Path | None = None) -> SqlLedger:
     """The ledger in the database at ``address``. A missing one is an error, not made.
 
     The files beside the path ``witness`` say how far it had come; without one, an old copy goes unnoticed.
@@ -204,7 +205,7 @@ class SqlLedger:
         Every receipt given must be the receipt of the line it names.
         """
         with self._store.reading() as session:
-            return verified(session, self._store, receipts)[0]
+            return verify_entries(session, self._store, receipts)[0]
 
     def close(self) -> None:
         """Finish what is waiting, and let go."""

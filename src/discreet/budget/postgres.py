@@ -7,11 +7,14 @@ for the disk (``synchronous_commit``), whatever the server's or the user's setti
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from discreet.budget.store import VERSION, Contents, Readers, Session, Witness, migrate, outdated, record_version
 from discreet.core.optional import extra
@@ -57,7 +60,7 @@ class PostgresStore:
             self._contents.begin(_Session(connection))
 
     def open(self) -> None:
-        """See that it is there, and bring it up to date: an error if it is newer than this discreet."""
+        """Require that the schema exists, and migrate it; an error if it is newer than this discreet."""
         with self.reading() as session:
             if session.rows("SELECT to_regclass(?)", (self._contents.lines,)) == [(None,)]:
                 raise self._missing()
@@ -71,7 +74,7 @@ class PostgresStore:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """A transaction that holds the lines' lock and is on the disk when the block ends."""
+        """A transaction that holds the lock of the entries, and is on the disk when the block ends."""
         with self._transaction() as connection:
             connection.execute(f"LOCK TABLE {self._contents.lines} IN EXCLUSIVE MODE")
             found = connection.execute(_RECORDED if self._contents.format.needs else _RECORD)  # sent along, read later
@@ -102,7 +105,7 @@ class PostgresStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        """One on the writer's connection, which is made anew when it was lost.
+        """A transaction on the writer's connection, which is opened again after it was lost.
 
         Statements are sent without waiting for the answer to each: anyone who reads waits, and so does the end.
         """
@@ -147,7 +150,7 @@ class PostgresStore:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """What PostgreSQL's errors mean. After a lost connection it is open whether a charge was written."""
+        """Turn PostgreSQL's errors into ours. After a lost connection it is unknown whether a charge was written."""
         with extra("postgres"):
             import psycopg
 
@@ -170,6 +173,66 @@ class PostgresStore:
         return NotFound(f"There is no {self._contents.what} at {self.place}.", hint="Create one, or check the address.")
 
 
+@dataclass(frozen=True)
+class Copied:
+    """An SQLite file that is copied to a schema."""
+
+    file: Path
+    schema: str
+    contents: Contents
+
+
+@contextmanager
+def copied(address: str, files: Sequence[Copied]) -> Iterator[None]:
+    """Copy files, to which no one writes any more, to new schemas: to all of them or to none.
+
+    They are there when the block has ended. If that ends with an error from the database, they may be there or not.
+    """
+    store = PostgresStore(address, files[0].schema, files[0].contents)
+    with store._errors(), closing(store._connect()) as connection, connection.transaction():
+        for one in files:
+            _copy(connection, one)
+        yield
+
+
+def has_schema(address: str, schema: str, contents: Contents) -> bool:
+    """Whether there is a schema of that name."""
+    store = PostgresStore(address, schema, contents)
+    with store._errors(), closing(store._connect()) as connection:
+        return connection.execute("SELECT to_regnamespace(%s)::text", (schema,)).fetchall() != [(None,)]
+
+
+def require_copied(address: str, one: Copied) -> None:
+    """An error if the last line of a schema is not that of the file: each line has the digest of those before it."""
+    store = PostgresStore(address, one.schema, one.contents)
+    last = f"SELECT number, digest FROM {one.contents.lines} ORDER BY number DESC LIMIT 1"  # noqa: S608  # our own table
+    with closing(sqlite3.connect(f"file:{quote(str(one.file))}?mode=ro", uri=True)) as file:
+        wanted = file.execute(last).fetchall()
+    with closing(store):
+        if store.rows(last) != wanted:
+            raise LedgerError(
+                f"The {one.contents.what} at {store.place} is not the one of {one.file}.", hint="Name another database."
+            )
+
+
+def _copy(connection: psycopg.Connection[Any], one: Copied) -> None:
+    """Tables are made by the statements that made them in the file: those are written for both."""
+    connection.execute(f"CREATE SCHEMA {one.schema}")
+    connection.execute(f"SET LOCAL search_path = {one.schema}")
+    with closing(sqlite3.connect(f"file:{quote(str(one.file))}?mode=ro", uri=True)) as file:
+        file.execute("BEGIN")
+        made = "SELECT name, sql FROM sqlite_master WHERE type = ? AND sql IS NOT NULL ORDER BY name"
+        for name, statement in file.execute(made, ("table",)).fetchall():
+            connection.execute(statement)
+            with connection.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN") as rows:
+                for row in file.execute(f"SELECT * FROM {name}"):  # noqa: S608  # one of our own tables
+                    rows.write_row(row)
+        for _, statement in file.execute(made, ("index",)).fetchall():
+            connection.execute(statement)
+    for statement in _append_only(one.contents.lines):
+        connection.execute(statement)
+
+
 class _Session:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -183,7 +246,7 @@ class _Session:
 
 
 def _version(session: Session) -> tuple[int, str]:
-    """The version of a database, and the discreet that it needs."""
+    """The format version of a database, and the version of discreet that it needs."""
     if session.rows(_RECORD) == [(None,)]:
         return 1, ""
     found = session.rows(VERSION)

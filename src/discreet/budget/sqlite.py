@@ -26,6 +26,8 @@ from discreet.core.document import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
 
 _NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb2", "smb3", "smbfs"}
+_RETIRED = 0x7FFF0000
+"""The version of a file that is used no more, since its contents are elsewhere: later than any that there will be."""
 _PATIENCE = 30.0
 _HELD: Counter[tuple[int, Path]] = Counter()
 """How often which process has which ledger open: what a forked child finds here of its parent warns it."""
@@ -67,6 +69,20 @@ def require_not_gone(path: Path, contents: Contents) -> None:
     """An error if there is nothing at ``path``, and once was."""
     if (head := Witness(path.resolve()).head()) and not path.exists():  # in this order: others may be making it
         raise gone(contents, str(path), head[0])
+
+
+def is_retired(path: Path) -> bool:
+    """Whether what a file holds was moved elsewhere, or is being moved."""
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+        return _version(connection) == _RETIRED
+
+
+def revive(path: Path, contents: Contents) -> None:
+    """Have a retired file used again, since it was not moved after all."""
+    turn = _Turn(path.resolve(), contents)
+    with turn, _errors(path, contents), closing(_connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {contents.format.version}")
+    turn.close()
 
 
 def open_store(path: Path, contents: Contents) -> SqliteStore:
@@ -115,14 +131,26 @@ class SqliteStore:
         with self._turn, self._errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                if _version(self._connection) != self._contents.format.version:
-                    raise outdated(self._contents, self.place)
+                if (found := _version(self._connection)) != self._contents.format.version:
+                    raise (
+                        _moved(self._contents, self._path)
+                        if found == _RETIRED
+                        else outdated(self._contents, self.place)
+                    )
                 yield _Session(self._connection)
                 self._connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # some errors have rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def retire(self) -> None:
+        """Have no one write to the file or open it from now on: those who have it open are refused at their next write.
+
+        It is as it was, and can be copied; ``revive`` takes this back.
+        """
+        with self.writing() as session:
+            session.run(f"PRAGMA user_version = {_RETIRED}", [()])
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -259,6 +287,8 @@ def _require_contents(connection: sqlite3.Connection, path: Path, contents: Cont
     connection.execute("BEGIN IMMEDIATE")  # fails now, rather than at the first write, if it is read-only
     try:
         stored, needs = _version(connection), ""
+        if stored == _RETIRED:
+            raise _moved(contents, path)
         if stored > contents.format.version:
             with suppress(sqlite3.Error, TypeError):
                 needs = connection.execute(VERSION).fetchone()[1]
@@ -270,6 +300,13 @@ def _require_contents(connection: sqlite3.Connection, path: Path, contents: Cont
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+def _moved(contents: Contents, path: Path) -> LedgerError:
+    return LedgerError(
+        f"The {contents.what} {path} was moved to a database, or is being moved: nothing is written to it any more.",
+        hint="Open the workspace again. If its ledger is still here, run again: discreet workspace move-ledger",
+    )
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
 
 from discreet.core.document import Format
+from discreet.core.text import number as counted
 from discreet.errors import LedgerError, NotFound, Unsound
 
 REMEDY = (
@@ -133,7 +134,8 @@ def outdated(contents: Contents, place: str) -> LedgerError:
 
 def gone(contents: Contents, place: str, lines: int) -> Unsound:
     """The error of a database that is not there any more, though a witness has seen it."""
-    return Unsound(f"The {contents.what} that was at {place}, with {lines:,} entries, is gone.", hint=contents.remedy)
+    entries = counted(lines, "entry", "entries")
+    return Unsound(f"The {contents.what} that was at {place}, with {entries}, is gone.", hint=contents.remedy)
 
 
 class Connection(Protocol):

@@ -43,7 +43,7 @@ def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
         raise Unsound(f"Entry {known.number:,} of the ledger is gone or changed.", hint=REMEDY)
     for (number, found, content), (_, before, _) in pairwise(rows):
         if found != digest(before, content):
-            raise Unsound(f"Line {number:,} of the ledger was edited: its digest does not match.", hint=REMEDY)
+            raise Unsound(f"Entry {number:,} of the ledger was edited: its digest does not match.", hint=REMEDY)
     book = Book(*head[0])
     book.accounts |= accounts_among(session, _names(entries))
     for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
@@ -149,9 +149,9 @@ def line_of(number: int, content: str, found: str) -> Line:
     try:
         said, at, entry = read(content)
     except BadInput as error:
-        raise Unsound(f"Line {number} of the ledger cannot be read: {error}.", hint=REMEDY) from None
+        raise Unsound(f"Entry {number:,} of the ledger cannot be read: {error}.", hint=REMEDY) from None
     if said != number:
-        raise Unsound(f"Line {number} of the ledger says that it is line {said}.", hint=REMEDY)
+        raise Unsound(f"Entry {number:,} of the ledger says that it is entry {said:,}.", hint=REMEDY)
     return Line(number, at, entry, found)
 
 

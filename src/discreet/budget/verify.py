@@ -45,7 +45,7 @@ class Verdict:
 
 
 def require_sound(store: Store) -> tuple[Book, int]:
-    """What the lines of a ledger add up to; an error if it was edited, damaged, cut short or put back from a copy.
+    """Sums of a ledger's entries; an error if it was edited, damaged, truncated or replaced by an older copy.
 
     The number is that of the line up to which sums were kept from the last opening.
     """
@@ -54,9 +54,9 @@ def require_sound(store: Store) -> tuple[Book, int]:
     known = book_of(witness.sums()) if witness else None
     added_up = known.number if known else 0
     with store.reading() as session:
-        verdict, book = verified(session, store, since=known)
+        verdict, book = verify_entries(session, store, since=known)
         if known is not None and not verdict.sound:
-            verdict, book = verified(session, store)
+            verdict, book = verify_entries(session, store)
         if verdict.sound:
             require_head(session, "lines", head, f"The ledger {store.place}")
     if not verdict.sound:
@@ -66,10 +66,10 @@ def require_sound(store: Store) -> tuple[Book, int]:
     return book, added_up
 
 
-def verified(
+def verify_entries(
     session: Session, store: Store, receipts: Iterable[Receipt] = (), *, since: Book | None = None
 ) -> tuple[Verdict, Book]:
-    """Go through all lines; their sums from ``since`` on, if its last line is in the chain, else from the first."""
+    """Verify all entries, and sum them up: from ``since`` on if its last one is in the chain, else from the first."""
     awaited: defaultdict[int, set[Receipt]] = defaultdict(set)
     for receipt in receipts:
         awaited[receipt.line].add(receipt)
@@ -105,7 +105,7 @@ def _verdict(session: Session, store: Store, book: Book, awaited: Iterable[int])
 
 
 def _check_chain(book: Book, number: int, content: str, found: str) -> None:
-    """An error if a row is not the line that comes next."""
+    """An error if a row is not the next entry of the chain."""
     if number != book.number + 1:
         raise LedgerError("an entry before it is missing")
     if found != digest(book.digest, content):

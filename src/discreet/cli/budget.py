@@ -114,7 +114,7 @@ def limit(
     Example:
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
-    from discreet.budget.entries import taken_away
+    from discreet.budget.entries import limit_warnings
     from discreet.budget.filter import Budget
     from discreet.cli.workspace import loss_of
     from discreet.curator.audited import require_noise
@@ -124,7 +124,7 @@ def limit(
     with Curator(folder) as curator:
         before = curator.ledger.account(account)
         require_noise(curator.ledger, [account.partition("/")[0]])
-        if (lost := taken_away(before, limit)) and not yes:
+        if (lost := limit_warnings(before, limit)) and not yes:
             raise BadInput(
                 f"{account} has a limit of {before.budget} now: {'; '.join(lost)}. Nothing was changed.",
                 hint="To confirm, add --yes.",

@@ -81,7 +81,7 @@ def new(
     if codes is not None:
         from discreet.noise.entropy import token
 
-        write(codes, "".join(f"{token(9)}\n" for _ in range(people)).encode())
+        write(codes, "".join(f"{token(9)}\n" for _ in range(people)).encode(), private=True)
         typer.echo(f"One-time codes, one for each of {people:,} people, are in {codes}.")
     typer.echo(f"Next: discreet collect serve {file}{f' --codes {codes}' if codes else ''}")
 
@@ -138,7 +138,7 @@ def plan(
 
 
 def _span(question: Question) -> float:
-    """What an error as a share is a share of: the range of a mean, or all people."""
+    """Denominator of an error as a share: the range of a mean, or all people."""
     return float(question.grid.high - question.grid.low) if question.grid and question.wants == "mean" else 1.0
 
 

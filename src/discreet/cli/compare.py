@@ -9,7 +9,11 @@ from typer import Argument, Option
 
 from discreet.cli.options import CardFile, CardTable, Json, require_new
 from discreet.cli.output import bold, console, grid, print_json, stoppable, tracking
+from discreet.core.text import number
 from discreet.errors import BadInput
+
+_SHOWN = 5
+"""Largest number of error bounds listed."""
 
 
 def compare(
@@ -131,6 +135,13 @@ def _faithful(
     for one in found.measured:
         if one.why:
             out.print(f"{one.name}: {one.why}.")
+    if found.count_errors:
+        shown = found.count_errors[:_SHOWN]
+        rows = (one.cells for one in shown)
+        out.print(grid("counts over", "#promised, at most", "#measured", rows=rows, title="Error of counts"))
+        out.print(
+            f"Shares of the synthetic rows; the {number(len(shown), 'largest bound')} of {len(found.count_errors):,}."
+        )
     if output is not None:
         out.print(f"The report: {output}.")
     out.print("This reveals details of the original table: keep it confidential. To measure risk: discreet attack.")

@@ -59,10 +59,10 @@ def hospital(
     patients, voters = _make(folder, rows, seed)
     with working("Counting"):
         before = describe(patients)
-        named = _linked(patients, voters)
+        named = _count_linked(patients, voters)
         coarse = patients.generalize(_COARSER)
         after = describe(coarse)
-        still = _linked(coarse, voters.generalize(_COARSER))
+        still = _count_linked(coarse, voters.generalize(_COARSER))
         place = _release(coarse, before, after).save(folder / "release")
     if as_json:
         unique = [d.together.unique for d in (before, after) if d.together]
@@ -154,7 +154,7 @@ def _make(folder: Path, rows: int, seed: int) -> tuple[Table, Table]:
     return patients, voters
 
 
-def _linked(patients: Table, voters: Table) -> int:
+def _count_linked(patients: Table, voters: Table) -> int:
     """Number of patients an outsider can name with the voter list: those unique in both files."""
     from sqlglot import exp
 

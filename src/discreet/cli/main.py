@@ -25,12 +25,14 @@ from discreet.cli import (
     hide,
     init,
     learn,
+    mcp,
     methods,
     people,
     prove,
     publish,
     serve,
     show,
+    stream,
     synthesize,
     tabulate,
     workspace,
@@ -61,12 +63,14 @@ app.add_typer(hide.app, name="hide")
 app.command("attack", cls=methods.ListingCommand)(attack.attack)
 app.add_typer(workspace.app, name="workspace")
 app.command("ask")(ask.ask)
+app.add_typer(stream.app, name="stream")
 app.add_typer(budget.app, name="budget")
 app.command("exposure")(exposure.exposure)
 app.add_typer(collect.app, name="collect", cls=methods.ListingGroup)
 app.add_typer(combine.app, name="combine", cls=methods.ListingGroup)
 app.command("prove")(prove.prove)
 app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.add_typer(people.app, name="people")
 app.command("methods")(methods.methods)
 app.add_typer(demo.app, name="demo")
@@ -94,20 +98,20 @@ def discreet(
 
 
 @dataclass
-class _Asked:
+class _SharedOptions:
     """Options shared by all commands."""
 
     debug: bool = False
 
 
-_asked = _Asked()
+_asked = _SharedOptions()
 
 
 def run() -> None:
     """Run the command line: a user's error is one clear paragraph, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a question mark
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="replace")  # a terminal that cannot show a character shows a question mark
     try:
         app()
     except SystemExit as end:

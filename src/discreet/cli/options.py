@@ -82,7 +82,7 @@ def require_card(card: str | None) -> str:
 
 
 def refuse_options(what: str, **values: object) -> None:
-    """An error for options that mean nothing here."""
+    """An error for options that do not apply here."""
     for option, value in values.items():
         if value not in (None, False):
             raise BadInput(f"--{option.replace('_', '-')} does not apply to {what}.", hint="Leave it out.")
@@ -95,7 +95,7 @@ def require_new(path: Path | None) -> None:
 
 
 def require_parts(*parts: str) -> None:
-    """An error if what it takes to serve is not installed."""
+    """An error if the packages that the service needs are not installed."""
     with extra("serve"):
         for part in parts:
             if find_spec(part) is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from discreet.core.release import Release
+    from discreet.service.check import Check
 
 
 class Stopped(Exception):
@@ -102,6 +103,14 @@ def grid(*headers: str, title: str | None = None, rows: Iterable[Iterable[str]] 
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def print_checks(found: Iterable[Check]) -> None:
+    """Print what was looked at and what was found; the exit status is 1 if something is wrong."""
+    rows = [("ok" if one.well else "not ok", one.what, one.said) for one in found]
+    console().print(grid("", "looked at", "found", rows=rows))
+    if any(word != "ok" for word, _, _ in rows):
+        raise typer.Exit(1)
 
 
 def figures(table: pa.Table, *, marked: str = "") -> Table:

@@ -179,15 +179,23 @@ def open_registered(source: str, card: str | None, name: str | None, workspace: 
 
 
 def registered_in(table: Table, workspace: Path | None) -> Table:
-    """The table with the workspace's register beside its card's, and the workspace's policy."""
+    """The table with the workspace's register beside its card's, and the workspace's policy.
+
+    What left beside the card since the workspace was made counts there from now on: else releases of which neither
+    register lists all would not be checked together.
+    """
     if workspace is None:
         return table
     from discreet.curator.audited import register_answers
     from discreet.curator.workspace import open_workspace
+    from discreet.releases.adoption import adopt, read_chains
+    from discreet.releases.register import with_registers_beside
 
     found = open_workspace(workspace)
     if table.card.name not in found.tables:
         raise NotFound(f"There is no table {table.card.name} in {workspace}; it has {', '.join(found.tables)}.")
+    chains = read_chains(with_registers_beside(table).registers, table.card, table.source)
+    adopt(chains, table.card, found.full_card(table.card.name), found.register)
     register_answers(found)
     return replace(table, registers=(*table.registers, found.register), policy=found.policy)
 

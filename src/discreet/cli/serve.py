@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Cert, Host, Insecure, Key, Name, Port, require_parts
-from discreet.cli.output import console, grid, tracking
+from discreet.cli.options import Cert, Insecure, Key, Name, require_parts
+from discreet.cli.output import print_checks, tracking
+from discreet.cli.workspace import loss_of
 from discreet.errors import BadInput, Damaged
 
 if TYPE_CHECKING:
-    from discreet.service.operations.operations import Operations
     from discreet.service.settings import Settings
 
 
@@ -22,8 +24,9 @@ def serve(
         Path | None, Argument(help="The workspace's folder.", metavar="WORKSPACE", show_default=False)
     ] = None,
     *,
-    host: Host = "127.0.0.1",
-    port: Port = 8640,
+    config: Annotated[Path | None, Option(help="Settings, as a TOML file.", metavar="FILE")] = None,
+    host: Annotated[str | None, Option(help="Address to listen on; default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, Option(help="Port to listen on, 0 for any free one; default: 8640.")] = None,
     cert: Cert = None,
     key: Key = None,
     name: Name = None,
@@ -31,6 +34,31 @@ def serve(
     behind_proxy: Annotated[
         bool, Option("--behind-proxy", help="A proxy on this computer terminates TLS and forwards client addresses.")
     ] = False,
+    agents: Annotated[
+        str | None,
+        Option(
+            "--mcp",
+            help="Serve language-model agents at /mcp; each token may spend this much until the service ends: "
+            '"epsilon=0.5".',
+            metavar="CAP",
+        ),
+    ] = None,
+    postgres_port: Annotated[
+        int | None,
+        Option(
+            "--postgres-port",
+            help="Also serve SQL clients and BI tools, by PostgreSQL's protocol, on this port; usually 5433.",
+            metavar="PORT",
+        ),
+    ] = None,
+    postgres_cap: Annotated[
+        str | None,
+        Option(
+            "--postgres-cap",
+            help='What a connection of such a client may spend at most: "epsilon=0.5".',
+            metavar="CAP",
+        ),
+    ] = None,
     local_metrics: Annotated[
         bool, Option("--local-metrics", help="Let programs on this computer read the metrics without a token.")
     ] = False,
@@ -48,14 +76,26 @@ def serve(
     Examples:
       discreet serve clinic
       discreet serve clinic --host 0.0.0.0 --name data.example.org --cert cert.pem --key key.pem
+      discreet serve clinic --config serve.toml
       discreet serve --demo hospital
 
-    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it.
+    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it. What has no option here is set in
+    the --config file or by environment variables: docs/serve.md lists all settings.
     """
-    from discreet.service.settings import Settings
+    from discreet.budget.filter import Budget
+    from discreet.service.configuration import configured
 
-    names = tuple(name or ())
-    settings = Settings(host, port, cert, key, names, insecure, behind_proxy, open_metrics=local_metrics)
+    options: dict[str, object] = {
+        "host": host,
+        "port": port,
+        "cert": cert,
+        "key": key,
+        "names": tuple(name) if name else None,
+    }
+    options |= {"insecure": insecure or None, "behind_proxy": behind_proxy or None}
+    options |= {"mcp": None if agents is None else Budget(loss_of(agents)), "local_metrics": local_metrics or None}
+    options |= {"postgres_port": postgres_port, "postgres_cap": _epsilon(postgres_cap)}
+    settings = configured(config, os.environ, options)
     if (folder is None) == (demo is None):
         raise BadInput(
             "No workspace given: name its folder, or --demo and a new folder.",
@@ -65,9 +105,36 @@ def serve(
         _check(folder or (demo or Path()) / "clinic", settings)
         return
     require_parts("argon2", "fastapi", "nicegui", "prometheus_client", "uvicorn")
-    from discreet.service import run
+    from discreet.curator.workspace import open_workspace
+    from discreet.service.scratch import own_scratch
 
-    desk, passwords = _opened(folder, demo)
+    place = folder or _made(demo or Path("demo"))
+    with own_scratch(open_workspace(place).folder):
+        _serve(place, settings, demo=demo is not None, browser=browser)
+
+
+def _epsilon(cap: str | None) -> Fraction | None:
+    """The ε of a cap on connections."""
+    from discreet.core.loss import Pure
+
+    if cap is None:
+        return None
+    loss = loss_of(cap)
+    if not isinstance(loss, Pure) or not loss.epsilon:
+        raise BadInput(
+            "--postgres-cap must be an epsilon above 0.",
+            hint='Like --postgres-port 5433 --postgres-cap "epsilon=0.5".',
+        )
+    return loss.epsilon
+
+
+def _serve(folder: Path, settings: Settings, *, demo: bool, browser: bool | None) -> None:
+    from discreet.service import run
+    from discreet.service.demo import one_time_passwords
+    from discreet.service.operations.operations import Operations
+
+    desk = Operations(folder, jobs=settings.jobs)
+    passwords = one_time_passwords(desk) if demo else run.first_steward(desk)
     for who, text in passwords.items():  # told at once, whatever becomes of the rest
         typer.echo(f"Sign in as {who} with the one-time password {text}")
 
@@ -78,6 +145,8 @@ def serve(
 
     def ready(address: str) -> None:
         typer.echo(f"discreet serves {desk.workspace.folder.name} at {address}")
+        if settings.postgres_port is not None:
+            typer.echo(f"SQL clients connect to port {settings.postgres_port}.")
         typer.echo(f"Ctrl-C stops it; a job that is running gets {settings.grace:.0f} seconds.")
         if run.can_show_browser() if browser is None else browser:
             run.show_browser(address)
@@ -85,26 +154,15 @@ def serve(
     run.serve(desk, settings, ready=ready)
 
 
-def _opened(folder: Path | None, demo: Path | None) -> tuple[Operations, dict[str, str]]:
-    """The service's operations, and one-time passwords to show."""
-    from discreet.service.operations.operations import Operations
-    from discreet.service.run import first_steward
-
-    if folder is not None:
-        desk = Operations(folder)
-        return desk, first_steward(desk)
-    from discreet.service.demo import demo_workspace, one_time_passwords
+def _made(demo: Path) -> Path:
+    """The workspace of the demo, which is made if it is not there yet."""
+    from discreet.service.demo import demo_workspace
 
     with tracking("Making a hospital") as advance:
-        desk = Operations(demo_workspace(demo or Path("demo"), progress=lambda what, share: advance(share, what)))
-    return desk, one_time_passwords(desk)
+        return demo_workspace(demo, progress=lambda what, share: advance(share, what))
 
 
 def _check(folder: Path, settings: Settings) -> None:
     from discreet.service.check import checks
 
-    found = list(checks(folder, settings))
-    rows = (("ok" if one.well else "not ok", one.what, one.said) for one in found)
-    console().print(grid("", "looked at", "found", rows=rows))
-    if not all(one.well for one in found):
-        raise typer.Exit(1)
+    print_checks(checks(folder, settings))

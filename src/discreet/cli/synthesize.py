@@ -225,8 +225,8 @@ def _hint(method: Synthesize) -> None:
     ratio = (least_noise(with_delta, share, 1).variance / least_noise(method.allowance, share, 1).variance) ** 0.5
     if ratio < _LESS:
         console(stderr=True).print(
-            "Without a delta the loss is pure, and there is much noise: with delta=1e-9 it would be about "
-            f"{ratio:.2g} times as large where a hundred things are measured."
+            "Without a delta the noise is large. With delta=1e-9 it would be about "
+            f"{ratio:.0%} of that, if a hundred sets of counts are measured."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from discreet.cli.options import Json
-from discreet.cli.output import console, grid, print_json, working
+from discreet.cli.output import console, grid, print_checks, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
 
@@ -244,7 +243,7 @@ def stand_in(
         card = curator.workspace.card(table)
         synthesizer = parse_private(method, card)
         if dry_run:
-            _foreseen(curator, synthesizer, table, as_json)
+            _print_forecast(curator, synthesizer, table, as_json)
             return
         with working("Making the stand-in"):
             given = curator.make_synthetic(synthesizer, table)
@@ -263,8 +262,8 @@ def stand_in(
     warn_of_distances(rows, card)
 
 
-def _foreseen(curator: Curator, method: Synthesize, table: str, as_json: bool) -> None:
-    """Statement, cost and noise of a stand-in before it is made."""
+def _print_forecast(curator: Curator, method: Synthesize, table: str, as_json: bool) -> None:
+    """Print the statement, cost and noise of a stand-in before it is made."""
     card = curator.workspace.card(table)
     promise, left, noise = method.promise(card), curator.ledger.account(table).left, method.noise(card)
     if as_json:
@@ -327,6 +326,21 @@ def audit(
     out.print(f"Ask it with discreet ask {folder} … --audited.")
 
 
+@app.command("check")
+def check(folder: Folder) -> None:
+    """Check a workspace: who can read it, its tables, and the ledger entry by entry.
+
+    \b
+    Example:
+      discreet workspace check clinic
+
+    The exit status is 1 if something is wrong. `discreet serve --check` also checks people, certificate and address.
+    """
+    from discreet.service.check import workspace_checks
+
+    print_checks(workspace_checks(folder, served=False))
+
+
 @app.command("backup")
 def backup(
     folder: Folder,
@@ -356,6 +370,10 @@ def restore(
     receipts: Annotated[
         Path | None, Option(help="Folder of the newest releases: all must be in the backup.", metavar="FOLDER")
     ] = None,
+    to: Annotated[
+        str | None,
+        Option(help="Database of the restored workspace, if its ledger is in PostgreSQL.", metavar="ADDRESS"),
+    ] = None,
     forget: Annotated[
         bool, Option("--yes-spent-is-forgotten", help="Restore even though charges made since the backup are lost.")
     ] = False,
@@ -363,8 +381,9 @@ def restore(
     """Restore a workspace from a backup.
 
     \b
-    Example:
+    Examples:
       discreet workspace restore clinic.tar clinic --receipts old-clinic/releases
+      discreet workspace restore clinic.tar clinic --to postgresql://discreet@db2/budget
 
     Dangerous: what was spent after the copy was made is forgotten, and could be spent again.
     """
@@ -372,7 +391,8 @@ def restore(
     from discreet.curator.backup import restore as put_back
 
     with working("Restoring"):
-        copy = put_back(file, folder, newest=None if receipts is None else receipts_in(receipts), forget=forget)
+        newest = None if receipts is None else receipts_in(receipts)
+        copy = put_back(file, folder, newest=newest, forget=forget, ledger=to)
     typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
     typer.echo("Never use the original workspace again: both would spend the same budget.")
     if receipts is None and copy.lines:
@@ -382,25 +402,38 @@ def restore(
         )
 
 
+@app.command("move-ledger")
+def move_ledger(
+    folder: Folder,
+    to: Annotated[str, Option(help="A PostgreSQL database without a ledger.", metavar="ADDRESS")],
+) -> None:
+    """Move the ledger, people and register of a workspace into PostgreSQL, so that several services can share it.
+
+    \b
+    Example:
+      discreet workspace move-ledger clinic --to postgresql://discreet@db/budget
+
+    Services of the workspace answer nothing from then on, until they are started again. If it is interrupted, run it
+    again. The files stay, and are not used any more.
+    """
+    from discreet.curator.moving import move_ledger as move
+
+    with working("Moving"):
+        lines = move(folder, to)
+    typer.echo(f"The ledger of {folder} is in the database: {number(lines, 'entry', 'entries')}, all valid.")
+    typer.echo("Restart services that have the workspace open. Delete the old files once the database is backed up:")
+    typer.echo(f"{folder}/ledger.db, service.db and register.db")
+
+
 def _named(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def loss_of(text: str) -> Loss:
     """Parse a budget such as "epsilon=3, delta=1e-6"."""
-    from discreet.core.loss import Approximate, Concentrated, Pure
+    from discreet.core.loss import parse_loss
 
-    pairs = re.findall(r"(\w+)\s*=\s*([^,\s]+)", text)
-    said = dict(pairs)
-    rest = re.sub(r"\w+\s*=\s*[^,\s]+", "", text).strip(" ,") or len(pairs) > len(said)
-    match sorted(said):
-        case ["epsilon"] if not rest:
-            return Pure(said["epsilon"])
-        case ["delta", "epsilon"] if not rest:
-            return Approximate(said["epsilon"], said["delta"])
-        case ["rho"] if not rest:
-            return Concentrated(said["rho"])
-    raise BadInput(f"{text!r} is not a budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+    return parse_loss(text)
 
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:

@@ -154,7 +154,7 @@ class Entry:
 
     @cached_property
     def usage(self) -> str:
-        """How it is written: an example with what may be left out, in brackets."""
+        """How it is written: an example, with optional parts in brackets."""
         if self.spelled:
             return self._spelled_usage()
         if self.family.in_cards:
@@ -183,11 +183,11 @@ class Entry:
         return lines + ([f"  Needs the extra discreet[{self.extra}]."] if self.extra else [])
 
     def said(self, text: str) -> dict[str, Any]:
-        """What ``text``, without the name, gives for each parameter, as text; ``None`` for a word alone."""
-        return self._templated(text) if self.spelled else self._said(text)
+        """Values of the parameters in ``text``, which lacks the name, as text; ``None`` for a flag."""
+        return self._templated(text) if self.spelled else self._arguments(text)
 
     def spell(self, values: Mapping[str, str | bool]) -> str:
-        """The text that gives these values, those of flags as truths; what is empty or as by default is left out."""
+        """The text that gives these values (flags as booleans); empty values and defaults are left out."""
         if self.spelled:
             given = {name: name if value is True else value for name, value in values.items() if value}
             optional = re.compile(r"\[([^\[\]]*)\]")
@@ -230,7 +230,7 @@ class Entry:
         try:
             made = self.kind(**self.preset, **values)
             made = self.make(made) if self.make else made
-            return imported(self.family.wrapper)(made, **shared) if shared else made
+            return import_declaration(self.family.wrapper)(made, **shared) if shared else made
         except BadInput as error:
             if error.hint or type(error) is not BadInput:
                 raise
@@ -275,8 +275,8 @@ class Entry:
         which = f"declares {', '.join(names)}" if names else "declares no sensitive column"
         raise self._wrong(f"On which column? The card of {card.name} {which}.")
 
-    def _said(self, text: str) -> dict[str, Any]:
-        """What stands behind the name: ``key=value``, words alone, and clauses such as ``on COLUMNS``."""
+    def _arguments(self, text: str) -> dict[str, Any]:
+        """The arguments behind the name: ``key=value``, flags, and clauses such as ``on COLUMNS``."""
         flags = "|".join(re.escape(one.word) for one in self.parameters if one.is_flag)
         clauses = {one.clause: one.name for one in self.parameters if one.clause}
         words, found = f" {text} ", {}
@@ -348,7 +348,7 @@ class Family:
 
     @property
     def title(self) -> str:
-        """What they are called."""
+        """Name of the family for people, such as "Masking methods"."""
         noun, of, rest = self.noun.partition(" of ")
         noun, across, more = (noun, of, rest) if of else noun.partition(" across ")
         many = f"{noun.removesuffix('y')}ies" if noun.endswith("hy") else f"{noun}s"
@@ -361,7 +361,7 @@ class Family:
 
     def shared(self) -> tuple[Parameter, ...]:
         """The parameters that every member takes."""
-        return parameters_of(imported(self.wrapper)) if self.wrapper else ()
+        return parameters_of(import_declaration(self.wrapper)) if self.wrapper else ()
 
     def names(self) -> tuple[str, ...]:
         """The names of all members; nothing is imported."""
@@ -372,7 +372,7 @@ class Family:
         homes = declarations(self.name.upper(), self.packages)
         for name, module in homes.items():
             if name not in self.members:
-                imported(module)
+                import_declaration(module)
         return tuple(sorted((self.members[name] for name in homes), key=lambda one: (one.rank, one.name)))
 
     def entry(self, name: str) -> Entry:
@@ -381,7 +381,7 @@ class Family:
         if name not in homes:
             raise self._unknown(name, name)
         if name not in self.members:
-            imported(homes[name])
+            import_declaration(homes[name])
         return self.members[name]
 
     def has(self, text: str) -> bool:
@@ -433,18 +433,18 @@ def declarations(family: str, packages: Sequence[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for package in packages:
         for folder in getattr(import_module(package), "__path__", [None]):
-            found |= _declared(family, package, folder)
+            found |= _find_declarations(family, package, folder)
     return found
 
 
-def imported(name: str) -> Any:
+def import_declaration(name: str) -> Any:
     """A module that ``declarations`` found, or a class in one that a family names."""
     module, _, last = name.rpartition(".")
     return getattr(import_module(module), last) if last[:1].isupper() else import_module(name)
 
 
 @lru_cache(maxsize=256)
-def _declared(family: str, package: str, folder: str | None) -> dict[str, str]:
+def _find_declarations(family: str, package: str, folder: str | None) -> dict[str, str]:
     """What is declared in a folder of a package or, without a folder, in the module itself."""
     pattern = re.compile(rf'^@?(?:declare|register)\(\s*{family},\s*"([^"]+)"', re.MULTILINE)
     if folder is None:

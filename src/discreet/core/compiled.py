@@ -1,8 +1,9 @@
 """Numba's compiler, with a cache wherever there is a place for one.
 
 Numba keeps compiled kernels beside the module, or in the user's home, and fails at import if it may write in neither
-(a service account without a home, a read-only installation). Then they are kept in a folder of the user's own among the
-temporary files, and without such a folder they are compiled in every process.
+(a service account without a home, a read-only installation). Then they are kept in the folder that the variable
+``DISCREET_COMPILED`` names (for a service one in its workspace), or in one of the user's own among the temporary files;
+without such a folder they are compiled in every process.
 
 What is in a cache is run, so the folder must be one that no one else can write to: it belongs to this user, is closed
 to others, and is not reached by a link.
@@ -22,6 +23,8 @@ from numba.core import config
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _SETTING = "NUMBA_CACHE_DIR"
+KEPT_IN = "DISCREET_COMPILED"
+"""The environment variable that names the folder for compiled kernels."""
 
 
 def njit(**options: Any) -> Callable[[_Kernel], _Kernel]:
@@ -53,10 +56,11 @@ def _use(folder: Path | None) -> bool:
 
 
 def _private_folder() -> Path | None:
-    """The folder for compiled kernels among the temporary files, if there can be one that is this user's alone."""
+    """A folder for compiled kernels, if there can be one that is this user's alone."""
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     try:
-        folder = Path(tempfile.gettempdir()) / f"discreet-compiled-{user}"
+        named = os.environ.get(KEPT_IN)
+        folder = Path(named) if named else Path(tempfile.gettempdir()) / f"discreet-compiled-{user}"
         folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and _open_to_others(found)):

@@ -10,8 +10,8 @@ newer is refused, since reading it half would be a guess. No step can be left ha
 
 * a document (release, workspace, survey, reports, journal) is migrated in memory each time it is read and is never
   written over, so what was hashed or sealed stays as it was;
-* a database (ledger, service database, register) is migrated when it is opened: all steps and the new number in one
-  transaction (``budget/store.py``).
+* a database (ledger, service database, register, streams) is migrated when it is opened: all steps and the new number
+  in one transaction (``budget/store.py``).
 
 docs/formats.md lists all formats and says how to add a migration.
 
@@ -256,6 +256,13 @@ def give_name(made: Path, place: Path) -> None:
     _flush(made)
     made.rename(place)
     flush_name(place)
+
+
+def private_folder(place: Path) -> None:
+    """Make a folder, and those above it that are missing, which no one but its owner may enter."""
+    for folder in reversed([place, *place.parents]):
+        if not folder.exists():
+            folder.mkdir(mode=FOLDER, exist_ok=True)
 
 
 def make_private(place: Path) -> None:

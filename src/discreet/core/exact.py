@@ -82,7 +82,7 @@ def share_of(text: str, what: str) -> Fraction:
     written = text.strip()
     share = exact(written.removesuffix("%"), what) / (100 if written.endswith("%") else 1)
     if share > 1:
-        raise BadInput(f"{what} {text} is more than 100 %.", hint=f"Write {what} 5% or {what} 0.05.")
+        raise BadInput(f"{what} must be at most 100 %, got {text}.", hint="Write it like 5%, 0.05 or 1/20.")
     return share
 
 

@@ -1,12 +1,16 @@
-"""Public names of a package, imported at first use."""
+"""Public names of a package, imported at first use; and what is done when another package is imported."""
 
 from __future__ import annotations
 
 import ast
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 Lazy = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -33,3 +37,37 @@ def lazy_names(package: str) -> Lazy:
         return value
 
     return get, lambda: sorted(homes), sorted(homes)
+
+
+def after_import(module: str, then: Callable[[ModuleType], None]) -> None:
+    """Call ``then`` with a module: now if it is imported, otherwise right after it is. It is not imported here."""
+    if module in sys.modules:
+        then(sys.modules[module])
+    else:
+        sys.meta_path.insert(0, _Watch(module, then))
+
+
+class _Watch:
+    """Watches for the import of one module, which is found as usual; that someone only looks for it changes nothing."""
+
+    def __init__(self, module: str, then: Callable[[ModuleType], None]) -> None:
+        self._module, self._then, self._looking = module, then, False
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """The module's own spec, which calls ``then`` once the module is there; of other modules nothing."""
+        if name != self._module or self._looking:
+            return None
+        self._looking = True
+        try:
+            spec = find_spec(name)
+        finally:
+            self._looking = False
+        if spec is not None and spec.loader is not None:
+            spec.loader.exec_module = partial(self._execute, spec.loader.exec_module)  # type: ignore[method-assign]
+        return spec
+
+    def _execute(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        execute(module)
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._then(module)

@@ -7,6 +7,7 @@ Neighbouring data sets differ by adding or removing everything that belongs to o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -186,6 +187,21 @@ def from_dict(data: object) -> Loss:
                 raise BadInput(f"{what}: curve must be a list of pairs.")
             return Renyi((order, epsilon) for order, epsilon in curve)
     raise BadInput(f"A loss is pure, approximate, concentrated or renyi, not {kind!r}.")
+
+
+def parse_loss(text: str) -> Loss:
+    """The loss that people write as "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1"."""
+    pairs = re.findall(r"(\w+)\s*=\s*([^,\s]+)", text)
+    said = dict(pairs)
+    rest = re.sub(r"\w+\s*=\s*[^,\s]+", "", text).strip(" ,") or len(pairs) > len(said)
+    match sorted(said):
+        case ["epsilon"] if not rest:
+            return Pure(said["epsilon"])
+        case ["delta", "epsilon"] if not rest:
+            return Approximate(said["epsilon"], said["delta"])
+        case ["rho"] if not rest:
+            return Concentrated(said["rho"])
+    raise BadInput(f"{text!r} is not a budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 
 
 def _folded(losses: list[Loss], fold: Callable[[Iterable[Fraction]], Fraction | int]) -> Loss:

@@ -44,6 +44,8 @@ from discreet.core.statement import Recipe, Statement
 from discreet.errors import BadInput, Damaged, DataError, NoPromise, NotFound
 
 T = TypeVar("T")
+_ROW_GROUP = 1 << 19
+"""Rows of a table that are held while it is written to a file."""
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,20 @@ class Rows:
     """A table too large to be held: a Parquet file, which moves into the folder its release is saved in."""
 
     path: Path
+
+    @classmethod
+    def written(cls, reader: pa.RecordBatchReader, place: Path) -> Rows:
+        """All batches in one file, in row groups of about ``_ROW_GROUP`` rows."""
+        with pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
+            held: list[pa.RecordBatch] = []
+            for batch in reader:
+                held.append(batch)
+                if sum(one.num_rows for one in held) >= _ROW_GROUP:
+                    writer.write_table(pa.Table.from_batches(held))
+                    held = []
+            if held:
+                writer.write_table(pa.Table.from_batches(held))
+        return cls(place)
 
     def __str__(self) -> str:
         with pq.ParquetFile(self.path) as file:

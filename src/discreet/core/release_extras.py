@@ -1,4 +1,4 @@
-"""What may stand beside the rows of a table that leaves: how near synthetic rows are to a table, and nothing else.
+"""Extra metadata allowed in a released table: how far synthetic rows are from the table they were made of.
 
 A table's metadata are no place for anything of people, and anyone who made the table may have left something there. So
 one key is kept, and of it only what can be read as a word, numbers, and names of the table's own columns.

@@ -146,7 +146,7 @@ class Table:
         that the statement and the register quote; ``None``: they are not to be."""
         if reason is None:
             return self
-        if not reason.strip():
+        if not reason.strip(" ."):
             raise BadInput("Give the reason to release it anyway: the statement and the register quote it.")
         return replace(self, policy=replace(self.policy, despite=reason))
 

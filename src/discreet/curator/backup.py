@@ -10,16 +10,21 @@ the workspace as it was at one moment, that of its ledger, also if people ask wh
   charge;
 * people, the audit log and the list of releases are copied before either: what they list is in the copy, and what they
   do not list yet is listed when the service starts;
+* streams are copied after the ledger: a step is in their database before its seal is in the ledger, so no seal is in
+  the copy without its step. A step whose seal is not in it is sealed when it is asked again, as it was;
 * the register of what has left is copied last: a release is in it before it has its place, so none is in the copy that
   is not in its register.
 
 Why restoring is dangerous: whatever was spent after the copy was made is forgotten. The same budget could be spent
 twice, and what had been answered since would be answered again, with other noise. So ``restore`` wants the newest
-receipts, all of which must be in the copy, or someone to say that they know.
+receipts, all of which must be in the copy, or someone to say that they know. Releases without a loss have no receipt:
+that some may be missing from the register becomes a line of it, so that whatever is released from then on says that it
+was not checked together with them.
 
 A ledger in PostgreSQL, with the register beside it, is not copied: a database is backed up by its own means, *after*
 the folder. Then it has the charge of every answer in the copy, and the line of every release; what it has beyond that
-is refused, not answered again.
+is refused, not answered again. Who restores the folder says which database it uses from then on: the archive names
+the one that was in use, and a restored workspace must not charge that by accident.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -44,9 +49,10 @@ from discreet.core.document import fields, give_name, settle
 from discreet.core.release import Receipt, Release
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
-from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, require_free
+from discreet.curator.streams import FILE as STREAMS
+from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, require_free, set_ledger
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
-from discreet.releases.register import Register
+from discreet.releases.register import Entry, Register
 from discreet.releases.store import SEAL, Store, is_failure, receipts_of
 
 FORMAT = 1
@@ -93,6 +99,9 @@ def back_up(folder: str | Path, file: str | Path) -> Copy:
             for place in charged:
                 tar.add(place, f"{_RELEASES}/{place.name}")
             _add_rest(tar, workspace)
+            if workspace.ledger == LEDGER and (workspace.folder / STREAMS).is_file():
+                _copy_database(workspace.folder / STREAMS, here / STREAMS)
+                tar.add(here / STREAMS, STREAMS)
             if _copied_register(workspace, here):
                 tar.add(here / REGISTER, REGISTER)
         give_name(draft, file)
@@ -100,18 +109,25 @@ def back_up(folder: str | Path, file: str | Path) -> Copy:
 
 
 def restore(
-    file: str | Path, folder: str | Path, *, newest: Iterable[Receipt] | None = None, forget: bool = False
+    file: str | Path,
+    folder: str | Path,
+    *,
+    newest: Iterable[Receipt] | None = None,
+    forget: bool = False,
+    ledger: str | None = None,
 ) -> Copy:
     """Make a workspace in a new folder of a copy, all of which is checked, or on any failure nothing.
 
     ``newest`` are the receipts of the last answers that were given: if one is missing, the copy is too old and is
-    refused. Without them, ``forget`` says that what was spent since the copy was made may be forgotten.
+    refused. Without them, ``forget`` says that what was spent since the copy was made may be forgotten. ``ledger`` is
+    the database of a workspace whose ledger is in PostgreSQL.
     """
     file, folder = Path(file), Path(folder).absolute()
     require_free(folder)
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         copy = _extracted(file, made)
+        _name_ledger(made, ledger)
         workspace = open_workspace(made)
         workspace.require_twins()
         with Register(workspace.register) as register:
@@ -129,8 +145,42 @@ def restore(
                     hint="Give the newest releases (--receipts FOLDER) to check that the backup has them, or "
                     "confirm with --yes-spent-is-forgotten.",
                 )
+        if workspace.ledger == LEDGER:
+            _note_gap(workspace, copy)
         settle(made, folder)
     return copy
+
+
+def _name_ledger(made: Path, ledger: str | None) -> None:
+    """Have an extracted workspace use the database that was named, and none that was not."""
+    inside = open_workspace(made).ledger
+    if inside == LEDGER and ledger is not None:
+        raise BadInput(
+            "The ledger of this backup is in the archive, not in a database.",
+            hint="Restore it without --to, then: discreet workspace move-ledger",
+        )
+    if inside != LEDGER:
+        if ledger is None:
+            raise Refused(
+                "The ledger of this workspace is in a database, which is not in the backup. The restored workspace "
+                "would charge the database of the original.",
+                hint="Restore the database, too, and name it: --to postgresql://…. If the original workspace is gone, "
+                "that may be the database it had.",
+            )
+        set_ledger(made, ledger)
+
+
+def _note_gap(workspace: Workspace, copy: Copy) -> None:
+    """Register that releases may be missing, for the people of every table."""
+    people = {}
+    for name in workspace.private:
+        with suppress(NotFound):  # an earlier discreet kept less of the card, and released nothing from here
+            people[workspace.full_card(name).people] = name
+    title, why = f"releases after the backup of {copy.made}", "releases made after the backup are not in the register"
+    with Register(workspace.register) as register:
+        for population, name in people.items():
+            source = workspace.lineage(name)
+            register.add(Entry(0, population, name, source, "", "restore", 0, title=title, told={"why": why}))
 
 
 def receipts_in(folder: str | Path) -> list[Receipt]:
@@ -198,7 +248,7 @@ def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]
 def _add_rest(tar: tarfile.TarFile, workspace: Workspace) -> None:
     """Add what is neither a database nor an answer: tables, published releases, holder's copies."""
     for path in sorted(workspace.folder.iterdir()):
-        if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE, REGISTER)):
+        if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE, STREAMS, REGISTER)):
             _add(tar, path, path.name)
 
 

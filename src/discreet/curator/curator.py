@@ -6,9 +6,7 @@ asked for."""
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +25,7 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left, is_synthetic
 from discreet.curator.audited import AuditedAnswer, Audits, require_noise
+from discreet.curator.streams import RunningStream, Streams
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.tables import Given as Source
 from discreet.curator.tables import (
@@ -40,14 +39,14 @@ from discreet.curator.tables import (
 )
 from discreet.curator.workspace import LEDGER, Workspace, new_workspace, open_books, open_workspace
 from discreet.engines.limits import limited
-from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
-from discreet.releases.method import Method, rows_per_unit
+from discreet.errors import BadInput, BudgetExceeded, NotFound, Refused, Taken
+from discreet.releases.method import Method
 from discreet.releases.pipeline import Given, Pipeline, Request, account_of, request
 from discreet.releases.store import Store
-from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
 from discreet.verbs.ask.price import Quote, smallest_epsilon
 from discreet.verbs.ask.query_auditing.policy import Policy
 from discreet.verbs.ask.question import Planned, SqlMethod, normal, planned, pose
+from discreet.verbs.ask.stream import Stream
 
 ANALYST = "analyst"
 """Who asks, unless someone else is named."""
@@ -71,6 +70,7 @@ class Curator:
         )
         self._synthetics = Synthetics(self.workspace, self._store, self._pipeline)
         self._audits = Audits(self.workspace, self.ledger, self._store)
+        self._streams = Streams(self.workspace, self.ledger, self._store)
         self._plans = _Plans()
 
     @classmethod
@@ -203,16 +203,22 @@ class Curator:
         self._require_private(table)
         return self._left([table], analyst)[table]
 
+    def watch(self, took: Callable[[str, float], None]) -> None:
+        """Have ``took`` called with the name of every step on the way to an answer, and how many seconds it took."""
+        self._pipeline.steps.took = took
+
     def verify(self) -> Verdict:
         """Go through the ledger line by line, and compare it with the receipts of all answers that were given.
 
-        The bounded tables in the folder are compared with their recorded digests.
+        The bounded tables in the folder are compared with their recorded digests, steps of streams with their seals.
         """
         self.workspace.require_twins()
+        self._streams.verify()
         return self.ledger.verify(self._store.receipts())
 
     def close(self) -> None:
-        """Let go of the ledger and the engines."""
+        """Let go of the ledger, the streams and the engines."""
+        self._streams.close()
         self.ledger.close()
         self.workspace.close()
 
@@ -249,7 +255,8 @@ class Curator:
         ``instead``, for nothing: the answer says so (``Answer.synthetic``).
         """
         with limited(self.workspace.limits):
-            asked = self._asked(sql, analyst, epsilon, delta, rho)
+            with self._pipeline.steps.timed("plan"):
+                asked = self._asked(sql, analyst, epsilon, delta, rho)
             try:
                 given = self._pipeline.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
             except BudgetExceeded as refusal:
@@ -274,7 +281,8 @@ class Curator:
         that is refused, for none. Then all of those are asked of synthetic stand-ins ``instead``, as in ``ask``.
         """
         with limited(self.workspace.limits, times=len(questions)):
-            asked = self._all_asked(questions, analyst, epsilon, delta, rho)
+            with self._pipeline.steps.timed("plan"):
+                asked = self._all_asked(questions, analyst, epsilon, delta, rho)
             named = hashlib.sha256("\n".join(one.identity for one in asked).encode()).hexdigest()
             try:
                 given = self._pipeline.several(asked, analyst, f"batch {analyst}: {named}")
@@ -317,40 +325,31 @@ class Curator:
         asked = self._request(method, table, analyst)
         return self._quote(asked, method.expected_errors(asked.table.card), analyst, has)
 
-    def stream(
-        self,
-        counter: TreeCounter | SquareRootCounter,
-        table: str,
-        *,
-        name: str,
-        most: int | None = None,
-        analyst: str = ANALYST,
-    ) -> Stream:
-        """Start counting a stream of events about the people of ``table``: charged now for all its steps.
+    def stream(self, stream: Stream, table: str, *, analyst: str = ANALYST) -> RunningStream:
+        """Start a stream of rows about the people of ``table``, charged now for all its steps; or find it again.
 
-        Where the card names a unit, or ``most`` is given, every step says whose its events are, and the stream counts
-        no more than ``most`` of each unit (default: the card's rows per unit), in absolute size. Otherwise every event
-        is someone else's, as every row is.
-        The stream lives in this process, and nothing of it is written down but the charge, under ``name``. When the
-        process ends the stream is over: it is not started again under the same name, since new noise on the same
-        events would tell more than was paid for; another name is another stream, at its own price.
+        The rows come later, step by step (``RunningStream.advance``), in the columns of the table's card as it is: a
+        stream keeps to it, also after it is revised. What a stream remembers is kept in the workspace, so it goes on
+        after a restart, and on any host that shares the ledger. A name is taken once per table.
         """
-        card = self._table(table, analyst).card
-        require_noise(self.ledger, [table])
-        if most is None and card.unit is not None:
-            most = rows_per_unit(card)
-        loss = counter.loss(1 if most is None else most)
-        key = f"stream {analyst}: {name}"
-        if self.ledger.find(key) is not None:
-            raise NoPromise(
-                f"The stream {name!r} was started before, and its state was lost with that process.",
-                hint="Start another, under another name and at its own price.",
-            )
-        started = f"{os.getpid()} {time.time_ns()}"  # so that of two who start it at once one is refused
-        what = f"{type(counter).__name__} of {counter.steps:,} steps: {name}\n{started}"
-        stream = counter.start(most=most)
-        self.ledger.charge(account_of(table, analyst), loss, key=key, what=what)
-        return stream
+        asked = self._request(stream, table, analyst)
+        try:
+            given = self._pipeline.one(asked, analyst, f"stream of {table}: {stream.called}")
+        except Taken:
+            raise BadInput(
+                f"There is a stream {stream.called!r} of {table} already, which was declared otherwise.",
+                hint="Choose another name.",
+            ) from None
+        return self._streams.start(stream, asked.table.card, table, given.identity)
+
+    def find_stream(self, table: str, called: str) -> RunningStream:
+        """A stream of a table that was started before."""
+        self._require_private(table)
+        return self._streams.find(table, called)
+
+    def streams(self) -> tuple[RunningStream, ...]:
+        """All streams that were started."""
+        return tuple(self._streams.find(table, called) for table, called in self._streams.all())
 
     def price(
         self,
@@ -386,7 +385,10 @@ class Curator:
         """
         with limited(self.workspace.limits, times=len(questions)):
             asked = self._all_asked(questions, analyst, epsilon, delta, rho)
-        quotes = [self._quote(one, one.method.expected(rows), analyst, has) for one in asked]
+        quotes = [
+            replace(self._quote(one, one.method.expected(rows), analyst, has), columns=one.method.columns)
+            for one in asked
+        ]
         due = [one for one, quote in zip(asked, quotes, strict=True) if not quote.answered]
         if not self._synthetics.have(asked) or not self._pipeline.refuses(due, analyst):
             return quotes
@@ -519,7 +521,8 @@ class _Plans:
 
     def keep(self, asked: tuple[str, tuple[str, ...]], made: Planned) -> None:
         """Keep a plan, and no longer those that were not asked for longest."""
-        nodes = len(asked[0]) + sum(1 for tree in (made.plan.query, made.plan.after) for _ in tree.walk())
+        trees = (*(part.query for part in made.plan.parts), made.plan.after)
+        nodes = len(asked[0]) + sum(1 for tree in trees for _ in tree.walk())
         with self._lock:
             self._nodes += nodes - self._kept.pop(asked, (made, 0))[1]
             self._kept[asked] = made, nodes

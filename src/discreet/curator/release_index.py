@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.budget.entries import named
+from discreet.budget.entries import require_name
 from discreet.budget.store import Session
 from discreet.core import loss as losses
 from discreet.core.loss import Loss, Pure
@@ -208,7 +208,7 @@ class Shelf:
                 yield Shelved.synthetic(name, release, tables[0], by=HOLDER)
 
     def _require_right(self, one: Shelved) -> None:
-        named(one.title, "A release")
+        require_name(one.title, "A release")
         if not _ID.fullmatch(one.id):
             raise BadInput("The id of a release must be 64 hexadecimal digits, or 8 to 40 letters, digits and dashes.")
         self._inside(one.place)

@@ -10,7 +10,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.budget.entries import named
+from discreet.budget.entries import require_name
 from discreet.budget.store import Session
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, NotFound
@@ -56,7 +56,7 @@ class SavedQuestions:
 
     def save(self, person: str, one: SavedQuestion) -> None:
         """Save a question; under a name that is taken it replaces the older one."""
-        if len(named(one.name, "A saved question")) > _LONGEST_NAME:
+        if len(require_name(one.name, "A saved question")) > _LONGEST_NAME:
             raise BadInput(f"The name of a saved question has at most {_LONGEST_NAME} characters.")
         if not one.question.strip():
             raise BadInput("There is no question to save.", hint="Build one, or write it in SQL.")

@@ -66,7 +66,7 @@ from discreet.releases.method import Answering, Made, Method
 from discreet.releases.pipeline import Given, Pipeline, Request, answered, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.answer import exact_answer
-from discreet.verbs.ask.plan import Plan
+from discreet.verbs.ask.plan import Part, Plan
 from discreet.verbs.ask.postprocess import Count, Mean, Total
 from discreet.verbs.ask.question import planned
 from discreet.verbs.ask.rows import table_rows
@@ -88,6 +88,9 @@ class Nearness:
 
     def errors(self, plan: Plan, twin: Table) -> dict[str, dict[str, int]]:
         """Error bound of each measure of the figures in a plan on the stand-in, where there is one."""
+        return {name: one for part in plan.parts for name, one in self._errors(part, twin).items()}
+
+    def _errors(self, plan: Part, twin: Table) -> dict[str, dict[str, int]]:
         seen = _condition(plan, twin)
         if seen is None or not plan.declared:
             return {}
@@ -111,7 +114,7 @@ class Nearness:
         rows = math.ceil(self.reach[min(around, key=lambda one: (len(one), sorted(one)))])
         return rows if rows < self.rows else None
 
-    def _off(self, plan: Plan, measure: str, rows: int, figure: Count | Total | Mean) -> int:
+    def _off(self, plan: Part, measure: str, rows: int, figure: Count | Total | Mean) -> int:
         """Error bound of a measure, in its own steps, where counts are off by at most this number of rows."""
         one = plan.measures[measure]
         if isinstance(figure, Count) or (isinstance(figure, Mean) and measure == figure.count):
@@ -132,7 +135,7 @@ def measured_nearness(place: Path, twin: Table) -> Nearness:
     return Nearness({columns: far for columns, far in told.items() if columns <= set(near.exact)}, near.rows)
 
 
-def _condition(plan: Plan, twin: Table) -> frozenset[str] | None:
+def _condition(plan: Part, twin: Table) -> frozenset[str] | None:
     """Columns that select the rows of a question; ``None`` if it is about rows derived from the stand-in's."""
     base, query = table_rows(twin).query, plan.rows.query
     seen: frozenset[str] = frozenset()

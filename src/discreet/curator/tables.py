@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from discreet.core import toml
 from discreet.core.card import Card, Role
 from discreet.core.cardfile import card_fields, dump_cards, load_card, load_cards
-from discreet.core.document import fields, flush_name, settle
+from discreet.core.document import fields, flush_name, private_folder, settle
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded, require_narrow, write_parquet
@@ -105,7 +105,7 @@ def add_version(folder: Path, name: str, given: Given, earlier: tuple[Registered
             require_same_people(earlier[1], card_for(name, *given))
         record = register_table(name, given, made, folder.parent)
         own, kept = f"tables/{name}/{record.id}", record.twin.replace(f"tables/{name}/", f"tables/{name}/{record.id}/")
-        (folder / own).parent.mkdir(parents=True, exist_ok=True)
+        private_folder((folder / own).parent)
         settle(made / f"tables/{name}", folder / own)
     version = 1 if earlier is None else earlier[0].version + 1
     return replace(record, version=version, folder=record.id, twin=kept if record.rows else record.twin)

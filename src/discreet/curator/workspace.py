@@ -8,6 +8,7 @@
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
     ledger.db-head, -sums       how far the ledger had come, and what it added up to (``budget/store.py``)
     register.db                 what was released of the tables; unless the ledger is in PostgreSQL: then there, too
+    streams.db                  the streams that were started; unless the ledger is in PostgreSQL: then there, too
     releases/                   every answer that was given
     .synthetic/                 the last answers that synthetic stand-ins gave, which cost nothing and can be made again
 
@@ -52,7 +53,7 @@ from discreet.budget.store import POSTGRES, REMEDY, Home
 from discreet.core import sql, toml
 from discreet.core.card import Card, ExposurePolicy
 from discreet.core.cardfile import load_card
-from discreet.core.document import Format, fields, settle
+from discreet.core.document import FILE, Format, fields, give_name, settle
 from discreet.core.engine import Engine
 from discreet.core.release import Receipt
 from discreet.core.table import Table
@@ -71,8 +72,8 @@ from discreet.curator.tables import (
     require_names,
     require_no_secret,
 )
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.limits import SPILLED, Limits
+from discreet.engines.duckdb import DuckDB, memory_settings
+from discreet.engines.limits import Limits
 from discreet.engines.read import Address, database, parse_address, read, written_source
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound, Unsound
 from discreet.releases.store import SEAL, Store
@@ -252,9 +253,7 @@ class Workspace:
     def _engine(self, address: Address | None) -> Engine:
         place = address.database if address else ""
         if place not in self._engines:
-            memory = int(self.limits.memory)
-            settings = {"memory_limit": f"{memory}MB", "max_temp_directory_size": f"{memory * SPILLED}MB"}
-            settings |= {"threads": "1"} if self._small else {}
+            settings = memory_settings(int(self.limits.memory)) | ({"threads": "1"} if self._small else {})
             self._engines[place] = database(address) if address else DuckDB(settings=settings, questions=True)
         return self._engines[place]
 
@@ -340,6 +339,20 @@ def open_workspace(folder: Path) -> Workspace:
     if not tables or not workspace.releases.is_dir():
         raise Damaged(f"{folder} is incomplete: tables or releases are missing.", hint="Restore it from a backup.")
     return workspace
+
+
+def set_ledger(folder: Path, ledger: str) -> None:
+    """Write down where the ledger of the workspace in ``folder`` is; all else in its file stays as it is."""
+    require_no_secret(ledger)
+    file = folder / _FILE
+    lines = file.read_text(encoding="utf-8").split("\n")
+    place = toml.lines_of("\n".join(lines))["ledger",] - 1
+    lines[place] = toml.dump({"ledger": ledger}).rstrip("\n")
+    with TemporaryDirectory(prefix=".discreet-", dir=folder) as scratch:
+        draft = Path(scratch) / _FILE
+        draft.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+        draft.chmod(FILE)
+        give_name(draft, file)
 
 
 def _policy(file: Path, said: object) -> ExposurePolicy:

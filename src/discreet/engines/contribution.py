@@ -1,10 +1,12 @@
-"""Contribution bounding: the code on which the sensitivity of every measurement of private rows rests.
+"""Contribution bounding: rows of which each belongs to one unit, and how many one unit can have.
 
 It works on SQL trees and numbers and knows nothing of how they were worked out: what an expression is said to be, its
 bounds, its kind, whether it is ever NULL, is a proposal here, and never believed
 (``docs/decisions/0008-enforced-contributions.md`` has the whole argument).
 
-Why this is private, in three parts.
+``measures.py`` measures such rows. On these two modules rests the sensitivity of every measurement of private rows.
+
+Why this is private, in three parts, of which the third is there.
 
 **Expressions** over a single row (``row_wise``) are NULL where they fail. An expression that is let through is made of
 the nodes listed here alone. Each of them is a function of the columns of one row: none reads another row or a table,
@@ -18,39 +20,30 @@ built. Two things hold of them, by induction over the functions here, which are 
 1. Removing a unit removes its own rows and changes no others (a transformation of stability 1; McSherry 2009). A
    condition and a projection work on a single row, as above. Rows about people are joined on their unit, so a
    joined row is made of rows of one unit; with a public table, of one private row and rows that are about no one. GROUP
-   BY, DISTINCT and the choice of few groups are each within one unit, which is always among what they group by.
+   BY, DISTINCT, windows and the choice of few groups are each within one unit, which is always among what they group
+   by. Whether a row has a partner (``matched``) is asked of public rows, or of rows of the same unit.
 2. A unit has at most ``most`` rows. The bounded table has at most ``rows_per_unit`` of it (``engines/bounded_table.py``
    cuts them). A join on the unit multiplies two such bounds; UNION ALL adds them; a public table is cut, in the query,
-   to as many rows with equal keys as the bound counts on, however many there are.
+   to as many rows with equal keys as the bound counts on, however many there are. Keys of both sides are cast to one
+   type: a key of another type could be equal to several that are not equal to each other (2**53 as a double, to two
+   whole numbers), and each of these would count as one. A FULL JOIN has the pairs of the i and j rows that have
+   partners, at most i · j, and the rest of both: (i - 1)(j - 1) + a + b - 1, which is at most a · b, or a + b where
+   there is no pair. A window adds a column and no row. Of the rows that ROW_NUMBER counts, within
+   a unit, up to k, there are at most k of each unit.
 
 Neither rests on what an expression computes.
-
-**Measures** (``Measure``) are whole numbers that one unit can change by a known amount, whatever it holds. A unit has
-at most ``rows.most`` rows, and GROUP BY puts each row into one group. A row adds 0 or 1 to a count. To a sum it adds a
-whole number of steps that was clamped, in the type it is added in, to ``bound`` in absolute value, whatever was
-computed for it; NULL, which includes whatever failed, adds 0. To the number of units of a group a unit adds 0 or 1. So
-a unit changes a count by at most ``rows.most`` over all groups together, and a sum by at most ``bound`` times that.
-Removing a unit changes no other row, so nothing else changes.
-
-Whole numbers are added in any order to the same sum. Doubles that are multiples of one step are as well while no sum on
-the way can reach 2**53 steps, which is so in groups of few enough rows; in larger ones such a measure is NULL and
-``large`` gives the same number by whole numbers. A double is clamped, and then put on the grid of steps by adding 3 ·
-2**51 steps and taking them off again: between 2**52 and 2**53 steps doubles are one step apart, so what is left is a
-multiple of a step. Rounding is monotone, so it lies between what both ends of the clamp become, which is worked out
-here in the same doubles, and is within ±``bound``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.engine import Engine
-from discreet.core.kind import Kind
+from discreet.core.kind import LISTABLE, Kind
 from discreet.core.table import Table
 from discreet.errors import BadQuery, NotDeclared
 
@@ -61,7 +54,8 @@ _ROW_WISE = frozenset(
         exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Like,
         exp.Escape, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest, exp.Abs, exp.Floor, exp.Ceil,
         exp.Sqrt, exp.Ln, exp.Exp, exp.Lower, exp.Upper, exp.Trim, exp.DPipe, exp.Length, exp.Substring,
-        exp.StrPosition, exp.StartsWith, exp.Extract, exp.DateDiff, exp.Interval, exp.Anonymous,
+        exp.StrPosition, exp.StartsWith, exp.SplitPart, exp.RegexpLike, exp.Extract, exp.DateDiff, exp.TimestampTrunc,
+        exp.Interval, exp.Anonymous,
     }
 )  # fmt: skip
 _FUNCTIONS = frozenset({"MAKE_DATE"})
@@ -79,18 +73,12 @@ def row_wise(expression: exp.Expr, columns: Collection[str]) -> exp.Expr:
     return expression.copy() if plain else sql.attempt(expression.copy())
 
 
-def clamped(number: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
-    """A number between two others. NULL stays NULL; NaN becomes ``high`` or NULL, whatever an engine holds of it."""
-    inside = exp.Between(this=number.copy(), low=low.copy(), high=high.copy())
-    below, above = exp.LT(this=number.copy(), expression=low), exp.GT(this=number.copy(), expression=high)
-    cases = ((inside, number), (below, low), (above, high))  # of most rows nothing but the first is asked
-    return exp.Case(ifs=[exp.If(this=condition, true=then.copy()) for condition, then in cases])
-
-
 # -- rows
 
 UNIT = "discreet_unit"
 _PLACE = "discreet_place"
+VALUE = "discreet_value"
+"""What columns are called that are computed of a row before it is used."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +103,8 @@ class OwnedRows:
     cut: int | None = None
     """Largest number of groups by ``cut_by`` per unit, if rows were bounded to it."""
     cut_by: tuple[exp.Expr, ...] = ()
+    places: frozenset[str] = frozenset()
+    """Columns by ROW_NUMBER within a unit: whole numbers from 1, of which no two rows of a unit have the same."""
 
     @property
     def groups(self) -> int:
@@ -126,13 +116,18 @@ class OwnedRows:
         return row_wise(expression, (*self.names, UNIT) if self.unit else self.names)
 
     def where(self, condition: exp.Expr) -> OwnedRows:
-        """The rows for which a condition holds."""
-        return replace(self, query=self._from([exp.Star()]).where(self.of(condition), copy=False))
+        """The rows for which a condition holds: of a unit no more than places that it leaves."""
+        most = min(self.most, *(_places_left(one, self.places) or self.most for one in _conjuncts(condition)))
+        return replace(self, query=self._from([exp.Star()]).where(self.of(condition), copy=False), most=most)
 
     def select(self, shown: Mapping[str, exp.Expr]) -> OwnedRows:
         """The rows with these columns instead."""
         named = [sql.named(self.of(one), name) for name, one in shown.items()]
-        return replace(self, query=self._from([*named, *self._own]), names=_names(shown), cut=None, cut_by=())
+        places = frozenset(
+            name for name, one in shown.items() if isinstance(one, exp.Column) and one.name in self.places
+        )
+        query = self._from([*named, *self.own])
+        return replace(self, query=query, names=_names(shown), cut=None, cut_by=(), places=places)
 
     def distinct(self) -> OwnedRows:
         """The rows, equal ones of a unit once."""
@@ -144,49 +139,113 @@ class OwnedRows:
         self._require_unit()
         grouped = {name: self.of(key) for name, key in keys.items()}
         shown = grouped | {name: one.sql.copy() for name, one in aggregates.items()}
-        query = self._from([*(sql.named(one, name) for name, one in shown.items()), *self._own])
-        query = query.group_by(*self._own, *(key.copy() for key in grouped.values()), copy=False)
+        query = self._from([*(sql.named(one, name) for name, one in shown.items()), *self.own])
+        query = query.group_by(*self.own, *(key.copy() for key in grouped.values()), copy=False)
         most = self.most if keys else 1
-        return replace(self, query=query, names=_names(shown), most=most, cut=None, cut_by=())
+        return replace(self, query=query, names=_names(shown), most=most, cut=None, cut_by=(), places=frozenset())
+
+    def windows(self, windows: Mapping[str, UnitWindow]) -> OwnedRows:
+        """The rows with a further column for each window, computed of the rows of their own unit.
+
+        Arguments are computed first, as columns: an engine need not attempt anything inside a window.
+        """
+        self._require_unit()
+        parts: dict[str, exp.Expr] = {}
+        shown = []
+        for name, one in windows.items():
+            tree = attempts_as_columns(one.sql.copy(), parts, VALUE)
+            shown.append(sql.named(tree, name))
+        computed = [sql.named(part, f"{VALUE}{place}") for place, part in enumerate(parts.values())]
+        inner = self._from([exp.Star(), *computed]).subquery("w", copy=False)
+        kept = [sql.column(name) for name in self.names]
+        query = exp.select(*kept, *shown, *self.own, copy=False).from_(inner, copy=False)
+        places = self.places | {name for name, one in windows.items() if one.place}
+        return replace(self, query=query, names=_names((*self.names, *windows)), places=places)
+
+    def matched(
+        self, other: OwnedRows, on: Sequence[tuple[exp.Expr, exp.Expr]], kinds: Sequence[Kind], name: str
+    ) -> OwnedRows:
+        """The rows with a further column: whether ``other`` has a row with equal expressions, of these kinds.
+
+        Rows about people are looked for among those of the same unit. Equal ones are one, so a row stays one row.
+        """
+        if other.sources and (not self.sources or self.unit is None or self.unit != other.unit):
+            raise BadQuery("Tables about people must be compared on their unit.")
+        people = bool(other.sources)
+        left = self._side("l", [a for a, _ in on], kinds)
+        keys = [f"r_key{place}" for place in range(len(on))] + ([f"r_{UNIT}"] if people else [])
+        right = exp.select(*map(sql.column, keys), sql.named(sql.literal(1), "r_found"), copy=False)
+        right = right.from_(other._side("r", [b for _, b in on], kinds).subquery("s", copy=False), copy=False)
+        equal = [sql.column(f"l_key{place}").eq(sql.column(f"r_key{place}")) for place in range(len(on))]
+        equal += [sql.column(f"l_{UNIT}").eq(sql.column(f"r_{UNIT}"))] if people else []
+        shown = [sql.named(sql.column(f"l_{one}"), one) for one in self.names]
+        shown.append(sql.named(sql.column("r_found").is_(exp.null()).not_(), name))
+        shown += [sql.named(sql.column(f"l_{UNIT}"), UNIT)] if self.unit else []
+        query = exp.select(*shown, copy=False).from_(left.subquery("l", copy=False), copy=False)
+        query = query.join(
+            right.distinct(copy=False).subquery("r", copy=False),
+            on=exp.and_(*equal) if equal else exp.true(),
+            join_type="left",
+            copy=False,
+        )
+        return replace(self, query=query, names=_names((*self.names, name)), sources=self.sources | other.sources)
 
     def few_groups(self, keys: Sequence[exp.Expr], few: int, dialect: str) -> OwnedRows:
         """The rows of at most ``few`` groups of each unit: which ones depends on the unit's own rows."""
         self._require_unit()
         parts = [self.of(key) for key in keys]
-        scrambled = sql.scrambled([*self._own, *(part.copy() for part in parts)], dialect)
-        place = _ranked(exp.DenseRank(), self._own, [scrambled, *parts])
+        scrambled = sql.scrambled([*self.own, *(part.copy() for part in parts)], dialect)
+        place = _ranked(exp.DenseRank(), self.own, [scrambled, *parts])
         placed = self._from([exp.Star(), place]).subquery("p", copy=False)
         kept = exp.select(exp.Star(), copy=False).from_(placed, copy=False)
         return replace(self, query=kept.where(sql.column(_PLACE) <= few, copy=False), cut=few, cut_by=tuple(keys))
 
     def join(
-        self, other: OwnedRows, on: Sequence[tuple[exp.Expr, exp.Expr]], *, outer: bool, matches: int
+        self,
+        other: OwnedRows,
+        on: Sequence[tuple[exp.Expr, exp.Expr]],
+        kinds: Sequence[Kind],
+        *,
+        how: str = "inner",
+        matches: int,
+        conditions: Sequence[JoinCondition] = (),
     ) -> OwnedRows:
-        """The rows of ``self JOIN other`` on equal expressions, and on the unit if both are about people.
+        """The rows of ``self JOIN other`` on equal expressions, of these kinds, and on the unit if both are about
+        people.
 
-        The result has the columns of both, numbered by ``numbered``, and then, of a LEFT JOIN on the unit, the unit of
-        the other side. Of a public side at most ``matches`` rows with equal keys take part.
+        ``how`` is inner, left or full. The result has the columns of both, numbered by ``numbered``, and then, of a
+        LEFT JOIN on the unit, the unit of the other side; of a FULL JOIN those of both. Of a public side at most
+        ``matches`` rows with equal keys take part.
         """
         people = [rows for rows in (self, other) if rows.sources]
         if len(people) == 2 and (self.unit is None or self.unit != other.unit):
             raise BadQuery("Tables about people must be joined on their unit.")
-        if outer and people == [other]:
+        if (how == "left" and people == [other]) or (how == "full" and len(people) == 1):
             raise BadQuery("A LEFT JOIN must have the table about people on the left.")
-        left = self._side("l", [a for a, _ in on], matches if people == [other] else None)
-        right = other._side("r", [b for _, b in on], matches if people == [self] else None)
-        equal = [sql.column(f"l_key{i}").eq(sql.column(f"r_key{i}")) for i in range(len(on))]
+        further = [one.sides for one in conditions]
+        left = self._side("l", [a for a, _ in (*on, *further)], kinds, matches if people == [other] else None)
+        right = other._side("r", [b for _, b in (*on, *further)], kinds, matches if people == [self] else None)
+        held: list[exp.Expr] = [sql.column(f"l_key{i}").eq(sql.column(f"r_key{i}")) for i in range(len(on))]
+        held += [
+            one.compared(this=sql.column(f"l_key{i}"), expression=sql.column(f"r_key{i}"))
+            for i, one in enumerate(conditions, len(on))
+        ]
         shown = [f"l_{name}" for name in self.names] + [f"r_{name}" for name in other.names]
-        if len(people) == 2:
-            equal.append(sql.column(f"l_{UNIT}").eq(sql.column(f"r_{UNIT}")))
-            shown += [f"r_{UNIT}"] if outer else []
         owner = other if people == [other] else self
+        unit: exp.Expr = sql.column(f"{'l' if owner is self else 'r'}_{UNIT}")
+        if len(people) == 2:
+            held.append(sql.column(f"l_{UNIT}").eq(sql.column(f"r_{UNIT}")))
+            shown += {"left": [f"r_{UNIT}"], "full": [f"l_{UNIT}", f"r_{UNIT}"]}.get(how, [])
+            unit = exp.Coalesce(this=unit, expressions=[sql.column(f"r_{UNIT}")]) if how == "full" else unit
         columns = [sql.named(sql.column(name), numbered(place)) for place, name in enumerate(shown)]
         if owner.unit is not None:
-            columns.append(sql.named(sql.column(f"{'l' if owner is self else 'r'}_{UNIT}"), UNIT))
+            columns.append(sql.named(unit, UNIT))
         query = exp.select(*columns, copy=False).from_(left.subquery("l", copy=False), copy=False)
-        how = "left" if outer else "inner"
-        query = query.join(right.subquery("r", copy=False), on=exp.and_(*equal), join_type=how, copy=False)
+        query = query.join(right.subquery("r", copy=False), on=exp.and_(*held), join_type=how, copy=False)
         most = self.most * other.most if len(people) == 2 else owner.most * max(matches, 1)
+        alike = {(one.sql(), two.sql()) for one, two in on} == {(sql.column(UNIT).sql(),) * 2} and not conditions
+        if how == "full" and not alike:  # else all rows of a unit that both have are partners
+            most = max(most, self.most + other.most)
         names = tuple(numbered(place) for place in range(len(shown)))
         return OwnedRows(query, names, most, owner.unit, self.sources | other.sources)
 
@@ -211,15 +270,20 @@ class OwnedRows:
         engine.store(name, self.query)
         return replace(self, query=exp.select(exp.Star(), copy=False).from_(sql.table(name), copy=False))
 
-    def _side(self, letter: str, keys: Sequence[exp.Expr], matches: int | None) -> exp.Select:
-        """One side of a join under names that the other has not; at most ``matches`` rows with equal keys."""
-        shown = [sql.named(one, f"{letter}_{one.name}") for one in (*map(sql.column, self.names), *self._own)]
+    def _side(
+        self, letter: str, keys: Sequence[exp.Expr], kinds: Sequence[Kind], matches: int | None = None
+    ) -> exp.Select:
+        """One side of a join under names that the other has not; at most ``matches`` rows with equal keys, which are
+        those that have ``kinds``; more are compared otherwise."""
+        shown = [sql.named(one, f"{letter}_{one.name}") for one in (*map(sql.column, self.names), *self.own)]
         named = [f"{letter}_key{place}" for place in range(len(keys))]
-        side = self._from([*shown, *(sql.named(self.of(key), name) for key, name in zip(keys, named, strict=True))])
+        cast = [_as_key(self.of(key), kind) for key, kind in zip(keys, kinds, strict=False)]
+        cast += [self.of(key) for key in keys[len(kinds) :]]
+        side = self._from([*shown, *map(sql.named, cast, named)])
         if matches is None:
             return side
         order = [sql.column(f"{letter}_{name}") for name in self.names]
-        place = _ranked(exp.RowNumber(), [sql.column(name) for name in named], order)
+        place = _ranked(exp.RowNumber(), [sql.column(name) for name in named[: len(kinds)]], order)
         placed = exp.select(exp.Star(), place, copy=False).from_(side.subquery("s", copy=False), copy=False)
         kept = exp.select(exp.Star(), copy=False).from_(placed.subquery("p", copy=False), copy=False)
         return kept.where(sql.column(_PLACE) <= matches, copy=False)
@@ -228,7 +292,7 @@ class OwnedRows:
         return exp.select(*shown, copy=False).from_(self.query.subquery("r"), copy=False)
 
     @property
-    def _own(self) -> list[exp.Expr]:
+    def own(self) -> list[exp.Expr]:
         return [sql.column(UNIT)] if self.unit else []
 
     def _require_unit(self) -> None:
@@ -243,6 +307,27 @@ class UnitAggregate:
     """An aggregate of the rows of one unit; ``unit_count`` and its like make them."""
 
     sql: exp.Expr
+
+
+@dataclass(frozen=True)
+class UnitWindow:
+    """A column computed of a row and the other rows of its unit; ``unit_window`` makes it."""
+
+    sql: exp.Expr
+    place: bool = False
+    """Whether it is ROW_NUMBER within the unit alone."""
+
+
+@dataclass(frozen=True)
+class JoinCondition:
+    """A comparison of an expression over a row of the left side with one over a row of the right."""
+
+    compared: type[exp.Binary]
+    sides: tuple[exp.Expr, exp.Expr]
+
+    def __post_init__(self) -> None:
+        if self.compared not in (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE):
+            raise BadQuery("Rows are joined on comparisons.")
 
 
 def owned_rows(table: Table, *, rename: bool = True) -> OwnedRows:
@@ -270,9 +355,35 @@ def numbered(place: int) -> str:
     return f"c{place}"
 
 
+def _as_key(value: exp.Expr, kind: Kind) -> exp.Expr:
+    """A value in the one type of its kind, and NULL if it is none: most are of that type, and nothing is computed."""
+    if kind not in LISTABLE:
+        raise BadQuery(f"Tables cannot be joined on values that are {kind.value}.")
+    return exp.TryCast(this=value, to=sql.sql_type(kind), safe=True)
+
+
 def _ranked(rank: exp.Expr, within: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Expr:
     by = exp.Order(expressions=[exp.Ordered(this=one) for one in order])
     return sql.named(exp.Window(this=rank, partition_by=[one.copy() for one in within], order=by), _PLACE)
+
+
+def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    plain = condition.unnest()
+    if isinstance(plain, exp.And):
+        return [*_conjuncts(plain.this), *_conjuncts(plain.expression)]
+    return [plain]
+
+
+def _places_left(condition: exp.Expr, places: Collection[str]) -> int | None:
+    """How many whole numbers from 1 a condition on a place leaves; ``None``: it is no such condition."""
+    if not isinstance(condition, exp.EQ | exp.LTE | exp.LT):
+        return None
+    column, given = condition.this.unnest(), condition.expression.unnest()
+    if not (isinstance(column, exp.Column) and column.name in places and not column.table):
+        return None
+    if not (isinstance(given, exp.Literal) and not given.is_string and given.name.isdecimal()):
+        return None
+    return max(1, 1 if isinstance(condition, exp.EQ) else int(given.name) - isinstance(condition, exp.LT))
 
 
 def _names(shown: Iterable[str]) -> tuple[str, ...]:
@@ -282,112 +393,7 @@ def _names(shown: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-# -- measures
-
-LARGEST_BOUND = 2**32
-"""The most steps a row can add: the sum of 2**31 rows fits 64 bits."""
-_EXACT = 2**53
-COUNT = "discreet_count"
-_VALUE = "discreet_value"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """An aggregate that is a whole number for each group."""
-
-    sql: exp.Expr
-    most: int
-    """What one unit can change it by, added up over all groups."""
-    each: int
-    """What one unit can change it by in a single group."""
-    large: exp.Expr | None = None
-    """The same for groups of any size, if ``sql`` is NULL in large ones."""
-    quick_rows: int = 0
-    """The most rows of a group in which ``sql`` is exact, if ``large`` is there for others."""
-    step: Fraction = Fraction(1)
-    """What one is worth: for anyone who reads the figure, as are ``rounded`` and ``signed``."""
-    rounded: bool = False
-    """Whether rows were rounded to steps, each by less than one."""
-    signed: bool = False
-    """Whether what rows add may be above 0 for some and below it for others."""
-
-    @property
-    def squares(self) -> int:
-        """What one unit can change it by, squared and added up over all groups: Σ c² <= max c · Σ c."""
-        return self.each * self.most
-
-
-def counted(rows: OwnedRows, present: exp.Expr | None = None) -> Measure:
-    """How many rows there are, or how many of them have a value of ``present``."""
-    return Measure(_count(rows, present), rows.most, rows.most)
-
-
-def units_counted(rows: OwnedRows, *, grouped: bool) -> Measure:
-    """How many units there are among rows; without a unit all rows are counted, those of the same person too."""
-    if rows.unit is None:
-        return counted(rows)
-    return Measure(exp.Count(this=exp.Distinct(expressions=[sql.column(UNIT)])), rows.groups if grouped else 1, 1)
-
-
-def summed(rows: OwnedRows, steps: exp.Expr, bound: int) -> Measure:
-    """The sum of a whole number of steps, each clamped to ±``bound``."""
-    most = _bound(bound) * rows.most
-    return Measure(_sum(rows, steps, bound), most, most)
-
-
-def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fraction, bound: int) -> Measure:
-    """The sum of a double less ``centre``, in steps (a power of two), each clamped to ±``bound``; the fast way."""
-    most = _bound(bound) * rows.most
-    shift, back = float(3 * 2**51 * step - centre), float(3 * 2**51 * step)
-    low, high = float(centre - bound * step), float(centre + bound * step)
-    exact = all(part & (part - 1) == 0 for part in step.as_integer_ratio())
-    for end in (low, high):
-        if not (exact and 2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
-            raise BadQuery("These numbers are too large for the precision needed, and cannot be added.")
-    inside = exp.paren(clamped(rows.of(double), sql.literal(low), sql.literal(high)))
-    grid = exp.paren(exp.paren(inside + sql.literal(shift)) - sql.literal(back))
-    scale = sql.literal(float(1 / step))
-    some = exp.Coalesce(this=exp.Sum(this=grid), expressions=[sql.literal(0.0)])
-    quick_ = exp.case().when(sql.count_rows() <= _EXACT // bound, exp.cast(some * scale, exp.DType.BIGINT))
-    large = _whole_sum(exp.cast(exp.paren(grid.copy()) * scale.copy(), exp.DType.BIGINT))
-    return Measure(quick_, most, most, large, _EXACT // bound)
-
-
-def quick(measure: Measure, rows: int) -> exp.Expr:
-    """The aggregate, NULL in groups of more rows than that, if there is another way to measure those."""
-    limited = measure.sql.copy()
-    if measure.large is not None:
-        limited.args["ifs"][0].this.set("expression", sql.literal(rows))
-    return limited
-
-
-def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
-    """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
-    if rows.cut is not None and tuple(keys.values()) != rows.cut_by:
-        raise BadQuery("Rows bounded to a number of groups must be grouped by the same keys.")
-    return _grouped_query(rows, keys, measures)
-
-
-def _grouped_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
-    if keys.keys() & measures.keys():  # a count would be taken for the key it is of, and move with one row
-        raise BadQuery(f"A column cannot be called {min(keys.keys() & measures.keys())!r} here.")
-    value = _VALUE
-    while any(name.casefold().startswith(value) for name in rows.names):  # a column must not be taken for another
-        value += "_"
-    computed: dict[str, exp.Expr] = {}
-    grouped = {name: _column(rows.of(key), computed, value) for name, key in keys.items()}
-    shown = grouped | {name: _column(one.copy(), computed, value) for name, one in measures.items()}
-    source = rows.query
-    if computed:
-        each = [sql.named(attempt, f"{value}{place}") for place, attempt in enumerate(computed.values())]
-        source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
-    query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
-    query = query.from_(source.subquery("m"), copy=False)
-    apart = [key.copy() for key in grouped.values() if not isinstance(key, exp.Literal)]  # a number would be a position
-    return query.group_by(*apart, copy=False)
-
-
-def _column(tree: exp.Expr, computed: dict[str, exp.Expr], value: str) -> exp.Expr:
+def attempts_as_columns(tree: exp.Expr, computed: dict[str, exp.Expr], value: str) -> exp.Expr:
     """The tree with every attempt as a column, of what is to be computed before."""
     for node in sql.attempts(tree):
         text = node.sql()
@@ -399,50 +405,56 @@ def _column(tree: exp.Expr, computed: dict[str, exp.Expr], value: str) -> exp.Ex
     return tree
 
 
-def cell_counts(rows: OwnedRows, keys: Mapping[str, exp.Expr]) -> exp.Select:
-    """How many rows are in every cell that has any: each row is in one."""
-    return _grouped_query(rows, keys, {COUNT: sql.count_rows()})
+# -- windows over the rows of one unit
+
+_PLACES = (exp.RowNumber, exp.Rank, exp.DenseRank)
+_NEIGHBOURS = (exp.Lag, exp.Lead, exp.FirstValue)
 
 
-# -- aggregates of one unit's rows: they need no bound, since whatever is measured of them gets one
+def unit_window(
+    rows: OwnedRows,
+    function: UnitAggregate | type[exp.Expr],
+    keys: Sequence[exp.Expr] = (),
+    order: Sequence[exp.Ordered] = (),
+    *,
+    value: exp.Expr | None = None,
+    offset: int = 1,
+) -> UnitWindow:
+    """A window over the rows of a unit that have equal ``keys``, in some order.
+
+    Rows that tie are put in the order of all their columns where it matters which comes first. So rows that still tie
+    are alike, and what a row gets depends on rows of its own unit alone, in whatever order an engine reads them.
+    """
+    within = [*rows.own, *(rows.of(key) for key in keys)]
+    by = [_ordered(rows.of(one.this), one) for one in order]
+    if isinstance(function, UnitAggregate):
+        made = function.sql.copy()
+        for node in list(made.find_all(exp.AggFunc)):
+            window = _over(node.copy(), within, by)
+            if node is made:
+                made = window
+            else:
+                node.replace(window)
+        return UnitWindow(made)
+    if function in (exp.RowNumber, *_NEIGHBOURS):
+        by += [_ordered(sql.column(name), None) for name in rows.names]
+    if function in _PLACES and value is None:
+        place = function is exp.RowNumber and not keys
+        return UnitWindow(exp.cast(_over(function(), within, by), exp.DType.BIGINT), place)
+    if function in _NEIGHBOURS and value is not None:
+        argument = {"this": rows.of(value)}
+        if function is not exp.FirstValue:
+            argument["offset"] = sql.literal(offset)
+        return UnitWindow(_over(function(**argument), within, by))
+    raise BadQuery("This function cannot be used over the rows of a unit.")
 
 
-def unit_count(rows: OwnedRows, present: exp.Expr | None = None, *, distinct: bool = False) -> UnitAggregate:
-    """How many rows of a unit there are, or have a value, or how many values they have."""
-    if distinct and present is not None:
-        return UnitAggregate(exp.Count(this=exp.Distinct(expressions=[rows.of(present)])))
-    return UnitAggregate(_count(rows, present))
+def _ordered(value: exp.Expr, like: exp.Ordered | None) -> exp.Ordered:
+    """A value to order by; NULLs are last unless it is said where they are."""
+    descending, first = (bool(like is not None and like.args.get(key)) for key in ("desc", "nulls_first"))
+    return exp.Ordered(this=value, desc=descending, nulls_first=first)
 
 
-def unit_sum(rows: OwnedRows, steps: exp.Expr, bound: int) -> UnitAggregate:
-    """The sum of a whole number of steps over a unit's rows, each clamped to ±``bound``."""
-    if bound * rows.most >= 2**62:
-        raise BadQuery("The sum of a unit's rows could overflow.")
-    return UnitAggregate(_sum(rows, steps, bound))
-
-
-def unit_extreme(rows: OwnedRows, which: type[exp.Min] | type[exp.Max], value: exp.Expr) -> UnitAggregate:
-    """The least or the largest value of a unit's rows."""
-    return UnitAggregate(which(this=rows.of(value)))
-
-
-def _bound(bound: int) -> int:
-    if not 1 <= bound <= LARGEST_BOUND:
-        raise BadQuery(
-            "The declared bounds are too wide or too small to add such numbers.", hint="Declare other bounds."
-        )
-    return bound
-
-
-def _count(rows: OwnedRows, present: exp.Expr | None) -> exp.Expr:
-    return sql.count_rows() if present is None else exp.Count(this=rows.of(present))
-
-
-def _sum(rows: OwnedRows, steps: exp.Expr, bound: int) -> exp.Expr:
-    whole = rows.of(exp.cast(steps.copy(), exp.DType.BIGINT, copy=False))
-    return _whole_sum(clamped(whole, sql.literal(-bound), sql.literal(bound)))
-
-
-def _whole_sum(whole: exp.Expr) -> exp.Expr:
-    some = exp.Coalesce(this=exp.Sum(this=whole), expressions=[sql.literal(0)])
-    return exp.cast(some, exp.DType.BIGINT, copy=False)
+def _over(function: exp.Expr, within: Sequence[exp.Expr], by: Sequence[exp.Ordered]) -> exp.Window:
+    order = exp.Order(expressions=[one.copy() for one in by]) if by else None
+    return exp.Window(this=function, partition_by=[one.copy() for one in within], order=order)

@@ -22,7 +22,7 @@ from sqlglot import exp
 from discreet.core.engine import Engine
 from discreet.core.kind import LISTABLE
 from discreet.core.sql import arrow_type, attempts, kind_of, recast, recast_table, table
-from discreet.engines.limits import stopping
+from discreet.engines.limits import SPILLED, stopping
 from discreet.errors import EngineError, NotFound
 
 if TYPE_CHECKING:
@@ -50,6 +50,11 @@ _ALONE = threading.BoundedSemaphore(2)
 """Queries that have an engine of their own."""
 
 
+def memory_settings(megabytes: int) -> dict[str, str]:
+    """Settings for an engine that may hold so much in memory, and more on the disk."""
+    return {"memory_limit": f"{megabytes}MB", "max_temp_directory_size": f"{megabytes * SPILLED}MB"}
+
+
 class _NoMemory(EngineError):
     """A query needs more memory than there is for it."""
 
@@ -74,7 +79,9 @@ class DuckDB(Engine):
             shutil.rmtree(spill, ignore_errors=True)
             raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
         self._settings = settings
-        self._row_by_row = DuckDB(settings={**(settings or {}), **ROW_BY_ROW}) if questions else None
+        self._questions = questions
+        self._row_by_row: DuckDB | None = None
+        self._turn = threading.Lock()
         self._stored: dict[str, str] = {}
         self._held = Held()
         self._number = itertools.count(1)
@@ -106,8 +113,8 @@ class DuckDB(Engine):
         """
         began = time.monotonic()
         text, tolerant = query.sql(self.dialect), bool(attempts(query))
-        if tolerant and self._row_by_row is not None:
-            return self._row_by_row.fetch(query, given, seconds=seconds, each=each, forgiving=forgiving)
+        if tolerant and self._questions:
+            return self._for_attempts().fetch(query, given, seconds=seconds, each=each, forgiving=forgiving)
         try:
             return self._fetch(text, given or {}, seconds, each, tolerant=tolerant)
         except _NoMemory:
@@ -116,8 +123,7 @@ class DuckDB(Engine):
         try:
             alone = DuckDB(settings=self._settings)
             try:
-                for name, stored in self._stored.items():
-                    alone.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {stored}")
+                alone._view_all(self._stored)
                 alone._held.tables.update(self._held.tables)
                 left = began + seconds - time.monotonic()
                 return alone._fetch(text, given or {}, max(left, 0), each, tolerant=tolerant)
@@ -153,15 +159,17 @@ class DuckDB(Engine):
     def store(self, name: str, query: exp.Query) -> None:
         text = query.sql(self.dialect)
         self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
-        self._stored[name] = text
-        if self._row_by_row is not None:
-            self._row_by_row.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {text}")
+        with self._turn:
+            self._stored[name] = text
+            if self._row_by_row is not None:
+                self._row_by_row._view_all({name: text})
 
     def drop(self, name: str) -> None:
         """Forget a table that was stored here."""
-        self._stored.pop(name, None)
-        if self._row_by_row is not None:
-            self._row_by_row.run(f"DROP VIEW {table(name).sql(self.dialect)}")
+        with self._turn:
+            self._stored.pop(name, None)
+            if self._row_by_row is not None:
+                self._row_by_row.run(f"DROP VIEW {table(name).sql(self.dialect)}")
         self.run(f"DROP TABLE {table(name).sql(self.dialect)}")
 
     def load(self, name: str, data: pa.Table) -> None:
@@ -209,6 +217,20 @@ class DuckDB(Engine):
         if self._row_by_row is not None:
             self._row_by_row.close()
         self._finalizer()
+
+    def _for_attempts(self) -> DuckDB:
+        """The engine that is asked for attempts at expressions, opened for the first of them."""
+        with self._turn:
+            if self._row_by_row is None:
+                opened = DuckDB(settings={**(self._settings or {}), **ROW_BY_ROW})
+                opened._view_all(self._stored)
+                self._row_by_row = opened
+            return self._row_by_row
+
+    def _view_all(self, stored: Mapping[str, str]) -> None:
+        """Show here, as views, what is stored in another engine."""
+        for name, text in stored.items():
+            self.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {text}")
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own for every query, so that a stream under way is not cut off by the next one."""

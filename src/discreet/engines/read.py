@@ -100,8 +100,11 @@ def read(
 
 
 def registers_of(file: Path, card: Card) -> tuple[str, ...]:
-    """Places of the registers beside the file of a card: its population's, and one from before it declared that."""
-    file = file.absolute()
+    """Places of the registers beside the file of a card: its population's, and one from before it declared that.
+
+    Beside the file itself, if the card was opened by a link to it.
+    """
+    file = file.resolve()
     own, first = (file.with_name(f"{one}{REGISTER_SUFFIX}") for one in (card.population or file.stem, file.stem))
     return (str(own), *([str(first)] if own != first and first.exists() else []))
 

@@ -134,7 +134,7 @@ class Entropy:
 
 
 class Watched(Entropy):
-    """The same bits; it tells whether any were drawn."""
+    """Entropy that records whether any bits were drawn."""
 
     __slots__ = ("drawn",)
 

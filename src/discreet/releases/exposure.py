@@ -2,8 +2,8 @@
 
 Every release is protected by itself; together they may not be. Two tables of the same people of which one leaves out a
 single person differ by that person. So before a release is sealed its facts (``facts.py``) are put beside those of all
-earlier releases of the same population: people fall into atoms (``atoms.py``), released figures are sums over atoms,
-and an intruder's linear system (``joint_counts.py``, ``joint_sums.py``) says what follows.
+earlier releases of the same population (``linking.py``): people fall into atoms (``atoms.py``), released figures are
+sums over atoms, and an intruder's linear system (``joint_counts.py``, ``joint_sums.py``) says what follows.
 
 What is promised. The intruder is taken to know who is in which group of every release, and nothing of anyone's told
 values. A value is *exposed* if, by all releases together and by no single one of them, its exact count is known in a
@@ -14,32 +14,29 @@ at all: what is too large is *undecided*, which is not safe, and what cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from time import thread_time
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from discreet.core.card import Card, ExposurePolicy, Role
 from discreet.core.exact import exact
 from discreet.core.kind import Kind
 from discreet.core.programs import Numbers
 from discreet.core.text import number
-from discreet.errors import BadInput, DataError
-from discreet.releases.atoms import Space, dump_people, dump_told, link, load_people, load_told, nobody, same_values
-from discreet.releases.facts import Facts, Figures, Lossy, Opaque
+from discreet.releases.atoms import Space, dump_people, dump_told
+from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
 from discreet.releases.joint_sums import Closeness, SumSystem, SumTarget, closer
-from discreet.releases.records import Ambiguous, Answered, Recorded, Records, Told, all_keys, fetch_records, told_by
+from discreet.releases.linking import Known, Linking, load_spaces
+from discreet.releases.records import Ambiguous, Answered, Recorded, Told
 from discreet.verbs.attack.intruder.determined import Verdict
 
 _EXPLAINING = 10.0
 """Seconds for finding the fewest releases that explain a finding."""
-STABLE = "stable"
-"""Space of the columns that never change for a unit, whatever the state of the table."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +48,6 @@ class Finding:
     column: str
     releases: tuple[int, ...]
     """Lines of the earlier releases from which it follows, together with the new one."""
-    helps: tuple[str, ...] = ()
-    """Changes to the new release under which it does not."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +61,6 @@ class Exposure:
     """How many people are in a group of which too much becomes known."""
     undecided: tuple[str, ...] = ()
     """Why something was not decided."""
-    atoms: int = 0
-    smallest: int = 0
-    """People in the smallest group that all releases together distinguish."""
 
     @property
     def safe(self) -> bool:
@@ -95,21 +87,6 @@ class Checked:
     people: bytes | None
 
 
-@dataclass(frozen=True)
-class Known:
-    """What the register kept of a population."""
-
-    earlier: Sequence[tuple[int, str, bytes]] = ()
-    """Line, title and told figures of every release."""
-    people: bytes | None = None
-    same_source: bool = True
-    """Whether some of it was made of the same source."""
-    sensitive: Collection[str] = ()
-    """Columns that were sensitive for any of it."""
-    held: Mapping[int, str] = field(default_factory=dict)
-    """Of lines that are no releases: who holds the table."""
-
-
 def check(
     facts: Facts | tuple[Answered | Recorded, ...],
     title: str,
@@ -123,49 +100,32 @@ def check(
     if isinstance(facts, Opaque | Lossy) or not facts:
         return Checked(Exposure(()), None, None)
     earlier = known.earlier
-    joined = _Joining(load_spaces(earlier, known.people), card, title, known)
+    linked = Linking(load_spaces(earlier, known.people), card, title, known)
     try:
         if telling := [one for one in facts if one.tells]:
-            joined.add(telling)
+            linked.add(telling)
     except Ambiguous as error:
         why = str(error) or "equal rows are in different groups, so people cannot be matched"
         return Checked(Exposure(tuple(line for line, _, _ in earlier), undecided=(why,)), None, None)
-    if not joined.new:
+    if not linked.new:
         return Checked(Exposure(()), None, None)
     deadline = thread_time() + policy.seconds
     sensitive = {column.name for column in card.having(Role.SENSITIVE)}
     sensitive |= set(known.sensitive) if sensitive else set()  # this release need not be about all of them
-    views = {name: joined.spaces[name].views(known.held) for name in joined.new}
-    found = [
-        _seen([_Space(one, sensitive, policy, deadline, card).exposure() for one in views[name]])
-        if judge
-        else Exposure(tuple(sorted({one.number for one in joined.spaces[name].told} - {0})))
-        for name in joined.new
+    parts = [
+        _Space(view, sensitive, policy, deadline, card).exposure()
+        for name in (linked.new if judge else ())
+        for view in linked.spaces[name].views(known.held)
     ]
-    whole = joined.whole(telling)
-    told = {name: [one for one in joined.spaces[name].told if one.number == 0] for name in joined.new}
-    verdict = Exposure(
-        max((one.checked for name, one in zip(joined.new, found, strict=True) if name in whole), key=len, default=()),
-        tuple(finding for one in found for finding in one.findings),
-        max(one.exposed for one in found),
-        tuple(dict.fromkeys(why for one in found for why in one.undecided)),
-        max(one.atoms for one in found),
-        min(one.smallest for one in found),
+    lines = [{one.number for one in linked.spaces[name].told} - {0} for name in linked.whole(telling)]
+    exposure = Exposure(
+        tuple(sorted(max(lines, key=len, default=()))),
+        tuple(dict.fromkeys(finding for one in parts for finding in one.findings)),
+        max((one.exposed for one in parts), default=0),
+        tuple(dict.fromkeys(why for one in parts for why in one.undecided)),
     )
-    return Checked(verdict, dump_told(told, joined.parents), dump_people(joined.spaces))
-
-
-def _seen(parts: Sequence[Exposure]) -> Exposure:
-    """What each recipient can compute: the first has the releases alone, others hold tables besides."""
-    if len(parts) < 2:
-        return parts[0]
-    return replace(
-        parts[0],
-        checked=tuple(sorted({line for one in parts for line in one.checked})),
-        findings=tuple(dict.fromkeys(finding for one in parts for finding in one.findings)),
-        exposed=max(one.exposed for one in parts),
-        undecided=tuple(dict.fromkeys(why for one in parts for why in one.undecided)),
-    )
+    told = {name: [one for one in linked.spaces[name].told if one.number == 0] for name in linked.new}
+    return Checked(exposure, dump_told(told, linked.parents), dump_people(linked.spaces))
 
 
 def known_counts(
@@ -173,122 +133,6 @@ def known_counts(
 ) -> KnownCounts:
     """The counts of sensitive values (of all values, if no column is sensitive) in some atoms that are known by now."""
     return _Space(space, sensitive, policy, deadline).known_counts(small)
-
-
-def load_spaces(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> dict[str, Space]:
-    """The spaces of a population, with what all earlier releases tell of today's atoms."""
-    spaces = {} if people is None else load_people(people)
-    now = {name: np.arange(space.people.atoms) for name, space in spaces.items()}
-    told: dict[str, list[Told]] = {name: [] for name in spaces}
-    for line, title, data in sorted(earlier, reverse=True):
-        found, parents = load_told(data, line, title)
-        for name, items in found.items():
-            told[name] += [one.at(now[name]) for one in items]
-        for name, parent in parents.items():
-            now[name] = np.where(now[name] >= 0, parent[np.maximum(now[name], 0)], -1)
-    return {name: replace(space, told=tuple(reversed(told[name]))) for name, space in spaces.items()}
-
-
-class _Joining:
-    """Adds the figures of a new release to the spaces of its population."""
-
-    def __init__(self, spaces: Mapping[str, Space], card: Card, title: str, known: Known) -> None:
-        self.spaces, self._card, self._title, self._known = dict(spaces), card, title, known
-        self.new: list[str] = []
-        self.parents: dict[str, Numbers] = {}
-        self._unsure: set[str] = set()
-
-    def add(self, facts: Sequence[Figures | Answered | Recorded]) -> None:
-        """Link all figures of the release with the people that earlier releases told of."""
-        found = [(one, *self._read(one)) for one in facts]
-        agreeing = [self._agreeing(figures, records, told) for figures, records, told in found]
-        new = [] if set.intersection(*map(set, agreeing)) else [str(len(self._states()) + 1)]
-        for (figures, records, told), states in zip(found, agreeing, strict=True):
-            for name in (*states, *new):
-                self._link(name, records, told)
-            self._add_stable(figures, records)
-
-    def whole(self, facts: Sequence[Figures | Answered | Recorded]) -> list[str]:
-        """The spaces in which all figures of the release are, and in which it is known who is who.
-
-        Of several, what was told in one is not put beside what was told in another, so that it was checked with one.
-        """
-        many = {name: sum(one.number == 0 for one in self.spaces[name].told) for name in self.new}
-        stable = all(set(one.tells) <= set(self._card.stable) for one in facts)
-        sure = (name for name in self.new if name not in self._unsure and (name != STABLE or stable))
-        return [name for name in sure if many[name] == len(facts)]
-
-    def _read(self, figures: Figures | Answered | Recorded) -> tuple[Records, Told]:
-        by = next((self.spaces[name].by for name in self._states()), ())
-        if not isinstance(figures, Figures):
-            records, told = figures.records(self._card.unit or "")
-            if by and records.by != by:
-                raise Ambiguous("people had several rows in earlier releases, so rows cannot be matched")
-            return records, replace(told, title=self._title)
-        records = fetch_records(figures, by)
-        return records, told_by(figures, records, self._title)
-
-    def _add_stable(self, figures: Figures | Answered | Recorded, records: Records) -> None:
-        """Link what is told of columns that never change with all states of the table."""
-        if isinstance(figures, Recorded):
-            found = figures.stable
-        else:
-            plain = isinstance(figures, Figures) and self._card.stable
-            lasting = figures.project(self._card.stable) if plain else None  # type: ignore[union-attr]  # just seen
-            if lasting is None or records.by != (self._card.unit,):
-                return
-            stable = fetch_records(lasting, records.by)
-            found = stable, told_by(lasting, stable, self._title)
-        if found is None:
-            return
-        records, told = found
-        if STABLE in self.spaces and not same_values(self.spaces[STABLE].people, records, told)[1]:
-            raise DataError(
-                f"A column that the card of {self._card.name} declares stable has changed for a person since "
-                "it was released.",
-                hint="Remove it from stable, or correct the table.",
-            )
-        self._link(STABLE, records, told)
-
-    def _link(self, name: str, records: Records, told: Told) -> None:
-        before = self.spaces.get(name, nobody())
-        linked = link(before, records, told)
-        parent = np.full(linked.people.atoms, -1, np.int64)
-        parent[linked.people.atom[: len(before.people)]] = before.people.atom
-        known = self.parents.get(name)
-        self.parents[name] = parent if known is None else np.where(parent >= 0, known[np.maximum(parent, 0)], -1)
-        self.spaces[name] = linked
-        if name not in self.new:
-            self.new.append(name)
-
-    def _agreeing(self, figures: Figures | Answered | Recorded, records: Records, told: Told) -> list[str]:
-        """The states of the table of which all that was told is as it is now, for everyone who is in both.
-
-        More than one, if what changed between them is something else: anyone who guesses that a value stayed is right.
-        """
-        alike = self._states()
-        found = {name: same_values(self.spaces[name].people, records, told) for name in alike}
-        strangers = alike and not any(common for common, _ in found.values())
-        same_source = self._known.same_source
-        if isinstance(figures, Figures) and alike and (strangers or records.by != (self._card.unit,)):
-            keys = all_keys(figures.rows, records.by)
-            there = {name: pc.is_in(self.spaces[name].people.key, value_set=keys) for name in alike}
-            if records.by == (self._card.unit,):
-                same_source &= any(pc.any(one).as_py() for one in there.values())
-            else:  # rows are told apart by their content: of one that is gone no one can say which it is now
-                here = pc.all(pc.is_in(records.key, value_set=keys)).as_py()
-                self._unsure |= {name for name, one in there.items() if not here or not pc.all(one).as_py()}
-        if strangers and not same_source and records.by == (self._card.unit,):
-            raise BadInput(
-                f"The register's population {self._card.people!r} has other people: none of them is in this table.",
-                hint='If these are other people, declare a different population on their card: population = "…".',
-            )
-        if strangers and same_source:
-            return alike[-1:]  # other rows of the same source
-        return [name for name, (common, same) in found.items() if common and same]
-
-    def _states(self) -> list[str]:
-        return sorted((name for name in self.spaces if name != STABLE), key=int)
 
 
 class _Space:
@@ -307,16 +151,12 @@ class _Space:
         self._systems: dict[tuple[int, ...], SumSystem] = {}
 
     def exposure(self) -> Exposure:
-        people = self._space.people
         parts = [self._counts(), *self._summed(), *(self._sums(measure) for measure in self._measures())]
-        lines = {one.number for one in self._space.told} - {0}
         return Exposure(
-            tuple(sorted(lines)),
+            (),
             tuple(finding for part in parts for finding in part.findings),
             sum(part.exposed for part in parts),
             tuple(why for part in parts for why in part.undecided),
-            people.atoms,
-            int(people.unit_counts.min(initial=0)),
         )
 
     def known_counts(self, small: Numbers) -> KnownCounts:
@@ -407,7 +247,7 @@ class _Space:
             counted = {value for value in values if self._policy.counts(column, value)}
             chosen: list[Any] = sorted(counted, key=str)
             groups = set().union(*(value_groups(one, column) for one in telling))
-            chosen += sorted(tuple(sorted(one, key=str)) for one in groups if one <= counted)
+            chosen += sorted((tuple(sorted(one, key=str)) for one in groups if one <= counted), key=str)
             for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
                 targets += [Target((atom,), column, value) for value in chosen]
         return targets
@@ -431,16 +271,13 @@ class _Space:
         return _sorted(targets, verdicts)
 
     def _explained(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> tuple[Finding, ...]:
-        """A finding for each column: the group, the fewest earlier releases found it follows from, and what helps."""
+        """A finding for each column: the group, and the fewest earlier releases found that it follows from."""
         findings = []
         for column in dict.fromkeys(one.column for one in pinned):
             mine = [one for one in pinned if one.column == column]
             first = min(mine, key=lambda one: (len(one.atoms), self._people(one.atoms), one.atoms))
             needed = self._needed(old, new, first)
-            helps = tuple(self._helps(old, new, mine))
-            findings.append(
-                Finding(self._people(first.atoms), column, tuple(sorted(one.number for one in needed)), helps)
-            )
+            findings.append(Finding(self._people(first.atoms), column, tuple(sorted(one.number for one in needed))))
         return tuple(findings)
 
     def _needed(self, old: Sequence[Told], new: Sequence[Told], target: Target) -> list[Told]:
@@ -467,14 +304,6 @@ class _Space:
 
     def _follows(self, told: Sequence[Told], target: Target) -> bool:
         return bool(self._decide(told, self._asked(told, [target]))[0])
-
-    def _helps(self, old: Sequence[Told], new: Sequence[Told], pinned: Sequence[Target]) -> Iterator[str]:
-        """The obvious changes to a table, tried out: which of them would do."""
-        if len(new) != 1 or thread_time() > self._deadline:
-            return
-        for side, figures in new[0].coarser:
-            if len(figures[2]) and not any(self._decide([*old, _only(new[0], figures)], pinned)):
-                yield f"the same table without {side}"
 
     # -- sums
 
@@ -587,11 +416,3 @@ def _sorted(targets: Sequence[Target], verdicts: Sequence[Verdict]) -> tuple[lis
         [one for one, verdict in both if verdict is Verdict.DETERMINED],
         [one for one, verdict in both if verdict is Verdict.UNDECIDED],
     )
-
-
-def _only(told: Told, figures: tuple[Numbers, Numbers, Numbers, Numbers]) -> Told:
-    """What a release would tell if it had these figures only."""
-    starts, places, low, high = figures
-    empty = places[np.repeat(high <= 0, np.diff(starts))]
-    possible = np.setdiff1d(np.union1d(told.possible, told.places), empty)
-    return replace(told, starts=starts, places=places, low=low, high=high, possible=possible)

@@ -20,7 +20,8 @@ from discreet.core.loss import Loss, sequential
 from discreet.core.programs import Numbers
 from discreet.errors import Exposed, NoPromise
 from discreet.releases.atoms import Space
-from discreet.releases.exposure import known_counts, load_spaces
+from discreet.releases.exposure import known_counts
+from discreet.releases.linking import load_spaces
 from discreet.releases.register import RECIPIENT, Entry, Register
 from discreet.releases.registration import rehearsal
 

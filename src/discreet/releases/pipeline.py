@@ -10,10 +10,10 @@ Why this is private. What is promised is worked out from cards alone, and nothin
 was promised and then checked on what was written. With a ledger, the loss is charged to every table that is looked at,
 durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
 full loss. What comes out is kept before it is given, and given once (``releases/store.py``). A crash at any point may
-waste what was charged; it never lets anything out that was not charged, or not registered. What fails after the charge
-is told apart by no one: whether the data made it fail, or took more time or memory than a question may, is not said,
-and nothing is given back, or errors would be a free oracle. What rows, limits or noise made fail has failed for good:
-to try again would be another draw, or another look at the clock, for the same charge.
+waste what was charged; it never lets anything out that was not charged, or not registered. All failures after the
+charge look alike: the message does not say whether the data were the reason, or the limits on time and memory, and
+nothing is refunded, or errors would be a free oracle. What rows, limits or noise made fail has failed for good: to try
+again would be another draw, or another look at the clock, for the same charge.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from discreet.budget.entries import Charged, exceeded, tightest
+from discreet.budget.entries import Charged, budget_refusal, tightest_refusal
 from discreet.budget.ledger import SqlLedger
 from discreet.core.card import Card, Role
 from discreet.core.document import dumps
@@ -59,12 +58,11 @@ from discreet.noise.entropy import Watched
 from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
 from discreet.releases.register import Entry, earlier_releases, notice, with_registers_beside
 from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
+from discreet.releases.steps import Steps
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
 _LONGEST_NAME = 60
-_ROW_GROUP = 1 << 19
-"""Rows of a table that are held while it is written to a file."""
 _LONGEST_TEXT = 15_000
 _OVERFLOWN = pa.scalar(-(2**63), pa.int64())
 
@@ -124,7 +122,7 @@ def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
 
 
 def account_of(table: str, analyst: str | None) -> str:
-    """The account of what an analyst spends on a table, which lies below the table's own; of no one, that itself."""
+    """The account that an analyst's spending on a table is charged to; without an analyst, the table's own account."""
     if analyst is None:
         return table
     if not isinstance(analyst, str) or not 0 < len(analyst) <= _LONGEST_NAME or "/" in analyst:
@@ -140,6 +138,7 @@ class Pipeline:
         self._admit = admit
         self._store = store
         self._limits = limits
+        self.steps = Steps()
 
     def one(self, asked: Request[Any], analyst: str | None, key: str) -> Given:
         """Give what was asked. The same under the same ``key`` is charged once, anything else is an error.
@@ -160,20 +159,20 @@ class Pipeline:
         found = {one.identity: self._store.find(one.identity, one.tables[0]) for one in asked}
         due = {one.identity: one for one in asked if found[one.identity] is None}
         if due:
-            receipts = self._charged(list(due.values()), analyst, keys, batch=batch)
-            for identity, one in due.items():
-                found[identity] = self._kept(one, [receipts[table] for table in one.tables])
+            with self.steps.timed("charge"):
+                receipts = self._charged(list(due.values()), analyst, keys, batch=batch)
+            found |= {name: self._kept(one, [receipts[table] for table in one.tables]) for name, one in due.items()}
         given = [(one.identity, found[one.identity]) for one in asked]
         return [Given(release, identity, identity not in due) for identity, release in given if release is not None]
 
     def _kept(self, one: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
         """Make what was charged, and keep it: that it was made, or that it failed."""
-        entropy = Watched()
-        with limited(self._limits, whole=False):
-            made = _made(one, receipts, entropy)
-        if made is None:
-            return self._store.fail(one.identity, one.tables[0])
-        return self._store.keep(one.identity, one.tables[0], made)
+        with self.steps.timed("rows"), limited(self._limits, whole=False):
+            made = _made(one, receipts, Watched())
+        with self.steps.timed("keep"):
+            if made is None:
+                return self._store.fail(one.identity, one.tables[0])
+            return self._store.keep(one.identity, one.tables[0], made)
 
     def _charged(
         self, due: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool
@@ -218,8 +217,7 @@ class Pipeline:
 
     def charged(self, asked: Request[Any], analyst: str) -> bool:
         """Whether what was asked was given before, and charged to this analyst."""
-        found = self._store.receipts_at(asked.identity)
-        return account_of(asked.tables[0], analyst) in {one.account for one in found}
+        return account_of(asked.tables[0], analyst) in {one.account for one in self._store.receipts_at(asked.identity)}
 
     def refuses(self, due: Sequence[Request[Any]], analyst: str) -> bool:
         """Whether the budgets do not cover all of this now; nothing is charged."""
@@ -241,12 +239,12 @@ class Pipeline:
             if charge.key and self._ledger.find(charge.key) is not None:
                 continue
             refusals = [
-                exceeded(account, account.total, charge.loss)
+                budget_refusal(account, account.total, charge.loss)
                 for account in (self._ledger.account(table), self._ledger.account(charge.account))
                 if not account.budget.admits(account.total, charge.loss)
             ]
             if refusals:
-                return tightest(refusals)
+                return tightest_refusal(refusals)
         return None
 
 
@@ -352,12 +350,8 @@ def release(
         weighed: list[Weighed] = []
         if table is not None:
             progress(0.9, "checking together with earlier releases")
-            facts = facts_of(method, made, table, statement.loss)
-            title, remedies = made.title or method.name, partial(_remedies, method, made, table)
-            weighed = [weigh(table, facts, title, remedies), *(weigh(one, facts, title) for one in made.others)]
-            unknown = () if table.registers or statement.loss is not None else (NO_REGISTER,)
-            told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
-            made = replace(made, caveats=(*made.caveats, *told, *unknown, *forgotten))
+            weighed, made = _weighed(method, made, table, statement)
+            made = replace(made, caveats=(*made.caveats, *forgotten))
             before = [one for one in before if not one.number or one in weighed[0].left_out]
         elif statement.loss is None:
             made = replace(made, caveats=(*made.caveats, NO_TABLE))
@@ -377,6 +371,21 @@ def release(
         )
     progress(1.0, "done")
     return finished
+
+
+def _weighed(
+    method: Method[Any], made: Made[Any], table: Table, statement: Statement
+) -> tuple[list[Weighed], Made[Any]]:
+    """What a result reveals together with earlier releases, for each table that it tells of, and the result with what
+    is to be said of that."""
+    tables = [table, *map(with_registers_beside, made.others)]
+    facts = facts_of(method, made, table, statement.loss)
+    title, tried = made.title or method.name, partial(_remedies, method, made, table)
+    weighed = [weigh(table, facts, title, tried), *(weigh(one, facts, title) for one in tables[1:])]
+    told = dict.fromkeys(caveat for one in weighed for caveat in one.caveats)
+    unknown = () if statement.loss is not None or all(one.registers for one in tables) else (NO_REGISTER,)
+    notices = (*(text for one in weighed for text in one.notices), *made.notices)
+    return weighed, replace(made, caveats=(*made.caveats, *told, *unknown), notices=notices)
 
 
 def _remedies(method: Method[Any], made: Made[Any], table: Table, clashing: Sequence[Entry]) -> tuple[str, ...]:
@@ -543,17 +552,8 @@ def _written(out: Table, scratch: Path | None, name: str) -> pa.Table | Rows:
     """The rows of a table as they will leave: in memory, or a file in the scratch folder."""
     if scratch is None:
         return out.fetch()
-    place = scratch / name
-    with out.stream() as reader, pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
-        held: list[pa.RecordBatch] = []
-        for batch in reader:
-            held.append(batch)
-            if sum(one.num_rows for one in held) >= _ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(held))
-                held = []
-        if held:
-            writer.write_table(pa.Table.from_batches(held))
-    return Rows(place)
+    with out.stream() as reader:
+        return Rows.written(reader, scratch / name)
 
 
 def _part(progress: Progress, low: float, high: float) -> Progress:

@@ -60,9 +60,6 @@ class Told:
     measure: str = ""
     nonnegative: bool = True
     share: str = ""
-    coarser: tuple[tuple[str, tuple[Numbers, Numbers, Numbers, Numbers]], ...] = ()
-    """For each known side its name and the ``starts``, ``places``, ``low`` and ``high`` of the same table without it;
-    of a release that has not left."""
 
     def at(self, atoms: Numbers) -> Told:
         """The same figures for other atoms, of which each was (part of) one of these, or -1."""
@@ -284,7 +281,6 @@ def told_by(figures: Figures, records: Records, title: str) -> Told:
         f"{figures.measure} in 10^-{figures.decimals}" if figures.measure else "",
         figures.nonnegative,
         str(figures.share or ""),
-        tuple((side.name, _without(n, sides, codes, shape, figures)) for n, side in enumerate(sides[: len(known)])),
     )
 
 
@@ -310,14 +306,6 @@ def _possible(
             if all(row[name] == value for part in parts for name, value in part.items()):
                 rows[tuple(row[name] for name in names)] = number
     return tuple(rows), np.array(list(rows.values()), np.int64)
-
-
-def _without(
-    n: int, sides: Sequence[FactSide], codes: Numbers, shape: Sequence[int], figures: Figures
-) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """The figures that are totals over side ``n``."""
-    whole = np.array([len(cover) == sides[n].leaves for cover in sides[n].covers], bool)[codes[:, n]]
-    return *_places(sides, codes[whole], shape), figures.low[whole], figures.high[whole]
 
 
 def _places(sides: Sequence[Any], codes: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:

@@ -38,7 +38,14 @@ from discreet.core.table import REGISTER_SUFFIX, Table
 from discreet.errors import BadInput, DiscreetError, LedgerError, NotFound, Taken, Unsound
 
 FORMAT: Format[Session] = Format("register", error=LedgerError)
-_KINDS = {"publish": "published", "hide": "hidden", "synthesize": "synthetic", "learn": "learnt", "tabulate": "printed"}
+_KINDS = {
+    "publish": "published",
+    "hide": "hidden",
+    "synthesize": "synthetic",
+    "learn": "learnt",
+    "tabulate": "printed",
+    "restore": "not registered",
+}
 _NAMED = 3
 """Number of earlier releases that are named, the last ones."""
 _TEXTS = dict.fromkeys(("population", "table", "source", "release", "method", "at", "title", "facts", "note"), str)

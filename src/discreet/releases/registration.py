@@ -18,14 +18,14 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DiscreetError, Exposed, Taken, Unsound
-from discreet.releases.exposure import Checked, Exposure, Known, check
+from discreet.releases.exposure import Checked, Exposure, check
 from discreet.releases.facts import Facts, Lossy, Opaque
+from discreet.releases.linking import Known
 from discreet.releases.method import Made, Method
 from discreet.releases.records import Answered
 from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, same_people
 
-TRIES = 5
-"""Attempts to register while others register releases of the same people."""
+_TRIES = 5
 _final: ContextVar[Path | None] = ContextVar("final", default=None)
 _rehearsed: ContextVar[list[Weighed] | None] = ContextVar("rehearsed", default=None)
 
@@ -49,6 +49,12 @@ def rehearsal() -> Iterator[list[Weighed]]:
         yield found
     finally:
         _rehearsed.reset(token)
+
+
+def attempts() -> Iterator[int]:
+    """Attempts to register while others register releases of the same people; ``Taken`` after the last."""
+    yield from range(_TRIES)
+    raise Taken("Other processes keep registering releases of the same people.", hint="Try again.")
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,18 @@ class Weighed:
             return []
         return [one for *_, found, earlier in self.checks for one in _unchecked(found, earlier)]
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """For the data steward alone: tables that recipients hold, with which this was to be checked, and was not."""
+        if isinstance(self.facts, Lossy) or (
+            not isinstance(self.facts, Opaque) and not any(x.tells for x in self.facts)
+        ):
+            return ()
+        held = [one for one in self.left_out if RECIPIENT in one.told]
+        return (
+            (f"Not checked together with {_listed(list(map(quoted, held)))}: {self._why_not(held)}.",) if held else ()
+        )
+
     def register(
         self, folder: Path | None, method: str, rows: int, *, lines: Sequence[Entry] = (), **more: object
     ) -> list[Entry]:
@@ -137,7 +155,7 @@ class Weighed:
 
     def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]], lines: Sequence[Entry]) -> Entry:
         before = weighed[3]
-        for _ in range(TRIES):
+        for _ in attempts():
             place, after, checked, _ = weighed
             kind, told = _described(self.facts, checked)
             sensitive = [one.name for one in self.table.card.having(Role.SENSITIVE)]
@@ -153,15 +171,16 @@ class Weighed:
             note = "" if checked.exposure.safe else self._reason
             try:
                 with Register(place) as register:
-                    return register.add(
+                    added = register.add(
                         replace(entry, facts=kind, told=told, note=note), checked.told, checked.people, after=after
                     )
+                break
             except Taken:
                 again = weigh(replace(self.table, registers=(place,)), self.facts, self.title, judge=self.judged)
                 (weighed,) = again.checks
                 if self.judged and any(one not in (*before, *lines) for one in again.unchecked):
                     raise
-        raise Taken("Other processes keep registering releases of the same people. Try again.", hint="Try again.")
+        return added
 
 
 def _unchecked(checked: Checked, earlier: Sequence[Entry]) -> list[Entry]:
@@ -231,7 +250,7 @@ def known_at(table: Table, place: str) -> tuple[Known, list[Entry], list[Entry]]
 
 def known_lines(register: Register, card: Card, release: Entry) -> tuple[Known, list[Entry], list[Entry]]:
     """As ``known_at``, of the people of a release, in a register that is open."""
-    for _ in range(TRIES):
+    for _ in attempts():
         people = register.people(card.people)
         entries = [one for one in register.entries() if same_people(release, one)]
         mine = [one for one in entries if one.population == card.people]
@@ -302,8 +321,7 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
 
 
 def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
-    found = [*(one for finding in exposure.findings for one in finding.helps), *tried]
-    tried = f"This would pass: {' or '.join(dict.fromkeys(found))}. " if found else ""
+    passing = f"This would pass: {' or '.join(tried)}. " if tried else ""
     if exposure.findings and not any(finding.releases for finding in exposure.findings):
         remedy = (
             "Its own figures reveal too much about each other. Start a dimension at a coarser level (region@1), or try "
@@ -311,7 +329,7 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
         )
     else:
         remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
-    return f"{tried}{remedy} To release it anyway, give a reason (--despite, or table.despite)."
+    return f"{passing}{remedy} To release it anyway, give a reason (--despite, or table.despite)."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.core.document import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release, Rows, load_papers, manifest_digest, save, verified
-from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused
+from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused, Taken
 
 SEAL = "seal: "
 """How the keys of seals begin."""
@@ -113,7 +113,7 @@ class Store:
         """Write the fingerprint of an answer that is on the disk to the ledger; an error if another one is there."""
         try:
             self._ledger.charge(account, Pure(0), key=SEAL + identity, what=written)
-        except LedgerError as error:
+        except Taken as error:
             line = self._ledger.find_line(SEAL + identity)
             if line is None:
                 raise

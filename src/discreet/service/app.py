@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from discreet._version import __version__
+from discreet.curator.people.person import Person
 from discreet.service.api import failures
 from discreet.service.api.guard import Guard
 from discreet.service.api.limits import Buckets
@@ -32,6 +34,7 @@ from discreet.service.api.routes import (
     session,
     surveys,
 )
+from discreet.service.condition import Condition
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.survey_pages import PREFIX, RateLimit, SurveyPages
@@ -50,14 +53,27 @@ GET also need the header X-CSRF-Token.
 Errors have the form {"error", "message", "hint", "request"}."""
 
 
-def make_app(desk: Operations, settings: Settings, *, log: Log | None = None, console: bool = True) -> FastAPI:
-    """The service of a desk. Anyone who made the desk starts it, and closes it when the app is done."""
+def make_app(
+    desk: Operations,
+    settings: Settings,
+    *,
+    log: Log | None = None,
+    console: bool = True,
+    person: Person | None = None,
+) -> FastAPI:
+    """The service of a desk. Anyone who made the desk starts it, and closes it when the app is done.
+
+    ``person`` is whom every request is from: for an app within a process of theirs, which must not listen.
+    """
     app = FastAPI(openapi_url=None, lifespan=_lifespan, telemetry=_NO_TELEMETRY)
     app.state.desk = desk
+    app.state.person = person
     app.state.settings = settings
     app.state.log = log or Log()
-    app.state.metrics = Metrics(desk)
-    app.state.turns = Turns(settings.at_once, settings.waiting)
+    app.state.metrics = metrics = Metrics(desk)
+    app.state.turns = turns = Turns(settings.at_once, settings.waiting, partial(metrics.took, "wait"))
+    app.state.condition = Condition(desk, turns, settings)
+    app.state.metrics_readers = operations.MetricsReaders()
     app.state.people_limits = Buckets(settings.rate, settings.burst)
     app.state.sign_in_limits = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
     app.state.api = api = _api()
@@ -67,6 +83,18 @@ def make_app(desk: Operations, settings: Settings, *, log: Log | None = None, co
 
         mount(app, desk, settings)
     app.add_middleware(Split, prefix="/v1/", there=api)
+    app.state.agents = None
+    if settings.agents_cap is not None:
+        from discreet.service.agents import PATH, AgentsApp
+        from discreet.service.in_process import in_process
+
+        app.state.agents = AgentsApp(in_process(app), settings.agents_cap)
+        app.add_middleware(Split, prefix=PATH, there=app.state.agents)
+    app.state.postgres = None
+    if settings.postgres_port is not None:
+        from discreet.service.postgres.server import PostgresServer
+
+        app.state.postgres = PostgresServer(app, settings)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Logged, log=app.state.log, metrics=app.state.metrics)
     there = Guard(RateLimit(SurveyPages(desk.surveys), settings), replace(settings, most_body=REPORT_BYTES))
@@ -112,4 +140,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     threads = app.state.settings.threads
     to_thread.current_default_thread_limiter().total_tokens = threads
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "page"))
-    yield
+    async with AsyncExitStack() as stack:
+        for one in (app.state.agents, app.state.postgres):
+            if one is not None:
+                await stack.enter_async_context(one.run())
+        yield

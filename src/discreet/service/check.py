@@ -6,8 +6,8 @@ import datetime as dt
 import json
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -22,6 +22,7 @@ from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 from discreet.service.listen import good_until, listening
+from discreet.service.scratch import own_scratch
 from discreet.service.settings import Settings
 
 _SOON = dt.timedelta(days=30)
@@ -39,20 +40,26 @@ class Check:
 
 def checks(folder: Path, settings: Settings) -> Iterator[Check]:
     """Look at everything that serving needs."""
-    try:
-        workspace = open_workspace(folder)
-    except DiscreetError as error:
-        yield Check("workspace", False, str(error))
-    else:
-        yield Check("workspace", True, f"{workspace.folder}: {', '.join(workspace.tables)}")
-        yield _looked("permissions", lambda: _permissions(workspace))
-        yield _looked("tables", lambda: _tables(workspace))
-        yield _looked("ledger", lambda: _ledger(workspace))
-        yield _looked("people", lambda: _people(workspace))
+    yield from workspace_checks(folder, served=True)
     if settings.cert is not None and settings.key is not None:
         for name in settings.names or (None,):
             yield _looked("certificate", partial(_certificate, settings.cert, settings.key, name))
     yield _looked("address", lambda: _address(settings))
+
+
+def workspace_checks(folder: Path, *, served: bool) -> Iterator[Check]:
+    """Look at a workspace and, if it is ``served``, at its people and their audit log."""
+    try:
+        workspace = open_workspace(folder)
+    except DiscreetError as error:
+        yield Check("workspace", False, str(error))
+        return
+    yield Check("workspace", True, f"{workspace.folder}: {', '.join(workspace.tables)}")
+    yield _looked("permissions", lambda: _permissions(workspace))
+    yield _looked("tables", lambda: _tables(workspace, served=served))
+    yield _looked("ledger", lambda: _ledger(workspace))
+    if served:
+        yield _looked("people", lambda: _people(workspace))
 
 
 def _looked(what: str, look: Callable[[], str]) -> Check:
@@ -75,10 +82,11 @@ def _permissions(workspace: Workspace) -> str:
     return "only its owner can read it"
 
 
-def _tables(workspace: Workspace) -> str:
+def _tables(workspace: Workspace, *, served: bool) -> str:
     workspace.require_twins()
-    for name in workspace.tables:
-        workspace.open(name)
+    with own_scratch(workspace.folder) if served else nullcontext():
+        for name in workspace.tables:
+            workspace.open(name)
     return f"{number(len(workspace.tables), 'table')}, each bounded table unchanged"
 
 
@@ -113,8 +121,10 @@ def _certificate(cert: Path, key: Path, name: str | None) -> str:
 
 
 def _address(settings: Settings) -> str:
+    ports = [settings.port] if settings.postgres_port is None else [settings.port, settings.postgres_port]
     try:
-        listening(settings).close()
+        for port in ports:
+            listening(replace(settings, port=port)).close()
     except BadInput:
         if version := _served(settings):
             return f"a service is already running at {settings.address()}: discreet {version}"
@@ -130,7 +140,7 @@ def _served(settings: Settings) -> str:
     kind = partial(HTTPSConnection, context=tls) if settings.tls else HTTPConnection
     try:
         with closing(kind(host, settings.port, timeout=5)) as connection:
-            connection.request("GET", "/v1/health")
+            connection.request("GET", "/v1/live")
             said = json.loads(connection.getresponse().read(10_000))
     except (OSError, HTTPException, ValueError):
         return ""

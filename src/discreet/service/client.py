@@ -151,7 +151,7 @@ class Remote:
     def quote(self, method: Method[T], table: str, *, analyst: str | None = None) -> Quote:
         """As ``Curator.quote``."""
         self._require_self(analyst)
-        return _quote(self._json("POST", "/v1/methods/price", {"table": table, "method": _shape(method)}))
+        return quote_of(self._json("POST", "/v1/methods/price", {"table": table, "method": _shape(method)}))
 
     def price(
         self,
@@ -179,7 +179,7 @@ class Remote:
         """As ``Curator.price_all``."""
         self._require_self(analyst)
         asked = {"questions": list(questions), "rows": rows} | _spent(epsilon, delta, rho)
-        return [_quote(one) for one in self._json("POST", "/v1/price", asked)["prices"]]
+        return [quote_of(one) for one in self._json("POST", "/v1/price", asked)["prices"]]
 
     def epsilon_for(
         self,
@@ -220,6 +220,10 @@ class Remote:
         raise BadInput(
             "Streams run in the workspace, not through the service.", hint="Use Curator(folder).stream there."
         )
+
+    def call(self, method: str, path: str, given: object = None) -> Any:
+        """Send a request of the HTTP API (/v1/docs lists them all); the JSON of its response."""
+        return self._json(method, path, given)
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -289,7 +293,7 @@ class Remote:
                     return response
                 pause = _told_to_wait(response)
                 if pause is None or next(pauses, None) is None:
-                    raise _failure(response)
+                    raise error_of(response)
             time.sleep(pause)
 
 
@@ -348,7 +352,7 @@ def _told_to_wait(response: httpx.Response) -> float | None:
     return float(said) if said.isdecimal() and float(said) <= max(_WAITS) else None
 
 
-def _failure(response: httpx.Response) -> DiscreetError:
+def error_of(response: httpx.Response) -> DiscreetError:
     """The error that a response tells of."""
     try:
         said = dict(response.json())
@@ -390,9 +394,10 @@ def _shape(method: Method[Any]) -> dict[str, Any]:
     return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in said}
 
 
-def _quote(said: Mapping[str, Any]) -> Quote:
+def quote_of(said: Mapping[str, Any]) -> Quote:
+    """A price as the service tells it."""
     loss, left = losses.from_dict(said["loss"]), losses.from_dict(said["left"])
-    return Quote(loss, said["errors"], left, said["answered"], tuple(said["synthetic"]))
+    return Quote(loss, said["errors"], left, said["answered"], tuple(said["synthetic"]), said["columns"])
 
 
 def _left(said: Mapping[str, Any]) -> Left:

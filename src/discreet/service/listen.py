@@ -3,6 +3,8 @@
 A certificate is tried out before anyone is let near it: a client and the service shake hands in memory. Whether the
 key fits, whether today is within its dates and whether it is for the right names is found out by the library that will
 serve it, so that what is tried is what people will meet.
+
+A certificate is renewed while the service runs: who connects from then on meets the new one.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import datetime as dt
 import errno
 import socket
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 
 from discreet.errors import BadInput
@@ -62,6 +65,25 @@ def server_context(cert: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+class Certificate:
+    """What the service speaks TLS with, which ``renew`` takes from the same files again."""
+
+    def __init__(self, cert: Path, key: Path, names: Sequence[str] = ()) -> None:
+        self._cert, self._key, self._names = cert, key, names
+        self._newest = self.context = server_context(cert, key)
+        self.context.sni_callback = self._choose
+
+    def renew(self) -> dt.datetime:
+        """Take what is in the files now, and say until when it is good; an error if it is not, and nothing changes."""
+        until = min(good_until(self._cert, self._key, name) for name in self._names or (None,))
+        self._newest = server_context(self._cert, self._key)
+        return until
+
+    def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        """Called when a client says hello, with or without a name: it meets the newest certificate."""
+        connection.context = self._newest
+
+
 def good_until(cert: Path, key: Path, name: str | None = None) -> dt.datetime:
     """When a certificate expires; an error if today is not within its dates, or it is not for ``name``."""
     server = server_context(cert, key)
@@ -72,7 +94,7 @@ def good_until(cert: Path, key: Path, name: str | None = None) -> dt.datetime:
     try:
         found = _handshake(client, server, name)
     except ssl.SSLCertVerificationError as error:
-        raise _wrong(error, cert, name) from None
+        raise _error_text(error, cert, name) from None
     return dt.datetime.fromtimestamp(ssl.cert_time_to_seconds(str(found["notAfter"])), dt.UTC)
 
 
@@ -87,7 +109,7 @@ def _handshake(client: ssl.SSLContext, server: ssl.SSLContext, name: str | None)
 
 
 def _step(side: ssl.SSLObject) -> bool:
-    """Whether a side has finished; if not, it waits for the other."""
+    """Whether a side has finished its handshake; if not, it waits for the other."""
     try:
         side.do_handshake()
     except ssl.SSLWantReadError:
@@ -95,8 +117,8 @@ def _step(side: ssl.SSLObject) -> bool:
     return True
 
 
-def _wrong(error: ssl.SSLCertVerificationError, cert: Path, name: str | None) -> BadInput:
-    """What OpenSSL's number for it means."""
+def _error_text(error: ssl.SSLCertVerificationError, cert: Path, name: str | None) -> BadInput:
+    """The message for an error number of OpenSSL."""
     said = {9: "is not valid yet", 10: "has expired", 62: f"is not for {name}", 64: f"is not for {name}"}
     return BadInput(f"The certificate in {cert} {said.get(error.verify_code, f'is not good: {error.verify_message}')}.")
 

@@ -2,13 +2,14 @@
 
 When it is stopped (SIGTERM, Ctrl-C) it takes no new request, finishes those that are running, gives a running job some
 seconds, and closes the ledger. So it does when the terminal that it was started from goes away (SIGHUP), unless it was
-started to outlive that (nohup). The log says when it began, and why it ended. If it is killed instead, nothing is lost
-that was paid for: an answer is in the release store before it is given, so anyone who asks the same again gets it, for
-free.
+started to outlive that (nohup). Any other SIGHUP, as a service manager sends it, has it read its certificate again. The
+log says when it began, and why it ended. If it is killed instead, nothing is lost that was paid for: an answer is in
+the release store before it is given, so anyone who asks the same again gets it, for free.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -33,7 +34,7 @@ from discreet.service.server import Server
 from discreet.service.settings import Settings
 
 _LOG = logging.getLogger("discreet.service")
-_STOPS = tuple(number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)))
+_STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _GARBAGE = (20_000, 5, 10)
 """How many objects are made before those, and how often those before older ones are looked through."""
 _SWITCH_SECONDS = 0.0005
@@ -53,6 +54,9 @@ def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None])
         _LOG.warning("%s", error)
     try:
         with listening(settings) as door:
+            app = make_app(desk, settings, log=log)
+            if app.state.postgres is not None:
+                app.state.postgres.listen()
 
             def started() -> None:
                 desk.start()
@@ -62,7 +66,7 @@ def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None])
                 with suppress(OSError):  # anyone who started it may have stopped reading
                     ready(address)
 
-            server = _Stoppable(make_app(desk, settings, log=log), settings, started, set(before))
+            server = _Stoppable(app, settings, started, set(before))
             try:
                 server.run(sockets=[door])
                 why = server.told or "it ended by itself"
@@ -113,6 +117,15 @@ def show_browser(address: str) -> None:
         webbrowser.open(address)
 
 
+def has_terminal() -> bool:
+    """Whether the process has a terminal of its own, which it no longer has once that is gone."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
 class _Stoppable(Server):
     """A server that says which signal told it to stop."""
 
@@ -120,6 +133,7 @@ class _Stoppable(Server):
         super().__init__(app, settings, started)
         self.told = ""
         self._stops = stops
+        self._at_terminal = has_terminal()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -129,8 +143,25 @@ class _Stoppable(Server):
             yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGHUP and not (self._at_terminal and not has_terminal()):
+            asyncio.get_running_loop().call_soon_threadsafe(
+                self._renew
+            )  # a line of the log may be half written just now
+            return
         self.told = self.told or signal.Signals(sig).name
         super().handle_exit(sig, frame)
+
+    def _renew(self) -> None:
+        """Read the certificate again; one that is not good does not take the place of one that is."""
+        if self.certificate is None:
+            _LOG.info("there is no certificate to be read again")
+            return
+        try:
+            until = self.certificate.renew()
+        except (BadInput, OSError) as error:
+            _LOG.error("the certificate was not read again, the one before stays: %s", error)
+        else:
+            _LOG.info("the certificate was read again: it is good until %s", until.date())
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

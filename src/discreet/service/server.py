@@ -9,7 +9,7 @@ from collections.abc import Callable
 import uvicorn
 from starlette.types import ASGIApp
 
-from discreet.service.listen import server_context
+from discreet.service.listen import Certificate
 from discreet.service.settings import Settings
 
 
@@ -17,18 +17,19 @@ class Server(uvicorn.Server):
     """Serves an app; ``started`` is called in a thread once requests are answered."""
 
     def __init__(self, app: ASGIApp, settings: Settings, started: Callable[[], None]) -> None:
-        if settings.cert is not None and settings.key is not None:
-            server_context(settings.cert, settings.key)  # what is wrong with them is said here, not by uvicorn
         config = uvicorn.Config(
             app,
-            ssl_certfile=settings.cert,
-            ssl_keyfile=settings.key,
             access_log=False,
             log_config=None,
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=round(settings.grace),
         )
+        config.load()
+        self.certificate: Certificate | None = None
+        if settings.cert is not None and settings.key is not None:
+            self.certificate = Certificate(settings.cert, settings.key, settings.names)
+            config.ssl = self.certificate.context
         super().__init__(config)
         self._started = started
 

@@ -1,5 +1,7 @@
 """How the service listens, and what it allows: everything that `discreet serve` can be told, checked at once.
 
+Where each is said, and by which name, is in ``configuration.py``.
+
 Passwords, tokens and answers must not travel in the clear. So beyond this computer (loopback) the service listens with
 TLS or not at all, unless anyone who starts it says that something else protects the way there.
 """
@@ -9,8 +11,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
+from discreet.budget.filter import Budget
 from discreet.errors import BadInput
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -43,7 +47,13 @@ class Settings:
     """How many they may send at once."""
     sign_ins_a_minute: int = 10
     """How many sign-ins may be tried from one address."""
-    open_metrics: bool = False
+    agents_cap: Budget | None = None
+    """What an agent may spend with one token, until the service ends; ``None``: agents are not served (/mcp)."""
+    postgres_port: int | None = None
+    """The port where clients of PostgreSQL are served; 0: any that is free, ``None``: they are not."""
+    postgres_cap: Fraction | None = None
+    """ε that a connection of such a client may spend at most; ``None``: as much as it says itself."""
+    local_metrics: bool = False
     """Whether programs on this computer may read the metrics without a token."""
     threads: int = 80
     """How many requests are worked on at once."""
@@ -51,16 +61,28 @@ class Settings:
     """How many questions are worked on at once, one a person; fewer than there are threads."""
     waiting: int = 32
     """How many questions of one person may wait for their turn."""
+    jobs: int = 2
+    """How many jobs run at once: a short one need not wait for a long one."""
+    health_seconds: float = 0.9
+    """How many seconds anyone who asks how the service is waits for its database and its disk."""
+    free_disk_bytes: int = 100_000_000
+    """Free space on the workspace's disk below which the service says that it is not well."""
     grace: float = 10.0
     """How many seconds what is running gets when the service is stopped."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.port <= _LARGEST_PORT:
-            raise BadInput(f"There is no port {self.port}.", hint=f"Choose one up to {_LARGEST_PORT}; 8640 is usual.")
+        for port in (self.port, self.postgres_port or 0):
+            if not 0 <= port <= _LARGEST_PORT:
+                raise BadInput(f"There is no port {port}.", hint=f"Choose one up to {_LARGEST_PORT}; 8640 is usual.")
         if not _is_address(self.host) and not _NAME.fullmatch(self.host):
             raise BadInput(f"{self.host!r} is not an address to listen on.", hint="Such as 127.0.0.1 or 0.0.0.0.")
         if (self.cert is None) != (self.key is None):
             raise BadInput("--cert and --key must be used together.", hint="Give both: --cert FILE --key FILE")
+        if self.at_once >= self.threads:
+            raise BadInput(
+                f"{self.at_once} questions at once would leave no thread for anything else.",
+                hint=f"Set questions to less than threads, which is {self.threads}.",
+            )
         for name in self.names:
             if not _is_address(name) and not _NAME.fullmatch(name):
                 raise BadInput(
@@ -69,7 +91,7 @@ class Settings:
                 )
         if self.behind_proxy and self.beyond:
             raise BadInput(
-                f"--proxy is for a proxy on this computer, but {self.host} can be reached from others.",
+                f"--behind-proxy is for a proxy on this computer, but {self.host} can be reached from others.",
                 hint="Listen on 127.0.0.1, and let the proxy serve the network.",
             )
         if self.beyond:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 
 from discreet.core.markup import page, tag
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from discreet.verbs.collect.survey.inbox import Inbox
 
 PREFIX = "/s/"
+_THREADS = 4
+"""Threads that look surveys up: anyone may call these pages, and must not take the threads of those signed in."""
 
 
 class SurveyPages:
@@ -32,12 +34,13 @@ class SurveyPages:
     def __init__(self, surveys: SurveyOperations) -> None:
         self._surveys = surveys
         self._apps: dict[str, tuple[Inbox, ASGIApp]] = {}
+        self._threads = CapacityLimiter(_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page of a survey, or for none."""
         id, slash, rest = scope["path"].removeprefix(PREFIX).partition("/")
         try:
-            app = await to_thread.run_sync(self._app, id)
+            app = await to_thread.run_sync(self._app, id, limiter=self._threads)
         except DiscreetError as error:
             await _unavailable(404 if isinstance(error, NotFound) else 503)(scope, receive, send)
             return

@@ -45,15 +45,36 @@ class Turns:
     For one event loop.
     """
 
-    def __init__(self, at_once: int, waiting: int) -> None:
+    def __init__(self, at_once: int, waiting: int, waited: Callable[[float], None] = lambda seconds: None) -> None:
+        """``waited`` is called with how long each question waited for its turn."""
         self._at_once = at_once
         self._waiting = waiting
+        self._waited = waited
+        self._given = time.monotonic()
+        """When the last turn began."""
         self._lines: dict[str, deque[asyncio.Future[None]]] = {}
         self._busy: set[str] = set()
         self._running = 0
         self._number = 0
         self._last: dict[str, int] = {}
         """The number of everyone's last turn."""
+
+    @property
+    def running(self) -> int:
+        """How many questions are worked on."""
+        return self._running
+
+    @property
+    def in_line(self) -> int:
+        """How many questions wait."""
+        return sum(map(len, self._lines.values()))
+
+    def stalled(self) -> float:
+        """For how many seconds no turn began, although someone waits for others: 0 if no one does.
+
+        Those who wait behind their own questions alone do not count.
+        """
+        return time.monotonic() - self._given if self._lines.keys() - self._busy else 0.0
 
     async def work(self, name: str, work: Callable[[], T]) -> T:
         """Do something in a thread, in someone's turn."""
@@ -64,7 +85,11 @@ class Turns:
         return await self._do(name, work, release, stepped=True)
 
     async def _do(self, name: str, work: Callable[[], T], release: Callable[[T], None], *, stepped: bool) -> T:
+        """If this is cancelled in line, there is no turn; a turn that began goes on to its end."""
         await self._turn(name)
+        return await asyncio.shield(asyncio.ensure_future(self._take(name, work, release, stepped=stepped)))
+
+    async def _take(self, name: str, work: Callable[[], T], release: Callable[[T], None], *, stepped: bool) -> T:
         began = time.monotonic()
         try:
             try:
@@ -89,9 +114,11 @@ class Turns:
             )
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         line.append(mine)
+        began = time.monotonic()
         self._next()
         try:
             await mine
+            self._waited(time.monotonic() - began)
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
                 self._running -= 1
@@ -116,6 +143,7 @@ class Turns:
                 del self._lines[name]
             if mine.cancelled():
                 continue
+            self._given = time.monotonic()
             self._number += 1
             self._last[name] = self._number
             self._running += 1

@@ -177,7 +177,7 @@ def loss(
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
         near = meant(unknown[0], METRICS)
-        raise BadInput(f"There is no measure {unknown[0]!r}{near}.", hint=f"Known are {', '.join(METRICS)}.")
+        raise BadInput(f"There is no measure {unknown[0]!r}{near}.", hint=f"Choose from {', '.join(METRICS)}.")
     two = pair(table, release, links, columns, target or target_of(table))
     entries = tuple(_entry(METRICS[name], two) for name in metrics or METRICS)
     title = release.title if isinstance(release, Release) else "the release"

@@ -191,7 +191,7 @@ def test_an_audited_question_has_figures_keys_and_a_condition():
     [
         ("SELECT SUM(salary) FROM staff; SELECT 1", "must be one SELECT"),
         ("DROP TABLE staff", "must be one SELECT"),
-        ("SELECT SUM(salary) FROM staff ORDER BY 1", "ORDER is not supported"),
+        ("SELECT SUM(salary) FROM staff ORDER BY 1", "ORDER BY is not supported"),
         ("SELECT SUM(salary) FROM staff WHERE age IN (SELECT 1)", "does not support subqueries"),
         ("SELECT SUM(salary) FROM (SELECT 1) AS staff", "one table of the workspace|does not support subqueries"),
         ("SELECT SUM(salary)", "one table of the workspace"),

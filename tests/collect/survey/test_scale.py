@@ -68,7 +68,7 @@ def test_if_one_question_is_drawn_everybody_answers_one():
         ({"like": pa.array(["maybe"] * 300)}, "not one of the question's values"),
         ({"like": pa.array([None] * 300, pa.string())}, "answer to like is missing"),
         ({"albums": pa.array([0.5] * 300)}, "whole numbers"),
-        ({"age": pa.array(["old"] * 300)}, "no number"),
+        ({"age": pa.array(["old"] * 300)}, "not a number"),
     ],
 )
 def test_what_is_no_answer_is_an_error_and_leaves_no_file(tmp_path, changed, says):

@@ -263,7 +263,7 @@ def test_perfectly_separated_classes_are_said_not_to_converge():
         ("mean of=a:0:1,b:0:1", "more than one"),
         ("mean of=a:0", "is not a column"),
         ("quantile at=0", "above 0"),
-        ("quantile at=2", "is more than 100 %"),
+        ("quantile at=2", "must be at most 100 %"),
         ("kmeans x=a:0:1 k=0", "one centre"),
         ("mean weight=b", "is not a parameter of"),
         ("table", "needs of"),

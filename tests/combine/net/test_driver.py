@@ -243,12 +243,12 @@ def again_as_new(data, place, header, signature, body):
         ("hello", unsigned, "not signed by north"),
         ("sum 1/piece", unsigned, "not signed by north"),
         ("sum 1/part", unsigned, "not signed by north"),
-        ("sum 1/part", for_some, "seal for one, or send to all"),
+        ("sum 1/part", for_some, "encrypted for one, or sent to all"),
         ("sum 1/part", out_of_place, "left out something"),
         ("sum 1/part", unsalted, "no salt"),
         ("sum 1/part", oversized, "larger than the session allows"),
         ("sum 1/part", of_another_session, "another manifest"),
-        ("sum 1/part", for_others, "for others"),
+        ("sum 1/part", for_others, "addressed to others"),
         ("sum 1/part", no_body, "north broke the rules"),
         ("sum 1/part", noise, "received data is not a message"),
         ("sum 1/part", twice_differently, "contradict each other"),
@@ -280,7 +280,7 @@ def test_who_gives_no_key_to_seal_with_is_named(tmp_path):
     for name in NAMES[1:]:
         assert isinstance(outcomes[name], Aborted)
         assert set(outcomes[name].culprits) <= {"north"}
-    assert any("gave to seal with is not a key" in outcomes[name].message for name in NAMES[1:])
+    assert any("sent as its encryption key is not a key" in outcomes[name].message for name in NAMES[1:])
 
 
 def together(folder, session, north, *, harm=None):
@@ -314,7 +314,7 @@ def test_what_must_be_told_to_all_may_not_be_sent_to_each(tmp_path):
     for name in NAMES[1:]:
         assert isinstance(outcomes[name], Aborted)
         assert set(outcomes[name].culprits) <= {"north"}
-    assert any("must be sent to all" in outcome.message for outcome in outcomes.values())
+    assert any("must go to all parties" in outcome.message for outcome in outcomes.values())
 
 
 def test_an_accusation_without_proof_is_not_passed_on(tmp_path):

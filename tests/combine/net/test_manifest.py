@@ -48,7 +48,7 @@ def test_numbers_may_be_written_as_people_do():
         ("[terms]", "[term]", "has an unknown field term"),
         ("[[parties]]", "[[party]]", "block for each party"),
         ("ed25519:", "ed25518:", "It is in north.pub"),
-        ("threshold = 0", "threshold = 9", "The threshold is between"),
+        ("threshold = 0", "threshold = 9", "The threshold must be"),
         ("[terms]", "[terms", "is not TOML"),
         ("[terms]\n", "[terms]\nlow = true\n", "low must be a number"),
     ],

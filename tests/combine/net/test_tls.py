@@ -131,7 +131,7 @@ def test_who_answers_must_be_the_one_who_was_meant(tmp_path):
             context.load_cert_chain(file.name)
         server = await asyncio.start_server(lambda reader, writer: None, *session.party("north").place, ssl=context)
         async with server:
-            with pytest.raises(Aborted, match="a party without north's key") as caught:
+            with pytest.raises(Aborted, match="a party that does not have north's key") as caught:
                 await run(session, identity("south"), part(session, "south"), tmp_path)
         return caught.value.culprits
 

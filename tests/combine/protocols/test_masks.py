@@ -169,7 +169,7 @@ def test_two_lists_are_found_before_anything_is_given_away() -> None:
     [
         (("south", "east"), (), "2 parties remain, but 3 are needed"),
         (("north", "east", "west"), (), "south was too late"),
-        (("north", "south", "east", "mid"), (), "mid should stay, with whom south has no mask"),
+        (("north", "south", "east", "mid"), (), "mid are to stay, but share no mask with south"),
         (("north", "south", "east"), ("east", "west"), "Both secrets of east"),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_wrong_share_among_just_enough_ends_it() -> None:
     at = next(at for at, effect in enumerate(effects(case, "west")) if effect.kind.endswith("masked"))
     played = case.play(changes={"south": wrong}, leaves=leaving(west=at))
     assert played.aborted["north"].culprits == ()
-    assert "do not fit together" in str(played.aborted["north"])
+    assert "contradict each other" in str(played.aborted["north"])
 
 
 def test_shares_that_were_wrong_from_the_start() -> None:

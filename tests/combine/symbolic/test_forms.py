@@ -40,9 +40,9 @@ def test_a_group_reduces_coefficients(bits):
 
 @pytest.mark.parametrize("what", [1, np.uint64(3), np.zeros(2, np.uint64), "text"])
 def test_only_forms_are_added(what):
-    with pytest.raises(BadInput, match="added to vectors only"):
+    with pytest.raises(BadInput, match="can only be added to another one"):
         LinearForm.sum([NORTH]) + what
-    with pytest.raises(BadInput, match="added to vectors only"):
+    with pytest.raises(BadInput, match="can only be added to another one"):
         what - LinearForm.sum([NORTH])
 
 

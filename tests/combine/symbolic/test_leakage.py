@@ -162,7 +162,7 @@ def test_broken_protocols_are_found_to_leak():
         (
             "masks",
             "north,south,west",
-            "To north, south and west together the sum itself gives east's value away; no protocol can prevent that.",
+            "north, south and west together can compute east's value from the sum; no protocol can prevent that.",
         ),
     ],
 )
@@ -200,5 +200,5 @@ def test_a_coalition_is_some_of_the_parties(coalition):
 
 
 def test_a_message_that_is_never_sent_cannot_be_died_before():
-    with pytest.raises(BadInput, match="east never came to"):
+    with pytest.raises(BadInput, match="east was to drop out before a message that it never sends"):
         leakage("masks", FOUR, ["north"], drops={"east": "letter"})

@@ -168,7 +168,7 @@ def test_rows_belong_to_holders():
     party = ProductParty(
         "west", ("north", "south", "west"), {"north": 1, "south": 1}, 1, ModularGroup(8), numeric("west")
     )
-    with pytest.raises(BadInput, match="exactly if"):
+    with pytest.raises(BadInput, match="and only then"):
         next(products(party, np.ones((1, 1), np.uint64)))
 
 

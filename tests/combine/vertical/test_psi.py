@@ -212,5 +212,5 @@ def test_blinding_commutes():
 
 def test_a_point_of_small_order_is_refused():
     for point in (bytes(32), (1).to_bytes(32, "little")):
-        with pytest.raises(BadInput, match="not a point"):
+        with pytest.raises(BadInput, match="does not encode a key"):
             keys.blind(bytes(range(32)), [point])

@@ -173,7 +173,7 @@ def test_wrong_data_are_an_error_before_anything_is_sent(spoil, error):
         ({"function": "covariance key=id of=north/a,south/b:0:1"}, NotDeclared, "bounds"),
         ({"function": COVARIANCE + " least=4"}, BadInput, "least="),
         ({"function": COVARIANCE + " most=1000000000"}, BadInput, "most="),
-        ({"function": "overlap key=id between=north,east"}, BadInput, "no party"),
+        ({"function": "overlap key=id between=north,east"}, BadInput, "not a party"),
         ({"function": "overlap key=id between=north"}, BadInput, "two parties"),
         ({"function": "regression key=id y=north/a:0:1,north/c:0:1 x=south/b:0:1"}, BadInput, "one column"),
         ({"function": "overlap key=id between=north,south,west"}, NoPromise, "two holders"),

@@ -108,7 +108,7 @@ def test_the_lecture_s_example_step_by_step():
     assert (step.row, step.item, step.action, step.secret) == (1, "a", "out", "a, b, c")
     assert step.why == (
         "{a, c} has the largest support, 3, then {a} has the largest support, 3; "
-        "of 2 transactions this one touches fewest pairs (2 frequent)"
+        "of 2 transactions, this one costs fewest frequent pairs (2)"
     )
     assert str(step).startswith("a leaves transaction 2: ")
     assert list(outcome.after.to_rows()) == [("a", "b", "c", "d"), ("b", "c"), ("a", "c", "d")]

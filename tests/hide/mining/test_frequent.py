@@ -68,7 +68,7 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         frequent(held, 1, longest=0)
     with pytest.raises(BadInput, match="all, closed or maximal"):
         frequent(held, 1, keep="some")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="more than all"):
+    with pytest.raises(BadInput, match="above 100 %"):
         least_of(2, 9)
     monkeypatch.setattr(home, "MOST_ITEMSETS", 5)
     with pytest.raises(BadInput, match="More than 5 itemsets"):

@@ -33,7 +33,7 @@ def test_figures_of_a_rule() -> None:
     assert str(rule) == "a => b (support 2, confidence 66.7%, lift 1.00)"
     assert found.get("b", "d") is None
     assert found.confidences.min() == pytest.approx(2 / 3)
-    assert str(found) == f"{len(found)} rules of a confidence of at least 0.6667"
+    assert str(found) == f"{len(found)} rules with a confidence of at least 0.6667"
 
 
 def test_a_confidence_of_just_the_threshold_counts() -> None:

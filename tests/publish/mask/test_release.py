@@ -117,7 +117,7 @@ def test_dates_are_drawn_by_year_or_decade():
     release = publish(people(), RankSwap(5, ("born",)), seed=1)
     assert "By decade." in release.holder.page()
     page = drawn(release.holder.page())
-    assert "1950s, before" in page
-    assert page.index("1950s, after") < page.index("2000s, before")
+    assert "1950s: before" in page
+    assert page.index("1950s: before") < page.index("2000s: before")
     (released,) = release.pictures
     assert "1960s" in released.svg

@@ -81,9 +81,9 @@ def test_the_report_shows_released_values_and_never_the_originals(tmp_path):
     assert saved.holder is None
     for page in (release.holder.page(), release._repr_html_(), dc.read_holder_copy(tmp_path / "copy").page()):
         assert "Confidential" in page
-        assert "Linz, before" in drawn(page)
-        assert "NULL, after" in drawn(page)
-        assert "true, after" in drawn(page)
+        assert "Linz: before" in drawn(page)
+        assert "NULL: before" in drawn(page)
+        assert "true: before" in drawn(page)
     assert "(confidential)" in release.holder.page()
     assert "never release this page" in release.holder.page()
     assert "never release this page" not in (tmp_path / "r" / "report.html").read_text()

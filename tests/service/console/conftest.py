@@ -28,7 +28,7 @@ class Console:
         self.clinic = clinic
         self.said = io.StringIO()
         self._sessions: dict[str, str] = {}
-        self.app = make_app(clinic.desk, Settings(sign_ins_a_minute=1000), log=Log(self.said))
+        self.app = make_app(clinic.desk, Settings(sign_ins_a_minute=1000, health_seconds=60), log=Log(self.said))
 
     def browse(self, act: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
         """Act as a browser that runs no scripts."""

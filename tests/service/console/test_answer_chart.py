@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.service.console.answer_chart import BARS, drawing, figures
+from discreet.service.console.answer_view import relative_error
 
 MONTHS = [dt.date(2024, 1, 1), dt.date(2024, 2, 1), dt.date(2024, 3, 1)]
 
@@ -125,3 +126,21 @@ def test_a_missing_value_is_a_group_of_its_own():
 )
 def test_what_no_chart_fits_has_none(table):
     assert drawing(table, "n") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "off", "said"),
+    [
+        (100, 18, "18 %"),
+        (-100, 17.2, "18 %"),
+        (1000, 4, "0.4 %"),
+        (1000, 99.1, "10.0 %"),
+        (1_000_000, 4, "0.1 %"),
+        (10, 10, "100 %"),
+        (3, 4.5, "over 100 %"),
+        (0, 4, ""),
+        ("F", 4, ""),
+    ],
+)
+def test_an_error_is_told_as_a_share_of_its_figure(value, off, said):
+    assert relative_error(value, off) == said

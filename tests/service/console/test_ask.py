@@ -12,7 +12,8 @@ from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.saved_questions import SavedQuestion
 from discreet.errors import DataError, NotAllowed
-from discreet.service.console import pinned_view, price_view
+from discreet.service.console import price_view
+from discreet.service.console.draft import MOST_PINNED
 from discreet.service.console.price_view import advice, usual_delta
 from discreet.service.console.question_builder import examples, sql_of
 from discreet.service.console.suggest import columns, mentioned, spelled, strangers, words
@@ -314,9 +315,9 @@ def test_every_example_can_be_asked(console):
     ("where", "said"),
     [
         ("sex = 'F'", []),
-        ("sex = 'f'", ["'f' is no value of sex: nothing has it. Is 'F' meant?"]),
-        ("'lost' <> p.SEX", ["'lost' is no value of sex: nothing has it. There are: F, M."]),
-        ("sex IN ('M', 'lost', 'lost')", ["'lost' is no value of sex: nothing has it. There are: F, M."]),
+        ("sex = 'f'", ["'f' is not a value of sex: the card does not list it. Is 'F' meant?"]),
+        ("'lost' <> p.SEX", ["'lost' is not a value of sex: the card does not list it. There are: F, M."]),
+        ("sex IN ('M', 'lost', 'lost')", ["'lost' is not a value of sex: the card does not list it. There are: F, M."]),
         ("zip = '1' AND LOWER(sex) = 'f'", []),
         ("sex = ", []),
     ],
@@ -483,7 +484,7 @@ def test_a_saved_question_is_for_its_owner_and_comes_back_as_it_was_built(consol
 def test_answers_are_pinned_beside_each_other_up_to_a_few(console):
     async def act(user):
         await user.open("/ask?table=patients")
-        for place in range(pinned_view.MOST + 1):
+        for place in range(MOST_PINNED + 1):
             other = f"SELECT sex, COUNT(*) AS pinned{place} FROM patients WHERE zip > '{place}' GROUP BY sex"
             chosen(user, "ask-sql", other)
             chosen(user, "ask-epsilon", "0.001")
@@ -492,7 +493,7 @@ def test_answers_are_pinned_beside_each_other_up_to_a_few(console):
             ask(user)
             await until(lambda place=place: f"pinned{place}" in (seen(user, "ask-asked") or [NOTHING])[0].text)
             press(user, "ask-pin")
-        assert [len(seen(user, f"pin-{place}")) for place in range(pinned_view.MOST + 1)] == [1, 1, 1, 1, 0]
+        assert [len(seen(user, f"pin-{place}")) for place in range(MOST_PINNED + 1)] == [1, 1, 1, 1, 0]
         press(user, "unpin-0")
         assert not seen(user, "pin-0")
         press(user, "ask-pin")

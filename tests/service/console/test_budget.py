@@ -1,6 +1,7 @@
 """The Budget page, and what was left over time."""
 
 import datetime as dt
+import re
 
 import pytest
 from tests.service.console.conftest import messages, press, seen, text, until
@@ -8,7 +9,7 @@ from tests.service.console.conftest import messages, press, seen, text, until
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.service.console import explain, theme
-from discreet.service.console.budget import history
+from discreet.service.console.budget_chart import MOST, chart, history
 from discreet.service.views import BudgetView, LedgerLine, Spend
 
 AT = [dt.datetime(2026, 1, day, tzinfo=dt.UTC) for day in range(1, 9)]
@@ -46,8 +47,8 @@ def test_analysts_see_their_own_and_change_nothing(console):
         assert "SELECT COUNT(*) AS n FROM patients" in text(user)
         assert not seen(user, "limit-set")
         assert not seen(user, "verify")
-        (chart,) = [one for one in user.client.elements.values() if "dc-chart" in one.classes]
-        assert [one["name"] for one in chart.options["series"]] == ["ann"]  # others' charges are not for her to see
+        (chart,) = re.findall(r'<div class="dc-plot-names">(.*?)</div>', text(user))
+        assert "ann: ε" in chart and "table budget" not in chart  # others' charges are not for her to see
 
     console.visit("ann", act)
 
@@ -90,6 +91,27 @@ def test_the_tables_account_spends_what_its_analysts_spend():
         line(0, "opened", Pure(3), "visits"),
     ]
     assert [left for _, left in history(view(Pure(2), Pure(3), None), lines)] == [3.0, 2.0, 2.0]
+
+
+def test_the_chart_has_a_stepped_line_for_each_account_and_round_numbers():
+    lines = [
+        line(4, "charged", Pure("0.6")),
+        line(1, "opened", Pure(1)),
+        line(0, "opened", Pure(3), "visits"),
+    ]
+    drawn = chart([view(Pure("2.4"), Pure(3), None), view(Pure("0.4"), Pure(1))], lines)
+    assert re.findall("</i>([^<]*)</span>", drawn) == ["table budget: ε 2.4 left", "ann: ε 0.4 left"]
+    assert re.findall(r'style="top:[0-9.]+%">([0-9.]+)<', drawn) == ["0", "1", "2", "3"]
+    whole, mine = re.findall('<path d="(M[^"]*)" stroke', drawn)
+    assert re.fullmatch(r"M0.00 0.00H[0-9.]+V20.00H100.00", whole)
+    assert re.fullmatch(r"M[0-9.]+ 66.67H[0-9.]+V86.67H(100.00|99.99)", mine)
+    assert 'title="ann, 2026-01-05 00:00 UTC: ε 0.4 left"' in drawn
+
+
+def test_the_chart_draws_a_few_accounts_and_names_that_are_no_markup():
+    hostile = [view(Pure(1), Pure(1), f"<b>{place}") for place in range(MOST + 2)]
+    drawn = chart(hostile, [line(1, "opened", Pure(1), one.account) for one in hostile])
+    assert drawn.count(' stroke="var(') == MOST and "<b>" not in drawn
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_a_steward_takes_part_and_sees_what_came_of_it(console, session):
     async def act(user):
         await user.open("/combine")
         assert "north (you)" in text(user)
-        assert "south&#x27;s figures away" in text(user)
+        assert "can compute south&#x27;s figures" in text(user)
         with user:
             seen(user, "combine-brings")[0].set_value("patients")
         press(user, "combine-start")

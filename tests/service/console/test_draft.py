@@ -1,13 +1,13 @@
 """Drafts: what a browser kept comes back whole, and nothing else is taken for it."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from discreet.errors import BadInput
 from discreet.service.console.draft import FIELDS, Draft, read
-from discreet.service.console.question_builder import Choices, Condition
+from discreet.service.console.question_builder import Choices, Condition, Grouping, Measure
 
 FIELDS_ = dict.fromkeys(FIELDS, "0.1") | {"mode": "epsilon"}
 ONE = Draft(
@@ -17,6 +17,13 @@ ONE = Draft(
     FIELDS_,
     ("a" * 64,),
 )
+
+TOO_MANY = (
+    {"measures": (Measure(),) * 4},
+    {"groupings": (Grouping("a"),) * 3},
+    {"conditions": ONE.choices.conditions * 9},
+)
+"""Choices that fit into a draft, and would have the service draw a form without an end."""
 
 
 def test_a_draft_comes_back_whole():
@@ -54,6 +61,8 @@ def changed(**more):
         changed(choices={}),
         changed(pinned=["../../etc"]),
         changed(pinned=3),
+        changed(pinned=["a" * 64] * 5),
+        *(changed(choices=asdict(replace(ONE.choices, **more))) for more in TOO_MANY),
     ],
 )
 def test_anything_else_is_refused(wrong):

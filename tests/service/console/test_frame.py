@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 
 import pytest
 from nicegui import Client
@@ -12,6 +13,7 @@ from discreet.curator.people.person import Role
 from discreet.errors import BadQuery, BudgetExceeded, Damaged, DataError, DiscreetError, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
+from discreet.service.api.metrics import Now
 from discreet.service.console.frame import Seat, pages
 from discreet.service.jobs.specs import Publish
 from discreet.service.views import Spend
@@ -81,6 +83,22 @@ def test_every_page_opens_for_whom_it_is_and_for_nobody_else(console, name):
     console.visit(name, act)
 
 
+def test_every_page_links_its_terms_into_the_glossary(console):
+    linked = set()
+
+    async def act(user):
+        for page in pages():
+            if page.order is not None and page.path != "/glossary" and Role.STEWARD in page.roles:
+                await user.open(page.path)
+                found = re.findall(r'href="/glossary#([^"]+)" title="[^"]+"', text(user))
+                assert found, page.path
+                linked.update(found)
+        await user.open("/glossary")
+        assert linked <= set(re.findall('<dt id="([^"]+)"', text(user)))
+
+    console.visit("steward", act)
+
+
 @pytest.mark.parametrize("name", DRAWERS)
 def test_no_page_says_where_the_workspace_lies(console, name):
     """Neither its text nor anything else that goes to the browser, after a job that failed at a path."""
@@ -138,7 +156,8 @@ def test_looking_by_itself_is_not_using(console, monkeypatch):
 
 def test_the_console_is_counted_too(console):
     def counted():
-        text = console.app.state.metrics.text().decode()
+        now = Now({}, None, console.app.state.turns, names=False)
+        text = console.app.state.metrics.text(now).decode()
         wanted = ("discreet_answers_total{", "discreet_refusals_total{")
         return {k: float(v) for k, v in (one.rsplit(" ", 1) for one in text.splitlines() if one.startswith(wanted))}
 
@@ -150,8 +169,8 @@ def test_the_console_is_counted_too(console):
         run(seat.call(console.clinic.desk.ask, [question], Spend(100)))
     more = {name: value - before.get(name, 0) for name, value in counted().items() if value != before.get(name, 0)}
     assert more == {
-        'discreet_answers_total{free="no"}': 1,
-        'discreet_answers_total{free="yes"}': 1,
+        'discreet_answers_total{free="no",kind="question"}': 1,
+        'discreet_answers_total{free="yes",kind="question"}': 1,
         'discreet_refusals_total{error="BudgetExceeded"}': 1,
     }
 

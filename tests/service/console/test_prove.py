@@ -20,7 +20,7 @@ def test_a_steward_has_a_program_refuted(console):
         with user:
             seen(user, "prove-program")[0].set_value("/etc/passwd")
         press(user, "prove-start")
-        await until(lambda: "Line 1, column 1: Here &#x27;adjacent&#x27; is expected" in text(user))
+        await until(lambda: "Line 1, column 1: Expected &#x27;adjacent&#x27; here" in text(user))
         assert not desk.jobs(steward)
         with user:
             seen(user, "prove-example")[0].set_value(SPARSE)

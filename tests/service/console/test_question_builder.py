@@ -113,13 +113,13 @@ def test_the_sql_of_choices(choices, sql):
         ({"groupings": (Grouping("sex"), Grouping("sex"))}, "The same grouping is chosen twice."),
         ({"conditions": (Condition("sex", "in"),)}, "The filter on sex has no value."),
         ({"conditions": (Condition("zip", "=", (" ",)),)}, "The filter on zip has no value."),
-        ({"conditions": (Condition("sex", "in", ("f",)),)}, "'f' is no value of sex."),
+        ({"conditions": (Condition("sex", "in", ("f",)),)}, "'f' is not a value of sex."),
         ({"conditions": (Condition("sex", "=", ("F",)),)}, "sex cannot be compared like that."),
         ({"conditions": (Condition("smokes", "missing"),)}, "smokes cannot be compared like that."),
         ({"conditions": (Condition("age", ">", ("1 OR TRUE",)),)}, "age is compared with a number, not with"),
         ({"conditions": (Condition("age", ">", ("inf",)),)}, "age is compared with a number, not with 'inf'."),
         ({"conditions": (Condition("age", ">", ("1e99",)),)}, "age is compared with a number, not with '1e99'."),
-        ({"conditions": (Condition("born", ">=", ("yesterday",)),)}, "'yesterday' is no date."),
+        ({"conditions": (Condition("born", ">=", ("yesterday",)),)}, "'yesterday' is not a date."),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(choices, said):

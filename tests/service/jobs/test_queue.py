@@ -144,6 +144,22 @@ def test_how_a_job_ended_is_in_the_audit_log(queue, add):
     assert "cannot" not in str(lines)
 
 
+def test_the_request_that_asked_for_a_job_is_in_the_log_and_in_the_audit_log(queue, caplog):
+    job = Job("20260101-stays-1", "publish", "ann", "stays", {}, START, "waiting", None, "", None, "", None, "e5b1")
+    queue.add(job)
+    assert queue.counts() == {"waiting": 1, "running": 0, "done": 0, "failed": 0, "lost": 0, "cancelled": 0}
+    for _ in range(2):
+        claim = queue.claim("here")
+        assert claim.job.request == "e5b1"
+        assert queue.died(claim, "Its process ended by signal 9.")
+    assert not queue.died(claim, "Once more.")
+    assert [(one.levelname, one.request) for one in caplog.records] == [("WARNING", "e5b1"), ("ERROR", "e5b1")]
+    assert "is lost: Its process ended by signal 9." in caplog.records[1].getMessage()
+    assert queue.counts()["lost"] == 1
+    [line] = queue._audit.lines()
+    assert (line.about["ended"], line.about["request"]) == ("lost", "e5b1")
+
+
 def test_a_planned_stop_does_not_count(queue, add):
     job = add()
     for _ in range(3):

@@ -21,10 +21,10 @@ from tests.noise.bits import Repeatable
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
+from discreet.noise.continual import TreeCounter
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.ask.bounds import BoundsSearch
-from discreet.verbs.ask.continual import TreeCounter
 from discreet.verbs.ask.tree import Tree
 from discreet.verbs.ask.value import Interval, Value
 
@@ -51,8 +51,9 @@ def tree(part: Fraction, x: int, entropy: Entropy) -> bool:
 
 def counter(part: Fraction, x: int, entropy: Entropy) -> bool:
     """Nobody is seen after the first step, nor after the second, which is counted anew."""
-    stream = TreeCounter(3, DiscreteLaplace(part)).start(entropy)
-    return stream.add(x) <= 0 and stream.add(0) <= 0
+    made = TreeCounter(3, DiscreteLaplace(part))
+    first = made.advance(made.start(), x, entropy)
+    return first[1] <= 0 and made.advance(first, 0, entropy)[1] <= 0
 
 
 CASES = [

@@ -83,7 +83,7 @@ def test_hidden_cells_are_counted_and_weighed():
     assert (loss.cells, loss.primary, loss.secondary, loss.share) == (4, 1, 1, 0.5)
     assert loss.weight == 20 and loss.weight_share == pytest.approx(30 / 200)
     assert loss.width == pytest.approx((30 / 10 + 30 / 20) / 2) and loss.unbounded == 0
-    assert str(loss).startswith("2 cells of 4 suppressed (50.0%), 1 of them sensitive; 15.0% of the weight")
+    assert str(loss).startswith("2 cells of 4 suppressed (50.0%), 1 of them sensitive; 15.0% of the total weight")
     json.dumps(loss.to_dict(), allow_nan=False)
 
 

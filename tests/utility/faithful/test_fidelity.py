@@ -10,7 +10,7 @@ from sqlglot import exp
 from tests.utility.faithful.cases import N, copy, one_by_one, people, release, sample
 
 import discreet as dc
-from discreet.core import sql
+from discreet.core import release_extras, sql
 from discreet.core.report import heat
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
@@ -71,6 +71,35 @@ def test_elsewhere_is_as_bad_as_can_be():
     assert far["1-way error"] == pytest.approx(0.95, abs=0.06)  # the last tenth of ages is beyond all of them, too
     assert far["propensity"] > 0.9
     assert far.entry("3-way error").why.startswith("not measured: there are fewer than 3")
+
+
+def test_bounds_that_left_with_the_rows_stand_beside_the_errors_of_the_same_counts():
+    """Twelve against ten: three flats too many in Ayr, a house in Bath, and two flats too few there."""
+    columns = (
+        dc.Column("town", dc.Kind.TEXT, dc.Role.QUASI, categories=("Ayr", "Bath")),
+        dc.Column("home", dc.Kind.TEXT, dc.Role.QUASI, categories=("flat", "house")),
+    )
+    mine = pa.table({"town": ["Ayr"] * 4 + ["Bath"] * 6, "home": ["flat", "house"] * 5})
+    told = {
+        "by": "mst",
+        "rows": 12,
+        "columns": ["home", "town"],
+        "exact": ["home", "town"],
+        "reach": {"home": 3, "home × town": 30},
+    }
+    made = pa.table({"town": ["Ayr"] * 7 + ["Bath"] * 5, "home": ["flat", "house"] * 2 + ["flat"] * 4 + ["house"] * 4})
+    made = made.replace_schema_metadata({release_extras.SYNTHETIC: json.dumps(told)})
+    found = dc.utility.fidelity(dc.read(mine, dc.Card("homes", columns)), release(made))
+    assert [one.cells for one in found.count_errors] == [
+        ("home × town", "no bound", "33.3%"),
+        ("home", "25.0%", "16.7%"),
+    ]
+    assert found.to_dict()["count_errors"]["home"] == {"promised": 0.25, "measured": 2 / 12}
+    assert found.pictures()[0].title == "Error of counts: promised and measured"
+    assert "measured 16.67" in found.pictures()[0].svg
+    plain = dc.utility.fidelity(dc.read(mine, dc.Card("homes", columns)), release(made.replace_schema_metadata(None)))
+    assert plain.count_errors == ()
+    assert "count_errors" in plain.to_dict()
 
 
 def test_variation_is_the_share_that_is_elsewhere():

@@ -19,6 +19,7 @@ from typing import Any
 from discreet.budget.store import Queried, Session
 from discreet.curator.people.passwords import hashed, is_outdated, matches, one_time, require_strong
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope, is_name, require_name
+from discreet.curator.people.scram import Verifier
 from discreet.curator.people.state import State
 from discreet.curator.people.tokens import (
     PREFIX,
@@ -30,6 +31,7 @@ from discreet.curator.people.tokens import (
     new_token,
     scopes_of,
     valid_tokens,
+    verifiers,
 )
 from discreet.errors import BadInput, NotAllowed, NotFound, NotSignedIn, TooMany
 from discreet.noise.entropy import SYSTEM, token
@@ -253,11 +255,17 @@ class People:
 
     def by_token(self, text: str) -> tuple[Person, tuple[Scope, ...]] | None:
         """Whose token this is, and what for, if it is one and still valid."""
-        if not text.startswith(PREFIX):
-            return None
-        rows = self._state.rows(_BEARER, (_digest(text), self._now()))
+        return self.by_digest(_digest(text)) if text.startswith(PREFIX) else None
+
+    def by_digest(self, digest: str) -> tuple[Person, tuple[Scope, ...]] | None:
+        """As ``by_token``, for a token that was proved by its verifier and never sent."""
+        rows = self._state.rows(_BEARER, (digest, self._now()))
         person = _person(rows[0]) if rows else None
         return None if person is None or person.disabled else (person, scopes_of(rows[0][5]))
+
+    def verifiers(self, name: str) -> dict[str, Verifier]:
+        """Verifiers of someone's valid tokens, by digest; of a name that no one has none."""
+        return verifiers(self._state, self._now(), name) if is_name(name) else {}
 
     def _now(self) -> int:
         return int(self._clock())

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.budget.entries import named
+from discreet.budget.entries import require_name
 from discreet.budget.store import Queried, Session
 from discreet.curator.people.person import SCOPES, Scope
+from discreet.curator.people.scram import Verifier
 from discreet.errors import BadInput, NotFound
 
 PREFIX = "dct_"
@@ -26,9 +27,15 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS tokens (id text PRIMARY KEY, digest text UNIQUE NOT NULL, person text NOT NULL, "
     "label text NOT NULL, made bigint NOT NULL, until bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS token_scopes (token text PRIMARY KEY, scopes text NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS token_verifiers (token text PRIMARY KEY, stored_key text NOT NULL, "
+    "server_key text NOT NULL)",
 )
 _TOKENS = (
     "SELECT id, label, person, made, until, scopes FROM tokens LEFT JOIN token_scopes ON token = id WHERE until > ?"
+)
+_VERIFIERS = (
+    "SELECT digest, stored_key, server_key FROM tokens JOIN token_verifiers ON token = id "
+    "WHERE person = ? AND until > ? ORDER BY made DESC, id"
 )
 
 
@@ -49,7 +56,7 @@ def new_token(
     person: str, label: str, days: int, scopes: Iterable[Scope], *, id_: str, text: str, now: int
 ) -> ApiToken:
     """A token that can be kept; an error if there is no such token."""
-    if len(named(label, "A token")) > _LONGEST_LABEL:
+    if len(require_name(label, "A token")) > _LONGEST_LABEL:
         raise BadInput(f"A token's label must have at most {_LONGEST_LABEL} characters.")
     if type(days) is not int or not 1 <= days <= _MOST_DAYS:
         raise BadInput(f"A token's lifetime must be 1 to {_MOST_DAYS} days.")
@@ -64,19 +71,33 @@ def keep_token(session: Session, token: ApiToken, digest: str) -> None:
     """Write a new token down; those that have expired, and the scopes of those that are gone, go."""
     made, until = int(token.made.timestamp()), int(token.until.timestamp())
     session.run("DELETE FROM tokens WHERE until <= ?", [(made,)])
-    session.run("DELETE FROM token_scopes WHERE token NOT IN (SELECT id FROM tokens)", [()])
+    for one in ("token_scopes", "token_verifiers"):
+        session.run(f"DELETE FROM {one} WHERE token NOT IN (SELECT id FROM tokens)", [()])  # noqa: S608
     session.run(
         "INSERT INTO tokens (id, digest, person, label, made, until) VALUES (?, ?, ?, ?, ?, ?)",
         [(token.id, digest, token.person, token.label, made, until)],
     )
     scopes = " ".join(one.value for one in token.scopes)
     session.run("INSERT INTO token_scopes (token, scopes) VALUES (?, ?)", [(token.id, scopes)])
+    verifier = Verifier.of(token.text, token.person)
+    session.run(
+        "INSERT INTO token_verifiers (token, stored_key, server_key) VALUES (?, ?, ?)",
+        [(token.id, verifier.stored_key.hex(), verifier.server_key.hex())],
+    )
 
 
 def valid_tokens(session: Queried, now: int, person: str | None = None) -> list[ApiToken]:
     """The tokens that have not expired, of someone or of everyone, newest first."""
     sql, values = (_TOKENS, [now]) if person is None else (f"{_TOKENS} AND person = ?", [now, person])
     return [_token(row) for row in session.rows(f"{sql} ORDER BY made DESC, id", values)]
+
+
+def verifiers(session: Queried, now: int, person: str) -> dict[str, Verifier]:
+    """Verifiers of a person's valid tokens, by the digest of each token. One made by an earlier discreet has none."""
+    return {
+        digest: Verifier(bytes.fromhex(stored_key), bytes.fromhex(server_key))
+        for digest, stored_key, server_key in session.rows(_VERIFIERS, (person, now))
+    }
 
 
 def end_token(session: Session, id_: str) -> None:

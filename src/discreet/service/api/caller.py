@@ -20,7 +20,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from discreet.curator.people.people import SignedIn
-from discreet.curator.people.person import Person, Role, Scope
+from discreet.curator.people.person import SCOPES, Person, Role, Scope
 from discreet.errors import NotAllowed, NotSignedIn
 from discreet.service.api.limits import neighbourhood
 from discreet.service.api.logs import note
@@ -33,6 +33,9 @@ T = TypeVar("T")
 COOKIE = "discreet_session"
 CSRF = "X-CSRF-Token"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+PROVED = "discreet.token"
+"""Where the scope of a request made within this process has the digest of a token that was proved and never sent. No
+request from outside has one: what a client sends is in the scope's headers, path and query alone."""
 
 bearer = HTTPBearer(
     scheme_name="token",
@@ -76,10 +79,14 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
     Without ``used`` a session grows as old as if nothing had been sent.
     """
     desk: Operations = request.app.state.desk
-    who: Person | None
+    who: Person | None = request.app.state.person
+    if who is not None:  # the app is theirs alone, and does not listen
+        note(request.scope).person = who
+        return Caller(desk, who, None, request.app.state.turns, SCOPES)
     session, scopes = None, tuple(Scope)
-    if token is not None:
-        bearer = desk.people.by_token(token)
+    proved = request.scope.get(PROVED)
+    if token is not None or proved is not None:
+        bearer = desk.people.by_digest(proved) if proved is not None else desk.people.by_token(token or "")
         if bearer is None:
             raise NotSignedIn(
                 "This token is unknown, expired or revoked.",

@@ -112,7 +112,7 @@ def install(api: FastAPI) -> None:
         known = note(request.scope)
         known.error = type(error).__name__
         request.app.state.metrics.refused(error)
-        return response(status_of(error), _told(request, known, error), _headers(error))
+        return response(status_of(error), _told(request, known, error), headers_of(error))
 
     @api.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -173,7 +173,8 @@ def _exceeded(request: Request, known: Note, error: BudgetExceeded) -> dict[str,
     return said
 
 
-def _headers(error: DiscreetError) -> dict[str, str]:
+def headers_of(error: DiscreetError) -> dict[str, str]:
+    """The headers that an error is told with."""
     if isinstance(error, TooMany):
         return {"Retry-After": str(error.wait)}
     return {"WWW-Authenticate": "Bearer"} if isinstance(error, NotSignedIn) else {}

@@ -40,8 +40,19 @@ class Buckets:
             if len(self._left) > _MOST:
                 self._left.popitem(last=False)
         if not enough:
-            wait = max(1, math.ceil((1 - left) / self._rate))
-            raise TooMany("Too many requests in too short a time.", wait=wait, hint=f"Wait {wait} s and try again.")
+            raise self._too_many(left)
+
+    def require(self, name: str) -> None:
+        """An error if a name has no turn left; none is taken."""
+        with self._lock:
+            left, since = self._left.get(name, (float(self._burst), self._clock()))
+            left += (self._clock() - since) * self._rate
+        if left < 1:
+            raise self._too_many(left)
+
+    def _too_many(self, left: float) -> TooMany:
+        wait = max(1, math.ceil((1 - left) / self._rate))
+        return TooMany("Too many requests in too short a time.", wait=wait, hint=f"Wait {wait} s and try again.")
 
 
 def neighbourhood(address: str) -> str:

@@ -28,13 +28,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.curator.people.person import Person
 from discreet.service.api.metrics import Metrics
+from discreet.service.operations.permissions import REQUEST
 
 _NOTE = "discreet.note"
 _TELEMETRY = "fastapi.telemetry"
 """Where FastAPI looks whether a request is told to OpenTelemetry already. It is: by no one, the console's apps too."""
 _FRAMES = 6
 _OURS = "discreet"
-_EXTRAS = ("kind", "page")
+_EXTRAS = ("kind", "page", "request")
 """What our own lines say beside their text."""
 
 
@@ -84,6 +85,7 @@ class Logged:
             return
         scope[_TELEMETRY] = None
         known, began, status = note(scope), time.perf_counter(), 0
+        before = REQUEST.set(known.id)
         method = scope["method"] if scope["type"] == "http" else "WEBSOCKET"
 
         async def sending(message: Message) -> None:
@@ -107,10 +109,24 @@ class Logged:
             seconds = time.perf_counter() - began
             route = _route(scope)
             self._metrics.seen(method, route, status, seconds)
-            line: dict[str, Any] = {"request": known.id, "method": method, "route": route, "status": status}
+            line: dict[str, Any] = {
+                "level": _level(status, known),
+                "request": known.id,
+                "method": method,
+                "route": route,
+                "status": status,
+            }
             line |= {"ms": round(seconds * 1000, 1), "person": known.person.name if known.person else None}
             line |= {"error": known.error} if known.error else {}
             self._log.write(**line, **({"where": where} if where else {}))
+            REQUEST.reset(before)
+
+
+def _level(status: int, known: Note) -> str:
+    """How bad it is: what is broken, what cannot be reached just now, and what is as it should be."""
+    if status == 503:
+        return "warning"
+    return "error" if status >= 500 or (status == 0 and known.error) else "info"
 
 
 async def _fault(send: Send, request: str) -> None:

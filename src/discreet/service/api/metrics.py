@@ -1,13 +1,16 @@
-"""Prometheus metrics: how much is asked, how it ends, how long it takes, and what is left of the budgets.
+"""Prometheus metrics: how much is asked, how it ends, how long it takes, what is left of the budgets, and how it is.
 
-They are this process's own, but for budgets and jobs, which are looked up when someone asks.
+They are this process's own, but for budgets and jobs, which are looked up when someone asks; while the database does
+not say, they are left out, and the rest is told all the same.
+
+How long rows were worked on for depends on them. So it is told in the steps in which answers are released (``turns``),
+and no one who may ask learns more from it than from their own clock.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
@@ -15,24 +18,23 @@ from prometheus_client.core import GaugeMetricFamily
 
 from discreet.core.exact import sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
-from discreet.curator.people.person import Person, Role
 from discreet.errors import AccessError, Refused
+from discreet.service.condition import Found
 from discreet.service.operations.operations import Operations
+from discreet.service.turns import Turns, released_after
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "WEBSOCKET"})
-_READER = Person("metrics", Role.AUDITOR, dt.datetime.fromtimestamp(0, dt.UTC), disabled=False, must_change=False)
-"""Anyone who reads the metrics sees what an auditor may see, of it sums alone."""
-_JOBS = 1000
 _LARGEST = Fraction(10**9)
+_ROWS = "rows"
+"""The step in which rows are worked on."""
 
 
 class Metrics:
     """The figures of one service."""
 
     def __init__(self, desk: Operations) -> None:
-        self._desk = desk
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "discreet_requests", "Requests.", ("method", "route", "status"), registry=self._registry
@@ -40,11 +42,17 @@ class Metrics:
         self._seconds = Histogram(
             "discreet_request_seconds", "How long they took.", ("route",), buckets=_BUCKETS, registry=self._registry
         )
-        self._answers = Counter("discreet_answers", "Answers given.", ("free",), registry=self._registry)
+        self._steps = Histogram(
+            "discreet_step_seconds",
+            "How long each step on the way to an answer took: wait, plan, charge, rows (rounded up), keep.",
+            ("step",),
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._answers = Counter("discreet_answers", "Answers given.", ("kind", "free"), registry=self._registry)
         self._refusals = Counter("discreet_refusals", "Requests refused.", ("error",), registry=self._registry)
         ProcessCollector(registry=self._registry)
-        self._registry.register(self)
-        desk.watch(self._answered)
+        desk.watch(self._answered, self.took)
 
     def seen(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -56,36 +64,57 @@ class Metrics:
         if isinstance(error, Refused | AccessError):
             self._refusals.labels(type(error).__name__).inc()
 
-    def text(self) -> bytes:
+    def took(self, step: str, seconds: float) -> None:
+        """Count a step on the way to an answer."""
+        self._steps.labels(step).observe(released_after(seconds) if step == _ROWS else seconds)
+
+    def text(self, now: Now) -> bytes:
         """All of them, as Prometheus reads them."""
-        return generate_latest(self._registry)
+        state = CollectorRegistry()
+        state.register(now)
+        return generate_latest(self._registry) + generate_latest(state)
 
-    def _answered(self, free: bool) -> None:
-        self._answers.labels("yes" if free else "no").inc()
+    def _answered(self, kind: str, free: bool) -> None:
+        self._answers.labels(kind, "yes" if free else "no").inc()
 
-    def describe(self) -> list[GaugeMetricFamily]:
-        """What ``collect`` gives, unfilled: nothing is looked up when the service starts."""
-        return [_left_family(), _jobs_family()]
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """How the service is just now, as metrics."""
+
+    problems: Mapping[str, str]
+    """What is wrong, by what is needed; empty words if nothing is."""
+    found: Found | None
+    """What the databases say; ``None`` if they do not."""
+    turns: Turns
+    names: bool
+    """Whether the budgets of analysts are told, with their names, besides those of tables."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Budgets of tables, and jobs, as they are now."""
-        left = _left_family()
-        for view in self._desk.budgets.accounts(_READER):
-            if view.analyst is None:
-                left.add_metric([view.table], float(min(_epsilon(view.left), _LARGEST)))
+        """All of them, as the library takes them."""
+        ready = _gauge("discreet_ready", "Whether what the service needs is well.", "check")
+        for check, problem in self.problems.items():
+            ready.add_metric([check], 0 if problem else 1)
+        yield ready
+        questions = _gauge("discreet_questions", "Questions, by what becomes of them just now.", "state")
+        questions.add_metric(["running"], self.turns.running)
+        questions.add_metric(["waiting"], self.turns.in_line)
+        yield questions
+        if self.found is None:
+            return
+        left = _gauge("discreet_budget_left_epsilon", "Privacy budget left, per question.", "table", "analyst")
+        for view in self.found.accounts:
+            if self.names or view.analyst is None:
+                left.add_metric([view.table, view.analyst or ""], float(min(_epsilon(view.left), _LARGEST)))
         yield left
-        jobs = _jobs_family()
-        for state, count in Tally(job.state for job in self._desk.jobs(_READER, most=_JOBS)).items():
+        jobs = _gauge("discreet_jobs", "Jobs, by what became of them.", "state")
+        for state, count in self.found.jobs.items():
             jobs.add_metric([state], count)
         yield jobs
 
 
-def _left_family() -> GaugeMetricFamily:
-    return GaugeMetricFamily("discreet_budget_left_epsilon", "Privacy budget left, per question.", labels=["table"])
-
-
-def _jobs_family() -> GaugeMetricFamily:
-    return GaugeMetricFamily("discreet_jobs", f"The last {_JOBS:,} jobs.", labels=["state"])
+def _gauge(name: str, says: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, says, labels=labels)
 
 
 def _epsilon(left: Loss) -> Fraction:

@@ -48,11 +48,22 @@ class Catalogue(View):
     )
 
 
-class Health(View):
-    """Health of the service."""
+class Life(View):
+    """That the service runs."""
 
     status: Literal["ok"] = "ok"
     version: str
+
+
+class Health(View):
+    """Whether the service can do its work."""
+
+    status: Literal["ok", "not ready"]
+    version: str
+    problems: dict[str, str] = Field(
+        description="What is wrong, by what the service needs: database, disk, queue. Empty words if nothing is.",
+        examples=[{"database": "", "disk": "", "queue": ""}],
+    )
 
 
 class Session(View):
@@ -141,6 +152,7 @@ class Price(View):
     synthetic: list[str] = Field(
         description="Tables whose synthetic stand-ins would answer, free, because the budget does not cover it."
     )
+    columns: dict[str, str] = Field(description="Kind of each column of the answer to a question, in order.")
 
 
 class AnswerColumn(View):

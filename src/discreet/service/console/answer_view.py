@@ -9,6 +9,7 @@ answer-csv, answer-download, answer-synthetic; answer-one for a single figure.
 from __future__ import annotations
 
 import io
+from math import ceil
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ from discreet.service.console import answer_chart, explain, theme
 
 _SHOWN = 200
 """Largest number of rows shown."""
+_DECIMAL_BELOW = 10
+"""Relative errors up to this have a decimal, percent."""
 _BADGE = " ", tag("span", "synthetic", class_="dc-badge dc-warn")
 """Badge of every figure of an answer by a synthetic stand-in."""
 _UNKNOWN = " ", tag("span", "± unknown", class_="dc-soft")
@@ -112,7 +115,9 @@ def _charted(table: pa.Table, release: Release[Any], *, synthetic: bool) -> _Cha
         (row,) = table.to_pylist()
         ((name, bar),) = barred.items()
         if row[name] is not None and row[bar] is not None:
-            said = tag("b", theme.number(row[name])), tag("span", f"± {theme.number(row[bar])}"), tag("small", name)
+            off = relative_error(row[name], row[bar])
+            reach = f"± {theme.number(row[bar])}" + (f", off by at most {off}" if off else "")
+            said = tag("b", theme.number(row[name])), tag("span", reach), tag("small", name)
             ui.html(tag("p", said, class_="dc-one"), sanitize=False).props("data-testid=answer-one")
     question = str(release.recipe.parameters.get("question") or "")
     return _Chart(table, question, " (synthetic)" if synthetic else "")
@@ -146,6 +151,8 @@ def _grid(table: pa.Table, *, synthetic: bool) -> None:
     ui.html(made, sanitize=False).classes("dc-grid").props("data-testid=answer-grid")
     if table.num_rows > _SHOWN:
         theme.prose(f"The first {_SHOWN} of {table.num_rows:,} rows are shown; the download has all.", soft=True)
+    if any(row[bar] is not None for row in rows for bar in barred.values()):
+        theme.prose("In brackets: the error as a share of the figure.", soft=True).classes("dc-small")
     if not table.num_rows:
         theme.empty("No group is large enough to be shown.")
 
@@ -175,7 +182,20 @@ def _cell(
         low, at, high = (max(end, 0.0) / reach for end in (value - off, value, value + off))
         ends = tag("i", style=f"width:{at:.2%}"), tag("u", style=f"left:{low:.2%};width:{high - low:.2%}")
         drawn = tag("span", ends, class_="dc-whisker", aria_hidden="true")
-    return tag("td", said, " ", tag("span", f"± {theme.number(off)}", class_="dc-soft"), badge, drawn, class_=kind)
+    relative = relative_error(value, off)
+    error = f"± {theme.number(off)}" + (f" ({relative})" if relative else "")
+    title = f"Off by at most {relative}, 95 times in 100" if relative else None
+    return tag("td", said, " ", tag("span", error, class_="dc-soft", title=title), badge, drawn, class_=kind)
+
+
+def relative_error(value: float, off: float) -> str:
+    """An error as a share of its figure, rounded up: "18 %"; nothing for a figure of 0, or that is no plain number."""
+    if not value or not isinstance(value, int | float):
+        return ""
+    percent = 100 * off / abs(value)
+    if percent > 100:
+        return "over 100 %"
+    return f"{ceil(percent)} %" if percent > _DECIMAL_BELOW else f"{ceil(10 * percent) / 10} %"
 
 
 def _save(table: pa.Table) -> None:

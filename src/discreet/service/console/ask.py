@@ -29,9 +29,9 @@ from discreet.curator.release_index import Shelved
 from discreet.curator.saved_questions import SavedQuestion
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
 from discreet.service.console import answer_view, draft, explain, price_view, question_builder, suggest, theme
-from discreet.service.console.draft import BUILD, SQL, Draft
+from discreet.service.console.draft import BUILD, MOST_PINNED, SQL, Draft
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.pinned_view import MOST, PinnedAnswers
+from discreet.service.console.pinned_view import PinnedAnswers
 from discreet.service.console.price_view import Offer
 from discreet.service.console.question_builder import Choices
 from discreet.service.console.question_editor import QuestionEditor
@@ -41,6 +41,7 @@ from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
 from discreet.verbs.ask.price import Quote
 
+_TERMS = ("Epsilon (ε)", "Delta (δ)", "Privacy budget", "Error bar", "Synthetic stand-in")
 _PAUSE = 0.3
 _HISTORY = 8
 _IDEAS = 8
@@ -52,7 +53,7 @@ _CLICKED = "(event) => emit(Number(event.currentTarget.dataset.offer))"
 async def _build(seat: Seat) -> None:
     tables, budgets = await seat.call(_found, seat.desk)
     about = "Ask about groups of people. You see the price and the expected error before you pay."
-    with theme.page("Ask", about):
+    with theme.page("Ask", about, _TERMS):
         if tables:
             _Asking(seat, tables, budgets).build()
         elif seat.who.role is Role.STEWARD:
@@ -346,7 +347,7 @@ class _Asking:
 
     def _pin(self, release: Release[Any], identity: str) -> None:
         if self._pins.is_full:
-            self._seat.tell(BadInput(f"{MOST} answers are pinned.", hint="Unpin one first."))
+            self._seat.tell(BadInput(f"{MOST_PINNED} answers are pinned.", hint="Unpin one first."))
             return
         self._pins.pin(release, identity)
 

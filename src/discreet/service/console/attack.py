@@ -26,6 +26,7 @@ from discreet.service.operations.surveys import COLLECTED
 from discreet.verbs.attack.finding import Outcome
 from discreet.verbs.attack.report import UNSURE, describe_details, share_text
 
+_TERMS = ("Record linkage", "Re-identification", "Quasi-identifier")
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
 _ABOUT = "Simulate an intruder who holds a release: how many people can be re-identified, and what can be inferred?"
 
@@ -33,7 +34,7 @@ _ABOUT = "Simulate an intruder who holds a release: how many people can be re-id
 async def _build(seat: Seat) -> None:
     releases = {one.id: one for one in await seat.call(seat.desk.releases, most=500)}
     before = await recent(seat, Attack.kind)
-    with theme.page("Attack", _ABOUT):
+    with theme.page("Attack", _ABOUT, _TERMS):
         if not releases:
             theme.empty("Nothing has been released yet.", "ios_share", ("Publish a table", "/publish"))
             return

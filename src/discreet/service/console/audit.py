@@ -19,6 +19,7 @@ from discreet.service.jobs.queue import ENDED
 from discreet.service.operations.operations import ASKED_FOR
 from discreet.service.operations.permissions import READERS
 
+_TERMS = ("Audit log", "Ledger")
 _MOST = 200
 _ABOUT = "Who did what, and when. The log is append-only and holds no questions, answers or secrets."
 _EVERYBODY = ""
@@ -40,7 +41,7 @@ _ERRORS = {
 
 async def _build(seat: Seat) -> None:
     names = [person.name for person in await seat.call(seat.desk.access.persons)]
-    with theme.page("Audit", _ABOUT):
+    with theme.page("Audit", _ABOUT, _TERMS):
         with theme.card("Verify ledger and log"):
             theme.prose(
                 "Recomputes every digest and sum of the ledger and of this log, and compares the ledger with every "

@@ -6,15 +6,13 @@ limit-why, limit-set, verify, verdict, ledger.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, DiscreetError
-from discreet.service.console import explain, theme
+from discreet.service.console import budget_chart, explain, theme
 from discreet.service.console.budget_dialog import Amount, doubts
 from discreet.service.console.dialogs import confirm
 from discreet.service.console.frame import EVERYBODY, Page, Seat
@@ -23,10 +21,9 @@ from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView, LedgerLine
 
+_TERMS = ("Privacy budget", "Epsilon (ε)", "Delta (δ)", "Ledger")
 _LINES = 1000
 _SHOWN = 100
-_DRAWN = 6
-"""Accounts of a chart."""
 _LEDGER = "newest first; append-only; lines that cost nothing are left out"
 _OWN = "Your privacy budget on each table, and what your questions cost."
 _WORDS = {"opened": "opened", "limited": "new limit", "charged": "charged"}
@@ -35,7 +32,7 @@ _WORDS = {"opened": "opened", "limited": "new limit", "charged": "charged"}
 async def _build(seat: Seat) -> None:
     all_ = seat.who.role in READERS
     about = "Privacy budgets of tables and analysts, and the ledger of every charge." if all_ else _OWN
-    with theme.page("Budget", about):
+    with theme.page("Budget", about, _TERMS):
         place = ui.element("div").classes("dc-stack")
 
         async def show(account: str = "") -> None:
@@ -92,7 +89,13 @@ def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> No
         def draw() -> None:
             place.clear()
             with place:
-                _chart([view for view in budgets if view.table == chosen.value], lines)
+                mine = [view for view in budgets if view.table == chosen.value]
+                if any(budget_chart.history(view, lines) for view in mine):
+                    ui.html(budget_chart.chart(mine, lines), sanitize=False).classes("dc-full")
+                else:
+                    theme.empty("Nothing has been charged yet.", "receipt_long")
+                if len(mine) > budget_chart.MOST:
+                    theme.prose(f"The first {budget_chart.MOST} of {len(mine)} accounts are drawn.", soft=True)
 
         chosen.on_value_change(draw)
         draw()
@@ -178,89 +181,10 @@ def verify_button(seat: Seat, testid: str, verdict_testid: str, look: str, after
         verdict.clear()
         if found is not None:
             with verdict:
-                theme.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
+                theme.badge("valid" if found.sound else "not valid", "good" if found.sound else "bad")
                 theme.prose(str(found), soft=True)
         if after is not None:
             await after()
 
     button = theme.button("Verify", testid, verify, icon="verified", look=look)
     verdict = ui.element("div").props(f"data-testid={verdict_testid} aria-live=polite").classes("dc-row")
-
-
-def _chart(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
-    """What was left over time, a line for each account of a table; ``lines`` are the ledger's, newest first."""
-    drawn = {view: history(view, lines) for view in budgets[:_DRAWN]}
-    unit = "ρ" if any(isinstance(view.left, Concentrated) for view in budgets) else "ε"
-    series = [
-        {
-            "type": "line",
-            "step": "end",
-            "name": view.analyst or "table budget",
-            "data": [[at.isoformat(), left] for at, left in points],
-            "symbol": "circle",
-            "symbolSize": 5,
-            "lineStyle": {"width": 2.5, "color": colour},
-            "itemStyle": {"color": colour},
-        }
-        for (view, points), colour in zip(drawn.items(), theme.colours(len(drawn)), strict=True)
-    ]
-    if not series:
-        theme.empty("Nothing has been charged yet.", "receipt_long")
-        return
-    theme.chart(
-        {
-            "tooltip": {"trigger": "axis"},
-            "legend": {"top": 0, "textStyle": {"color": "var(--dc-soft)"}},
-            "grid": {"containLabel": True, "left": 12, "right": 24, "top": 44, "bottom": 8},
-            "xAxis": theme.axis(type="time"),
-            "yAxis": theme.axis(type="value", name=f"{unit} left", min=0),
-            "series": series,
-        },
-        height=300,
-        label="Remaining budget of each account over time",
-    )
-    if len(budgets) > _DRAWN:
-        theme.prose(f"The first {_DRAWN} of {len(budgets)} accounts are drawn.", soft=True)
-
-
-def history(view: BudgetView, lines: Sequence[LedgerLine]) -> list[tuple[dt.datetime, float]]:
-    """What was left of an account after each line about it, oldest first, as far back as the lines tell.
-
-    What an analyst spends, the table's account spends too. A limit that was changed is followed if the one before is
-    among the lines.
-    """
-    own = [line for line in lines if _about(view, line)]
-    left, found = _size(view.left, view), []
-    if not left and not view.budget.concentrated:
-        left = _size(view.budget.limit, view) - _size(view.spent, view)  # below 0 if the limit was lowered since
-    if own:
-        found.append((dt.datetime.now(dt.UTC), max(left, 0.0)))
-    for place, line in enumerate(own):
-        found.append((line.at, max(left, 0.0)))
-        if line.kind == "charged":
-            left += _size(line.loss, view)
-        else:
-            before = next((one for one in own[place + 1 :] if one.kind != "charged"), None)
-            if before is None or view.budget.concentrated:
-                break
-            left -= _size(line.loss, view) - _size(before.loss, view)
-    return found[::-1]
-
-
-def _about(view: BudgetView, line: LedgerLine) -> bool:
-    if line.account == view.account:
-        return True
-    return view.analyst is None and line.kind == "charged" and line.account.startswith(f"{view.table}/")
-
-
-def _size(loss: Loss | None, view: BudgetView) -> float:
-    """A loss as one number, in the kind that the account is kept in."""
-    match loss, view.budget.ceiling.core:
-        case Pure(epsilon=epsilon) | Approximate(epsilon=epsilon), Concentrated():
-            return float(epsilon) ** 2 / 2
-        case ((Pure(epsilon=epsilon) | Approximate(epsilon=epsilon)), _):
-            return float(epsilon)
-        case Concentrated(rho=rho), _:
-            return float(rho)
-        case _:
-            return 0.0

@@ -161,6 +161,8 @@ class _Rows(Generic[_T]):
         return row
 
     async def _added(self) -> None:
+        if len(self._rows) >= self._most:  # a click that was on its way when the button went
+            return
         row = self._put(None)
         row.first.run_method("focus")
         await self._changed()

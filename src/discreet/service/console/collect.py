@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.verbs.collect.survey.results import SurveyFigure, SurveyResults
     from discreet.verbs.collect.survey.survey import Survey
 
+_TERMS = ("Local differential privacy", "Epsilon (ε)", "Error bar")
 _ABOUT = (
     "Ask people questions whose answers are randomised in their own browsers. No one, you included, sees an answer."
 )
@@ -45,7 +46,7 @@ _QR_BORDER = 4
 
 async def _build(seat: Seat) -> None:
     surveys = await seat.call(seat.desk.surveys.all)
-    with theme.page("Collect", _ABOUT):
+    with theme.page("Collect", _ABOUT, _TERMS):
         labels = {one.id: f"{one.survey.title} ({one.id[:4]})" for one in surveys}
         wanted = seat.given.get("survey", _NEW)
         chosen = wanted if wanted in labels else _NEW

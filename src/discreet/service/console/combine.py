@@ -20,6 +20,7 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Combine
 from discreet.service.sessions import FOLDER, SessionView
 
+_TERMS = ("Coalition", "Statement", "Privacy budget")
 _ABOUT = "Several holders compute together; each keeps its data and learns only the result."
 _NONE = (
     f"There is no session yet. Put its manifest (discreet combine new) and the key of this workspace's party "
@@ -29,7 +30,7 @@ _NONE = (
 
 async def _build(seat: Seat) -> None:
     names = await seat.call(seat.desk.sessions)
-    with theme.page("Combine", _ABOUT):
+    with theme.page("Combine", _ABOUT, _TERMS):
         if not names:
             theme.empty(_NONE, "hub")
             return
@@ -90,4 +91,4 @@ def _result(found: Mapping[str, Any], job: Job) -> None:
     with theme.card("Your view", note="For the holder only", testid="combine-seen"):
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):
-            theme.grid(["", "From", "To", "Kind", "Contents"], found["lines"], numbers=(0,))
+            theme.grid(["No.", "From", "To", "Kind", "Contents"], found["lines"], numbers=(0,))

@@ -28,6 +28,7 @@ from discreet.service.console.frame import Page, Seat
 from discreet.service.operations.data import MOST_BYTES, Level
 from discreet.service.operations.operations import Operations
 
+_TERMS = ("Card", "Identifier", "Quasi-identifier", "Sensitive column")
 _PICK = Markup("""
 <div class="q-pa-sm">
   <q-btn flat no-caps label="Choose a file or drop it here" @click="props.pickFiles"></q-btn>
@@ -46,7 +47,9 @@ _READS = "CSV, TSV, Excel, Parquet, Arrow, JSON lines, SPSS, Stata or SAS"
 
 
 async def _build(seat: Seat) -> None:
-    with theme.page("Data", "Add a table: upload a file or connect a database, then declare what each column is."):
+    with theme.page(
+        "Data", "Add a table: upload a file or connect a database, then declare what each column is.", _TERMS
+    ):
         await _Data(seat).begin()
 
 

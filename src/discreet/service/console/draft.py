@@ -22,6 +22,8 @@ EVENT = "ask-draft"
 """Event by which the browser sends what it kept, or that it kept nothing, once the page is connected."""
 _LONGEST = 60_000
 """Longest draft, characters."""
+MOST_PINNED = 4
+"""Most pinned answers."""
 _RELEASE = re.compile(r"[0-9a-f]{64}")
 FIELDS = ("mode", "epsilon", "error", "expect", "delta", "rows")
 """Fields of the price."""
@@ -54,18 +56,20 @@ class Draft:
     def from_json(cls, text: Any) -> Draft:
         """What a browser kept; ``BadInput`` if it is no draft."""
         if not isinstance(text, str) or len(text) > _LONGEST:
-            raise BadInput("This is no draft.")
+            raise BadInput("This is not a draft.")
         try:
             found = json.loads(text)
             known = {name: found["fields"][name] for name in FIELDS}
             pinned = tuple(found["pinned"])
             texts = [found["view"], found["sql"], *known.values(), *pinned]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise BadInput("This is no draft.") from None
+            raise BadInput("This is not a draft.") from None
         if not all(isinstance(one, str) for one in texts) or not all(map(_RELEASE.fullmatch, pinned)):
-            raise BadInput("This is no draft.")
+            raise BadInput("This is not a draft.")
+        if len(pinned) > MOST_PINNED:
+            raise BadInput("This is not a draft.")
         if known["mode"] not in MODES or found["view"] not in (BUILD, SQL):
-            raise BadInput("This is no draft.")
+            raise BadInput("This is not a draft.")
         return cls(found["view"], found["sql"], Choices.from_dict(found["choices"]), known, pinned)
 
     def keep(self, person: str) -> str:

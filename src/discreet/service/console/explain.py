@@ -5,6 +5,8 @@ Figures are computed by ``curator/advice.py``. Blank lines divide paragraphs.
 
 from __future__ import annotations
 
+import re
+
 from discreet.core.exact import Number
 from discreet.curator.advice import beliefs, count_error
 from discreet.errors import BadInput
@@ -152,6 +154,26 @@ TERMS = {
     "Feasibility interval": INTERVAL,
     "Joint exposure": "What several releases about the same people tell together. Each may be safe alone.",
     "Record linkage": "An attack that matches released rows with people by the values an intruder knows.",
+    "Differential privacy": "A guarantee that no output is much more likely with a person's data than without: at most "
+    "e^ε times, up to δ. It holds whatever an intruder knows.",
+    "Neighbouring inputs": "Two inputs that differ in one person's data. A claim of differential privacy is about all "
+    "pairs of them.",
+    "Counterexample": "Two neighbouring inputs and an event whose probabilities differ by more than a claim allows.",
+    "Certificate": "A proof as a file, which anyone can check again without searching for it.",
+    "Local differential privacy": LOCAL,
+    "Integral privacy": INTEGRAL,
+    "Risk–utility map": RISK_MAP,
+    "Masking": "Changing the values of rows, for example by noise or by swapping, instead of making them coarser.",
+    "Itemsets and association rules": "An itemset is a set of items that occur together in transactions. A rule, "
+    "bread → butter, says that transactions with the first often have the second.",
+    "Support and confidence": "The support of an itemset is the share of transactions that contain it. The confidence "
+    "of a rule is the share of transactions with its first part that also have its second.",
+    "Coalition": "Parties that put together what they have seen. A session says what each coalition could learn.",
+    "Re-identification": "Finding out to whom a released row belongs.",
+    "Steward, analyst, auditor": "A steward manages data and releases, an analyst asks within a budget, an auditor "
+    "reads the records.",
+    "Token": "A secret by which a program signs in with your rights, or fewer.",
+    "Audit log": "The append-only record of who did what, and when.",
     "Statement": "What a release guarantees, to whom, on what evidence, and under which assumptions.",
     "Recipe": "Everything needed to repeat a release: method, parameters and versions.",
 }
@@ -181,6 +203,25 @@ MODELS = {
 """Explanations of privacy models by name in the catalogue; the catalogue's summaries explain the others."""
 RULES = {"minimum frequency": THRESHOLD, "p%": P_PERCENT, "prior-posterior": PQ, "(n,k)-dominance": DOMINANCE}
 """Explanations of sensitivity rules for cells, by name in the catalogue."""
+
+
+def _models() -> dict[str, str]:
+    """Privacy models and rules for cells by name, without the name that some explanations begin with."""
+    named = (MODELS | RULES).items()
+    return {_capital(name): _capital(re.sub(r"^[^:.]{1,30}: ", "", text)) for name, text in named}
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+GLOSSARY = dict(sorted({**TERMS, **_models()}.items(), key=lambda term: term[0].casefold()))
+"""All terms that the console explains, in order."""
+
+
+def term_id(name: str) -> str:
+    """The anchor of a term on the glossary page."""
+    return re.sub(r"\W+", "-", name.casefold()).strip("-")
 
 
 def epsilon(value: Number) -> str:

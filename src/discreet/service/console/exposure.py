@@ -25,6 +25,7 @@ from discreet.service.console.frame import Page, Seat
 from discreet.service.jobs.specs import Publish, Tabulate
 from discreet.service.operations.permissions import READERS
 
+_TERMS = ("Joint exposure", "Quasi-identifier", "Statement")
 _ABOUT = "Joint exposure: what all releases about the same people tell together."
 _EVERYBODY = ""
 _SHOWN = 100
@@ -33,7 +34,7 @@ _SHOWN = 100
 
 async def _build(seat: Seat) -> None:
     analysts = sorted({one.analyst for one in await seat.call(seat.desk.budgets.accounts) if one.analyst})
-    with theme.page("Exposure", _ABOUT):
+    with theme.page("Exposure", _ABOUT, _TERMS):
         if seat.who.role is Role.STEWARD:
             _WhatIfForm(seat)
         everybody = {_EVERYBODY: "all releases", **{name: f"releases that {name} has" for name in analysts}}

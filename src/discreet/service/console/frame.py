@@ -26,7 +26,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.core.catalogue import imported
+from discreet.core.catalogue import import_declaration
 from discreet.core.markup import Value, tag
 from discreet.curator.answer import Answer
 from discreet.curator.people.people import SignedIn
@@ -214,7 +214,7 @@ class Page:
 def pages() -> tuple[Page, ...]:
     """All pages: the ``PAGE`` of every module of the console that has one."""
     files = [one for one in Path(__file__).parent.glob("*.py") if "\nPAGE = " in one.read_text(encoding="utf-8")]
-    found: list[Page] = [imported(f"{__package__}.{one.stem}").PAGE for one in files]
+    found: list[Page] = [import_declaration(f"{__package__}.{one.stem}").PAGE for one in files]
     return tuple(sorted(found, key=lambda page: (page.order is None, page.order, page.path)))
 
 
@@ -342,7 +342,8 @@ def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
         theme.switch()
         csrf = tag("input", type="hidden", name="csrf", value=seat.csrf)
         leave = tag("button", "Sign out", type="submit", data_testid="sign-out")
-        ui.html(tag("form", csrf, leave, method="post", action="/signout", class_="dc-out"), sanitize=False)
+        out: dict[str, Value] = {"method": "post", "action": "/signout", "onsubmit": "sessionStorage.clear()"}
+        ui.html(tag("form", csrf, leave, class_="dc-out", **out), sanitize=False)  # drafts are not left to the next
     with drawer:
         for group, offered in _menu(seat.who.role).items():
             if group and offered:

@@ -25,6 +25,7 @@ from discreet.service.jobs.checks import item_columns
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Hide
 
+_TERMS = ("Itemsets and association rules", "Support and confidence")
 _ABOUT = (
     "Hide sensitive itemsets and association rules from miners of a table. This protects your secrets, not people's "
     "privacy."
@@ -36,7 +37,7 @@ async def _build(seat: Seat) -> None:
     async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
         return _Form(seat, table, card, jobs).box
 
-    with theme.page("Hide", _ABOUT):
+    with theme.page("Hide", _ABOUT, _TERMS):
         await choose_table(seat, "Table", Hide.kind, drawn)
 
 

@@ -223,6 +223,8 @@ def _tree(text: str) -> dict[str, Sequence[str]]:
             continue
         group, colon, values = line.partition(":")
         if not colon or group.strip() in tree:
-            raise BadInput(f"{line.strip()!r} is no group.", hint="Write a name, a colon and values, each name once.")
+            raise BadInput(
+                f"{line.strip()!r} is not a group.", hint="Write a name, a colon and values, each name once."
+            )
         tree[group.strip()] = [value.strip() for value in values.split(";") if value.strip()]
     return tree

@@ -26,6 +26,7 @@ from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView, TableView
 
+_TERMS = ("Card", "Privacy budget", "Epsilon (ε)")
 _RECENT = 6
 _NEWS = dt.timedelta(days=1)
 """Age up to which the end of a job is news."""
@@ -60,7 +61,7 @@ class State:
 async def _build(seat: Seat) -> None:
     state = await seat.call(_state, seat.desk)
     who = seat.who
-    with theme.page(f"Hello, {who.name}", _about(who)):
+    with theme.page(f"Hello, {who.name}", _about(who), _TERMS):
         offer_tour(seat)
         with theme.card("What to do next", testid="next"):
             _draw_steps(next_steps(state, dt.datetime.now(dt.UTC)))

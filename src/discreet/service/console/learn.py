@@ -24,6 +24,7 @@ from discreet.service.jobs.checks import item_columns
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Learn
 
+_TERMS = ("Integral privacy", "Differential privacy")
 _ABOUT = "Release a model instead of rows: one that many different sets of people would also have given."
 
 
@@ -31,7 +32,7 @@ async def _build(seat: Seat) -> None:
     async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
         return _Form(seat, table, card, jobs).box
 
-    with theme.page("Learn", _ABOUT):
+    with theme.page("Learn", _ABOUT, _TERMS):
         await choose_table(seat, "Table", Learn.kind, drawn)
 
 

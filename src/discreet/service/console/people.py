@@ -24,6 +24,7 @@ from discreet.service.operations.operations import Operations
 from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView
 
+_TERMS = ("Steward, analyst, auditor", "Privacy budget", "Epsilon (ε)", "Delta (δ)")
 ROLES = {
     Role.ANALYST: ("Analyst", "Asks questions within a privacy budget. Sees their own answers and shared releases."),
     Role.STEWARD: ("Steward", "Manages the data and may do everything here. Needs a budget to ask, too."),
@@ -54,7 +55,7 @@ class _Found:
 
 async def _build(seat: Seat) -> None:
     about = "Accounts, their roles, and the privacy budget of each analyst."
-    with theme.page("People", about):
+    with theme.page("People", about, _TERMS):
 
         async def show() -> None:
             found = await seat.run(_Found.at, seat.desk)

@@ -13,9 +13,7 @@ from nicegui import ui
 from discreet.core.markup import tag
 from discreet.core.release import Release
 from discreet.service.console import answer_view, theme
-
-MOST = 4
-"""Most pinned answers."""
+from discreet.service.console.draft import MOST_PINNED
 
 
 class PinnedAnswers:
@@ -42,7 +40,7 @@ class PinnedAnswers:
     @property
     def is_full(self) -> bool:
         """Whether no further answer can be pinned."""
-        return len(self._cards) >= MOST
+        return len(self._cards) >= MOST_PINNED
 
     def pin(self, release: Release[Any], identity: str) -> None:
         """Pin an answer, unless it is pinned already or there are too many."""

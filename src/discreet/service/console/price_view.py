@@ -24,6 +24,8 @@ from discreet.verbs.ask.price import Quote
 
 GUESS = "1000"
 """Rows behind an average, until someone says how many they expect."""
+_ROWS_DIGITS = 15
+"""Most digits of the rows that someone expects."""
 _USUAL = Fraction(1, 1_000_000)
 
 
@@ -57,7 +59,7 @@ def rows_in(text: str) -> int | None:
     if not text.strip():
         return None
     plain = text.strip().replace(",", "").replace("_", "")
-    if not plain.isdecimal() or not int(plain):
+    if not plain.isdecimal() or len(plain) > _ROWS_DIGITS or not int(plain):
         raise BadInput("The rows you expect are a whole number above 0.", hint="A rough guess will do, such as 1000.")
     return int(plain)
 

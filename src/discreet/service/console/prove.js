@@ -1,5 +1,5 @@
-// The editor of the Prove page: a mode for programs (and for Python, whose marked functions look alike), keys, colours.
-(editor, start) => import('nicegui-codemirror').then(async (CM) => {
+// The language of programs on the Prove page (and of Python, whose marked functions look alike): colours, completions.
+(CM) => {
   const words = (text) => new Set(text.split(' '));
   const keywords = words('adjacent claim assume if then else while do return emit skip for in def yield assert from import');
   const types = words('real int bool float list of private public Private Literal');
@@ -23,14 +23,5 @@
     return calls.has(word[0]) || stream.match(/\s*\(/, false) ? 'variableName.function' : 'variableName';
   };
   const known = [...keywords, ...types, ...calls].sort();
-  const mode = CM.StreamLanguage.define({token, languageData: {autocomplete: known, commentTokens: {line: '#'}}});
-  const run = () => { start(); return true; };
-  const keys = CM.Prec.high(CM.keymap.of([{key: 'Mod-Enter', run}]));
-  await editor.editorPromise;
-  editor.editor.contentDOM.setAttribute('aria-label', 'Program');
-  editor.editor.setTabFocusMode(true);  // the Tab key goes on to the next control, as everywhere
-  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of([mode, keys])});
-  const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'vscodeLight');
-  shade();
-  new MutationObserver(shade).observe(document.body, {attributes: true, attributeFilter: ['class']});
-})
+  return CM.StreamLanguage.define({token, languageData: {autocomplete: known, commentTokens: {line: '#'}}});
+}

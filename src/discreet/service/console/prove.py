@@ -22,15 +22,16 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import MOST_SECONDS, Prove
 from discreet.verbs.prove.examples import EXAMPLES
 
+_TERMS = ("Differential privacy", "Neighbouring inputs", "Counterexample", "Certificate")
 _ABOUT = "Write a mechanism and its privacy claim. The claim is proved, or refuted by two neighbouring inputs."
 _LANGUAGES = {"dp": "discreet's language", "python": "Python"}
 _TONES = {"PROVED": "good", "REFUTED": "bad", "UNKNOWN": "warn"}
-_EDITOR = Path(__file__).with_name("prove.js")
+_LANGUAGE = Path(__file__).with_name("prove.js")
 
 
 async def _build(seat: Seat) -> None:
     before = await recent(seat, Prove.kind)
-    with theme.page("Prove", _ABOUT):
+    with theme.page("Prove", _ABOUT, _TERMS):
         form = _Form(seat, before)
     wanted = requested_job(seat, before)
     if wanted is not None:
@@ -64,8 +65,7 @@ class _Form:
         if before:
             with theme.card("Earlier proofs"):
                 list_jobs(before, self.open, lambda job: job.table)
-        script = _EDITOR.read_text(encoding="utf-8")
-        ui.run_javascript(f"({script})(getElement({self._program.id}), () => getHtmlElement({start.id}).click())")
+        ui.run_javascript(theme.editor_setup(self._program, "Program", start, _LANGUAGE.read_text(encoding="utf-8")))
 
     async def open(self, job: Job) -> None:
         """Show an earlier job, with its program in the editor."""

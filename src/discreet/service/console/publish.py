@@ -27,6 +27,7 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Publish
 from discreet.service.operations.operations import Operations
 
+_TERMS = ("Quasi-identifier", "Equivalence class", "Privacy model", "Suppression", "Masking", "Risk–utility map")
 MASK = "mask"
 _ABOUT = "Release rows that satisfy privacy models, such as k-anonymity. Each model is checked before anything leaves."
 MASKED = (
@@ -52,7 +53,7 @@ async def _build(seat: Seat) -> None:
         await Comparison(seat, table, form.choose).begin()
         return form.box
 
-    with theme.page("Publish", _ABOUT):
+    with theme.page("Publish", _ABOUT, _TERMS):
         await choose_table(seat, "Table", Publish.kind, drawn)
 
 

@@ -31,6 +31,7 @@ NO_VALUE = ("missing", "present")
 """Comparisons that need no value."""
 MOST_FIGURES, MOST_GROUPINGS, MOST_CONDITIONS = 3, 2, 8
 """Most figures, groupings and conditions of one question."""
+_MOST = MOST_FIGURES, MOST_GROUPINGS, MOST_CONDITIONS
 _BINS = (3, 60)
 """Fewest and most bins that are offered."""
 _USUAL_BINS = 10
@@ -91,9 +92,9 @@ class Choices:
 
     @classmethod
     def from_dict(cls, fields: Any) -> Choices:
-        """The choices in plain data, which may come from anywhere; ``BadInput`` if it has another shape."""
+        """The choices in plain data, which may come from anywhere; ``BadInput`` if it has another shape or too many."""
         try:
-            return cls(
+            found = cls(
                 _text(fields["table"]),
                 tuple(Measure(_text(one["figure"]), _text(one["column"])) for one in fields["measures"]),
                 tuple(Grouping(_text(one["column"]), _text(one["step"])) for one in fields["groupings"]),
@@ -105,6 +106,10 @@ class Choices:
             )
         except (KeyError, TypeError):
             raise BadInput("These are not the choices of a question.") from None
+        counts = len(found.measures), len(found.groupings), len(found.conditions)
+        if any(count > most for count, most in zip(counts, _MOST, strict=True)):
+            raise BadInput("These are more choices than a question has.")
+        return found
 
 
 def examples(table: str, card: Card) -> list[tuple[str, Choices]]:
@@ -413,14 +418,14 @@ def _value(text: str, column: Column) -> exp.Expr:
         value = known[text]
         return exp.Literal.string(text) if isinstance(value, dt.date) else trees.literal(value)
     if listed(column):
-        raise BadInput(f"{text!r} is no value of {column.name}.", hint="Choose one of the list.")
+        raise BadInput(f"{text!r} is not a value of {column.name}.", hint="Choose one of the list.")
     if column.kind in NUMBERS:
         return _typed_number(text, column)
     if column.kind in MOMENTS:
         try:
             return exp.Literal.string(dt.date.fromisoformat(text.strip()).isoformat())
         except ValueError:
-            raise BadInput(f"{text!r} is no date.", hint="Write it as 2001-12-31.") from None
+            raise BadInput(f"{text!r} is not a date.", hint="Write it as 2001-12-31.") from None
     return exp.Literal.string(text)
 
 

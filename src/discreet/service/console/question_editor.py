@@ -23,22 +23,7 @@ from discreet.service.views import TableView
 
 _BUILT = "The SQL of your choices. If you edit it, the choices above stay as they are."
 _WRITTEN = "Written by hand; the choices in Build are unchanged. Ctrl+Enter asks, Tab leaves the editor."
-_KEYS = """
-const editor = getElement(%(id)s);
-import('nicegui-codemirror').then(async (CM) => {
-  await editor.editorPromise;
-  editor.editor.contentDOM.setAttribute('aria-label', 'Your question, in SQL');
-  editor.editor.setTabFocusMode(true);  // the Tab key goes on to the next control, as everywhere
-  const known = [{autocomplete: %(words)s}];
-  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(CM.EditorState.languageData.of(() => known))});
-  const ask = () => { getHtmlElement(%(button)s).click(); return true; };
-  const keys = CM.Prec.high(CM.keymap.of([{key: 'Mod-Enter', run: ask}]));
-  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(keys)});
-  const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'vscodeLight');
-  shade();
-  new MutationObserver(shade).observe(document.body, {attributes: true, attributeFilter: ['class']});
-});
-"""
+_COMPLETIONS = "(CM) => CM.EditorState.languageData.of(() => [{autocomplete: %s}])"
 
 
 class QuestionEditor:
@@ -76,7 +61,7 @@ class QuestionEditor:
     def keys(self, button: ui.button) -> str:
         """The program that gives the SQL its completions and its keys; Ctrl+Enter presses the button."""
         words = json.dumps(suggest.words(self._tables))
-        return _KEYS % {"id": self._sql.id, "button": button.id, "words": words}
+        return theme.editor_setup(self._sql, "Your question, in SQL", button, _COMPLETIONS % words)
 
     @property
     def sql(self) -> str:

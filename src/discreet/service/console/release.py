@@ -25,13 +25,14 @@ from discreet.service.jobs.checks import LEARNT
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.surveys import COLLECTED
 
+_TERMS = ("Statement", "Recipe")
 _PREVIEW = 20
 _NAMES = {"suppress": "suppression limit", "optimal": "optimal", "locally_optimal": "locally optimal"}
 
 
 async def _build(seat: Seat) -> None:
     one, release = await seat.call(_found, seat.desk, seat.given["id"])
-    with theme.page(one.title, about(one)):
+    with theme.page(one.title, about(one), _TERMS):
         if seat.who.role is not Role.AUDITOR:
             _take(seat, one, rows=one.kind != "answer" and isinstance(release.payload, pa.Table))
         with theme.card(testid="release-statement"):

@@ -18,6 +18,7 @@ from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.operations.operations import Operations
 
+_TERMS = ("Statement", "Recipe")
 _CHOICES = {"": "All", "answer": "Answers", "published": "Rows", "tabulated": "Tables"}
 _KINDS = {
     "answer": "answer",
@@ -33,7 +34,7 @@ _MOST = 50
 
 async def _build(seat: Seat) -> None:
     about = "Everything that was released, newest first. Opening or downloading it again is free."
-    with theme.page("Releases", about), theme.card():
+    with theme.page("Releases", about, _TERMS), theme.card():
         chosen = ui.toggle(_CHOICES, value="").props('unelevated no-caps data-testid=kind aria-label="Kind"')
         place = ui.element("div").props("data-testid=list").classes("dc-stack")
 

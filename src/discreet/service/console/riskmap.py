@@ -170,5 +170,8 @@ def _dots(name: str, points: list[Mapping[str, Any]], colour: str, size: int, **
 def _heads(*names: str, numbers: tuple[int, ...]) -> None:
     with ui.element("thead"), ui.element("tr"):
         for place, name in enumerate(names):
-            with ui.element("th").props("scope=col").classes("dc-number" if place in numbers else ""):
-                ui.label(name)
+            if name:
+                with ui.element("th").props("scope=col").classes("dc-number" if place in numbers else ""):
+                    ui.label(name)
+            else:
+                ui.element("td")

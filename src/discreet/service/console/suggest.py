@@ -105,4 +105,4 @@ def _stranger(column: str, value: str, cards: Sequence[Card]) -> str:
         return ""
     near = [each for each in known if each.lower() == value.strip().lower()]
     meant = f"Is {near[0]!r} meant?" if near else f"There are: {_list(known, _LISTED)}."
-    return f"{value!r} is no value of {found[0].name}: nothing has it. {meant}"
+    return f"{value!r} is not a value of {found[0].name}: the card does not list it. {meant}"

@@ -30,6 +30,7 @@ from discreet.service.jobs.specs import Publish, Synthesize
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView
 
+_TERMS = ("Differential privacy", "Epsilon (ε)", "Delta (δ)", "Synthetic stand-in")
 _ABOUT = "Release rows of people who never existed, drawn so that together they look like the table."
 _PRIVATE, _PLAIN = "private", "plain"
 _GUARANTEES = {_PRIVATE: "Differentially private", _PLAIN: "No guarantee"}
@@ -50,7 +51,7 @@ async def _build(seat: Seat) -> None:
         await form.show_price()
         return form.box
 
-    with theme.page("Synthesize", _ABOUT):
+    with theme.page("Synthesize", _ABOUT, _TERMS):
         await choose_table(seat, "Table", Synthesize.kind, drawn, Publish.kind)
 
 
@@ -173,7 +174,7 @@ class _Form:
                 release_buttons(str(job.result), "synthesize", job="" if private else job.id)
                 attack = f"/attack?release={job.result}"
                 theme.button(
-                    "Attack it", "synthesize-attack", lambda: ui.navigate.to(attack), icon="gavel", look="flat"
+                    "Attack these rows", "synthesize-attack", lambda: ui.navigate.to(attack), icon="gavel", look="flat"
                 )
 
 

@@ -32,6 +32,7 @@ from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Tabulate
 from discreet.service.operations.operations import Operations
 
+_TERMS = ("Sensitive cell", "Primary and secondary suppression", "Feasibility interval")
 COUNT = ""
 _ABOUT = "Publish a table of counts or sums with sensitive cells protected."
 
@@ -40,7 +41,7 @@ async def _build(seat: Seat) -> None:
     async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
         return _Form(seat, table, card, jobs).box
 
-    with theme.page("Tabulate", _ABOUT):
+    with theme.page("Tabulate", _ABOUT, _TERMS):
         await choose_table(seat, "Table", Tabulate.kind, drawn)
 
 
@@ -168,10 +169,10 @@ def crosstable(table: Mapping[str, Any]) -> Markup:
     if table["too_large"]:
         return tag("p", f"The table has {table['size']:,} cells, too many to draw here. Download it as CSV.")
     down = table["sides"][:-1]
-    heads = [tag("th", name, scope="col") for name in down] or [tag("th")]
+    heads = [tag("th", name, scope="col") for name in down] or [tag("td")]
     heads += [_label("col", label) for label in table["across"]]
     body = (
-        tag("tr", [_label("row", label) for label in row["labels"]] or tag("th"), map(_cell, row["cells"]))
+        tag("tr", [_label("row", label) for label in row["labels"]] or tag("td"), map(_cell, row["cells"]))
         for row in table["rows"]
     )
     inside = markup_table(heads, body, aria_label=" × ".join(table["sides"]))

@@ -16,6 +16,7 @@ browser at every visit; Quasar's own classes and NiceGUI's elements work as usua
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.core.markup import Markup, Value, markup, style, table, tag
 from discreet.errors import DiscreetError
+from discreet.service.console import explain
 
 COOKIE = "discreet_look"
 MARK = Markup(
@@ -88,10 +90,10 @@ def switch() -> None:
 
 
 @contextmanager
-def page(title: str, about: str = "") -> Iterator[None]:
-    """The heading of a page, and below it what it is for."""
+def page(title: str, about: str = "", terms: Sequence[str] = ()) -> Iterator[None]:
+    """The heading of a page, below it what it is for, and the terms one meets there with links into the glossary."""
     with ui.element("header").classes("dc-head"):
-        ui.html(markup(tag("h1", title), tag("p", about) if about else None), sanitize=False)
+        ui.html(markup(tag("h1", title), tag("p", about) if about else None, _terms(terms)), sanitize=False)
     yield
 
 
@@ -153,6 +155,15 @@ def lines_in(box: ui.textarea) -> tuple[str, ...]:
 def button(label: str, testid: str, click: Callable[..., Any], *, icon: str | None = None, look: str = "") -> ui.button:
     """A button; ``look`` is unelevated, outline or flat."""
     return marked(ui.button(label, icon=icon, on_click=click).props(look), testid)
+
+
+def editor_setup(editor: ui.codemirror, label: str, button: ui.button, extend: str) -> str:
+    """The program that sets up an editor: its label, its keys (Ctrl+Enter presses ``button``), light and dark.
+
+    ``extend`` is a function in JavaScript, from CodeMirror to its further extensions.
+    """
+    press = f"() => getHtmlElement({button.id}).click()"
+    return f"({_editor()})(getElement({editor.id}), {json.dumps(label)}, {press}, {extend});"
 
 
 def marked(made: _Element, testid: str = "", label: str = "") -> _Element:
@@ -408,6 +419,11 @@ _GROUND = {"light": "#f5f2ec", "dark": "#101517"}
 
 
 @cache
+def _editor() -> str:
+    return Path(__file__).with_name("editor.js").read_text(encoding="utf-8").strip()
+
+
+@cache
 def _sheet() -> str:
     return _SHEET.read_text(encoding="utf-8")
 
@@ -428,6 +444,18 @@ def _cell(one: str | Folded) -> str:
     if isinstance(one, str):
         return one
     return tag("details", tag("summary", one.said), one.more, class_="dc-fold")
+
+
+def _terms(names: Sequence[str]) -> Markup | None:
+    """Links to terms of the glossary; pointing at one shows its first sentence."""
+    if not names:
+        return None
+    links = []
+    for name in names:
+        first = re.split(r"(?<=[.:?]) (?=[A-Z])", explain.GLOSSARY[name])[0]
+        links.append(tag("a", name, href=f"/glossary#{explain.term_id(name)}", title=first))
+    parted = [links[0], *(part for one in links[1:] for part in (" · ", one))]
+    return tag("p", "Terms: ", parted, class_="dc-terms")
 
 
 def _delta_said(left: Loss, budget: Budget) -> str:

@@ -17,6 +17,7 @@ from discreet.service.console.dialogs import show_once
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import when
 
+_TERMS = ("Token",)
 _ABOUT = (
     "A token lets a program, such as a notebook, sign in as you: dc.connect(address, token). It has your rights within "
     "the scopes you choose, but cannot make tokens or change your password."
@@ -26,7 +27,7 @@ _KEEP = "Keep it like a password: where your program reads it, and in no file th
 
 
 async def _build(seat: Seat) -> None:
-    with theme.page("Tokens", _ABOUT):
+    with theme.page("Tokens", _ABOUT, _TERMS):
         with theme.card("New token"), theme.row():
             label = theme.text("Purpose", "token-label", props="maxlength=60")
             days = theme.figure("Valid for, days", "token-days", value=DAYS, min=1, max=366, step=1, format="%d")

@@ -162,7 +162,7 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
     if not SYNTHESIZERS.has(spec.method):
         raise BadInput(
             f"{spec.method!r} is not a synthesizer without a privacy promise.",
-            hint=f"Known are {', '.join(one.title for one in SYNTHESIZERS.entries())}; for differential "
+            hint=f"Choose from {', '.join(one.title for one in SYNTHESIZERS.entries())}; for differential "
             "privacy make the table's synthetic stand-in.",
         )
     refuse_models(models_of(spec, card))

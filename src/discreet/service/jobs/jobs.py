@@ -27,19 +27,18 @@ from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
 from discreet.service.jobs.runner import PATIENCE, Runner
 from discreet.service.jobs.specs import Spec
 from discreet.service.jobs.work import Task
+from discreet.service.settings import Settings
 
 __all__ = ["Job", "Jobs"]
 _KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN, "learn": LEARNT}
 """Jobs that make a release, with its kind in the release index."""
-AT_ONCE = 2
-"""Number of jobs that run at the same time: a short one need not wait for a long one."""
 _LONGEST_TITLE = 120
 
 
 class Jobs:
     """The jobs of a workspace. Threads may share it, and several processes may have it open."""
 
-    def __init__(self, state: State, folder: Path, *, patience: float = PATIENCE, at_once: int = AT_ONCE) -> None:
+    def __init__(self, state: State, folder: Path, *, patience: float = PATIENCE, at_once: int = Settings.jobs) -> None:
         """Of the workspace in ``folder``; a service that was silent for ``patience`` seconds is taken for gone.
 
         Up to ``at_once`` jobs run at the same time, each in a process of its own.
@@ -52,7 +51,7 @@ class Jobs:
             Runner(self._queue, self._task, self._put_away, self._places.clear, patience) for _ in range(at_once)
         ]
 
-    def submit(self, spec: Spec, by: str, *, key: str | None = None) -> Job:
+    def submit(self, spec: Spec, by: str, *, key: str | None = None, request: str = "") -> Job:
         """Submit a job; whatever is wrong with it that shows before a row is looked at is an error.
 
         The same again, by the same person, is the same job until that is over, and under the same idempotency ``key``
@@ -60,7 +59,9 @@ class Jobs:
         """
         table = table_of(spec, self._workspace, self._shelf)
         at = dt.datetime.now(dt.UTC)
-        job = Job(_name(table, at), spec.kind, by, table, spec.to_dict(), at, WAITING, None, "", None, "")
+        job = Job(
+            _name(table, at), spec.kind, by, table, spec.to_dict(), at, WAITING, None, "", None, "", None, request
+        )
         id = self._queue.add(job, key)
         self._look()
         return self._queue.find(id)
@@ -72,6 +73,15 @@ class Jobs:
     def all(self, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
         return self._queue.all(most)
+
+    def counts(self) -> Mapping[str, int]:
+        """Number of jobs in each state."""
+        return self._queue.counts()
+
+    @property
+    def alive(self) -> bool:
+        """Whether what waits will be worked on, if that was started here."""
+        return all(runner.alive for runner in self._runners)
 
     def cancel(self, id: str) -> None:
         """Stop a job that is not over; nothing of it is left."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.budget.store import Session
@@ -20,6 +21,7 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, NotFound
 
+LOG = logging.getLogger("discreet.service.jobs")
 WAITING, RUNNING, DONE, FAILED, LOST, CANCELLED = "waiting", "running", "done", "failed", "lost", "cancelled"
 OVER = frozenset({DONE, FAILED, LOST, CANCELLED})
 """The states that a job stays in."""
@@ -36,6 +38,7 @@ _SCHEMA = (
     "PRIMARY KEY (person, key))",
     "CREATE TABLE IF NOT EXISTS job_times (job text PRIMARY KEY, kind text NOT NULL, about text NOT NULL, "
     "began text NOT NULL, ended text)",
+    "CREATE TABLE IF NOT EXISTS job_requests (job text PRIMARY KEY, request text NOT NULL)",
 )
 _COLUMNS = "id, kind, person, about, spec, at, state, progress, said, result, error, runs, settling"
 _BEFORE = (
@@ -55,6 +58,7 @@ _BEGIN = (
 _TIMED = "SELECT began, ended FROM job_times WHERE kind = ? AND about = ? AND ended IS NOT NULL"
 _TIMED_MOST = 10
 """Number of earlier jobs that an estimate is made from."""
+_REQUEST = "SELECT request FROM job_requests WHERE job = ?"
 _IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
 _MINE = "WHERE id = ? AND owner = ? AND runs = ? AND state = 'running'"
 _SILENT = "owner IS NOT NULL AND beat < ?"
@@ -82,6 +86,8 @@ class Job:
     """What went wrong, and what to do; empty if nothing did."""
     began: dt.datetime | None = None
     """Start of its latest run."""
+    request: str = ""
+    """The number of the request that asked for it, as in the log; empty if it came another way."""
 
     @property
     def over(self) -> bool:
@@ -131,6 +137,8 @@ class Queue:
             rows = session.rows(same, (*row[1:5], WAITING, RUNNING))
             if not rows:
                 session.run(new, [row])
+                if job.request:
+                    session.run("INSERT INTO job_requests (job, request) VALUES (?, ?)", [(job.id, job.request)])
             id = str(rows[0][0]) if rows else job.id
             if key is not None:
                 session.run("DELETE FROM job_keys WHERE person = ? AND key = ?", [(job.by, key)])
@@ -151,6 +159,12 @@ class Queue:
         """The newest ones."""
         with self._state.reading() as session:
             return [_job(row) for row in session.rows(f"{_SEEN} ORDER BY at DESC, id DESC LIMIT ?", (most,))]
+
+    def counts(self) -> dict[str, int]:
+        """How many there are in each state."""
+        with self._state.reading() as session:
+            found = dict(session.rows("SELECT state, count(*) FROM jobs GROUP BY state"))
+        return {state: int(found.get(state, 0)) for state in (WAITING, RUNNING, *sorted(OVER))}
 
     def due(self, silent_since: dt.datetime) -> bool:
         """Whether there is anything to ``claim``, or to ``take_over``."""
@@ -201,8 +215,13 @@ class Queue:
         if claim.run >= MOST_RUNS:
             said = f"{why} It was started {MOST_RUNS} times and failed. Nothing was released."
             told = f"{said} Submit it again; the machine may have too little memory."
-            return self._ended(claim, LOST, "said = '', error = ?", told)
-        return self._back(claim, f"{why} It restarts from the beginning; nothing was released.", 0)
+            ended, level, became = self._ended(claim, LOST, "said = '', error = ?", told), logging.ERROR, "is lost"
+        else:
+            said = f"{why} It restarts from the beginning; nothing was released."
+            ended, level, became = self._back(claim, said, 0), logging.WARNING, "begins again"
+        if ended:
+            LOG.log(level, "job %s %s: %s", claim.job.id, became, why, extra=traced(claim.job))
+        return ended
 
     def give_back(self, claim: Claim) -> bool:
         """Let go of a job because the service stops; this run does not count."""
@@ -231,6 +250,8 @@ class Queue:
             rows = session.rows(f"{sql}RETURNING id, kind, person, about, result", parameters)
             for id, kind, person, table, result in rows:
                 about = {"table": table, "job": id, ENDED: state} | ({"release": result} if result else {})
+                if asked := session.rows(_REQUEST, (id,)):
+                    about["request"] = asked[0][0]
                 self._audit.add(session, person, kind, about, well=state == DONE)
             return bool(rows)
 
@@ -249,11 +270,24 @@ class Queue:
         """Take the oldest job that is ``free``, if one still is."""
         oldest = f"{_IDS} WHERE {free} ORDER BY at, id LIMIT 1"
         sql = f"{_UPDATE} {sets} WHERE id = ({oldest}) AND {free} RETURNING {_COLUMNS}"
-        rows = self._state.change(lambda session: session.rows(sql, (owner, stamp(), *values, *values)))
-        return Claim(_job((*rows[0], 0, None)), owner, rows[0][11], bool(rows[0][12])) if rows else None
+
+        def take(session: Session) -> tuple[list[tuple[Any, ...]], str]:
+            rows = session.rows(sql, (owner, stamp(), *values, *values))
+            asked = session.rows(_REQUEST, (rows[0][0],)) if rows else []
+            return rows, asked[0][0] if asked else ""
+
+        rows, request = self._state.change(take)
+        if not rows:
+            return None
+        return Claim(replace(_job((*rows[0], 0, None)), request=request), owner, rows[0][11], bool(rows[0][12]))
 
     def _changed(self, sql: str, parameters: tuple[object, ...]) -> bool:
         return bool(self._state.change(lambda session: session.rows(sql, parameters)))
+
+
+def traced(job: Job) -> dict[str, str]:
+    """What a line of the log about a job says beside its text: which request asked for it."""
+    return {"request": job.request} if job.request else {}
 
 
 def stamp(at: dt.datetime | None = None) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import datetime as dt
 import json
-import logging
 import os
 import signal
 import socket
@@ -29,10 +28,9 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.noise.entropy import SYSTEM
 from discreet.service.jobs.places import Run
-from discreet.service.jobs.queue import Claim, Queue
+from discreet.service.jobs.queue import LOG, Claim, Queue, traced
 from discreet.service.jobs.work import Task, work
 
-LOG = logging.getLogger("discreet.service.jobs")
 PATIENCE = 30.0
 """Time without a sign of life after which a worker is considered lost, seconds."""
 _BEAT = 2.0
@@ -73,6 +71,8 @@ class Runner:
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{SYSTEM.bytes(4).hex()}"
         self._thread: threading.Thread | None = None
         self._wake, self._stopping, self._at_once = threading.Event(), threading.Event(), threading.Event()
+        self._trouble = ""
+        """What it stumbled over when it last looked for something to do."""
         self.child: Child | None = None
         """The process that works just now."""
 
@@ -82,6 +82,11 @@ class Runner:
             self._thread = threading.Thread(target=self._go, name="discreet-jobs", daemon=True)
             self._thread.start()
             atexit.register(self.stop, 0.0)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it works, if it was started."""
+        return self._thread is None or self._thread.is_alive()
 
     def take_no_more(self) -> None:
         """Take no new jobs."""
@@ -104,10 +109,12 @@ class Runner:
     def _go(self) -> None:
         while not self._stopping.is_set():
             try:
-                busy = self._turn()
+                busy, trouble = self._turn(), ""
             except Exception as error:  # noqa: BLE001  # the database is away, the disk is full: later it may go on
-                LOG.error("jobs wait: %s at %s", type(error).__name__, where(error))
-                busy = False
+                busy, trouble = False, f"{type(error).__name__} at {where(error)}"
+            if trouble != self._trouble:  # and not every time that it looks
+                LOG.warning("jobs wait: %s", trouble) if trouble else LOG.info("jobs go on")
+                self._trouble = trouble
             if not busy:
                 self._wake.wait(_IDLE)
                 self._wake.clear()
@@ -128,7 +135,7 @@ class Runner:
 
     def _care_for(self, orphan: Claim) -> None:
         """A job whose service is gone: what it had made is put away, anything less is begun again, or lost."""
-        LOG.warning("job %s had lost its service", orphan.job.id)
+        LOG.warning("job %s had lost its service", orphan.job.id, extra=traced(orphan.job))
         if orphan.settling:
             self._put_away(orphan)
             return
@@ -145,14 +152,14 @@ class Runner:
             self._queue.failed(claim, str(error))
             self._queue.let_go(claim)
             return
-        LOG.info("job %s begins", id)
+        LOG.info("job %s begins", id, extra=traced(claim.job))
         child = self.child = Child(task)
         try:
             end = self._attend(child, claim)
         finally:
             self.child = None
             how = child.end()
-        LOG.info("job %s ends: %s", id, end.name.lower())
+        LOG.info("job %s ends: %s", id, end.name.lower(), extra=traced(claim.job))
         if end is _End.MADE and self._queue.settle(claim):
             self._put_away(claim)
             return
@@ -196,7 +203,7 @@ class Runner:
             self._queue.failed(claim, str(said["failed"]))
             return _End.OVER
         log = SYSTEM.bytes(4).hex()
-        LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"])
+        LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"], extra=traced(claim.job))
         error = f"This job failed with an internal error (log {log}). Nothing was released."
         self._queue.failed(claim, f"{error} Report this log number to the administrator.")
         return _End.OVER

@@ -244,7 +244,7 @@ def read_spec(kind: str, data: object) -> Spec:
 
 
 def _known(names: Mapping[str, object]) -> str:
-    return f"Known are {', '.join(names)}."
+    return f"Choose from {', '.join(names)}."
 
 
 def _require(name: str, kind: str, value: object, longest: int, *, lines: bool) -> None:

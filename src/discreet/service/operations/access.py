@@ -47,6 +47,15 @@ class AccessOperations:
         with self._may.noted(who.name, "change password"):
             self.people.choose_password(token, new)
 
+    def local_analyst(self, name: str) -> Person:
+        """An analyst in whose name the holder of the folder asks, as by ``discreet ask``; an error if they may not."""
+        if self.people.knows(name) and self.people.find(name).disabled:
+            raise NotAllowed(f"The account {name} is disabled.", hint="discreet people enable lets it ask again.")
+        if not any(self._curator.ledger.find_accounts(*(f"{one}/{name}" for one in self._curator.workspace.private))):
+            hint = "discreet workspace add-analyst gives an account a budget."
+            raise NotAllowed(f"{name} may not query any table here.", hint=hint)
+        return Person(name, Role.ANALYST, HOST.since, disabled=False, must_change=False)
+
     # People
 
     def persons(self, who: Person) -> list[Person]:

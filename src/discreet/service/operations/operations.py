@@ -44,11 +44,12 @@ from discreet.service.operations.access import AccessOperations
 from discreet.service.operations.budgets import BudgetOperations
 from discreet.service.operations.data import DataOperations
 from discreet.service.operations.exposure import ExposureOperations
-from discreet.service.operations.permissions import READERS, Permissions, listed
+from discreet.service.operations.permissions import READERS, REQUEST, Permissions, listed
 from discreet.service.operations.saved import SavedQuestionOperations
 from discreet.service.operations.surveys import SurveyOperations
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
+from discreet.service.settings import Settings
 from discreet.service.views import Spend, TableView
 from discreet.verbs.ask.price import Quote
 
@@ -64,8 +65,11 @@ class Operations:
     questions, ``surveys`` what is asked of people.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        """Open the workspace in ``folder`` for people to sign in to. Threads may share this."""
+    def __init__(self, folder: str | Path, *, jobs: int = Settings.jobs) -> None:
+        """Open the workspace in ``folder`` for people to sign in to, with this many ``jobs`` at once.
+
+        Threads may share this.
+        """
         self._curator = Curator(folder)
         self.workspace = self._curator.workspace
         self._state = State.open(self.workspace)
@@ -79,17 +83,23 @@ class Operations:
         self._shelf = Shelf(self._state, self.workspace)
         self.exposure = ExposureOperations(self._curator, self._shelf, self._may)
         self.surveys = SurveyOperations(self.workspace, self._shelf, self._may)
-        self._jobs = Jobs(self._state, self.workspace.folder)
-        self._watching: list[Callable[[bool], None]] = []
+        self._jobs = Jobs(self._state, self.workspace.folder, at_once=jobs)
+        self._watching: list[Callable[[str, bool], None]] = []
 
-    def watch(self, answered: Callable[[bool], None]) -> None:
-        """Have every answer counted, whichever way it was asked for; called with whether it was free."""
+    def watch(self, answered: Callable[[str, bool], None], took: Callable[[str, float], None]) -> None:
+        """Have every answer counted, whichever way it was asked for, and every step on the way to one timed.
+
+        ``answered`` is called with the kind of an answer (question, synthetic, audited, method) and whether it was
+        free, ``took`` with the name of a step and how many seconds it took.
+        """
         self._watching.append(answered)
+        self._curator.watch(took)
 
-    def start(self) -> None:
-        """List what was released by command line, and begin to work on jobs that wait."""
+    def start(self, *, jobs: bool = True) -> None:
+        """List what was released by command line, and begin to work on ``jobs`` that wait."""
         self._shelf.adopt()
-        self._jobs.start()
+        if jobs:
+            self._jobs.start()
 
     def close(self, grace: float = 0.0) -> None:
         """Shut down, giving running jobs this number of seconds, and close everything."""
@@ -299,7 +309,7 @@ class Operations:
                 self.shelved(who, spec.release)
             if reason := self.exposure.require_override(who, spec):
                 about["despite"] = reason
-            job = self._jobs.submit(spec, who.name, key=key)
+            job = self._jobs.submit(spec, who.name, key=key, request=REQUEST.get())
             about["job"] = job.id
             return job
 
@@ -312,6 +322,16 @@ class Operations:
         """Jobs, newest first."""
         self._may.require(who, *READERS)
         return [self._for(who, job) for job in self._jobs.all(most=most)]
+
+    def job_counts(self, who: Person) -> Mapping[str, int]:
+        """Number of jobs in each state."""
+        self._may.require(who, *READERS)
+        return self._jobs.counts()
+
+    @property
+    def jobs_alive(self) -> bool:
+        """Whether jobs that wait will be worked on, if that was started here."""
+        return self._jobs.alive
 
     def job(self, who: Person, job: str) -> Job:
         """One of them."""
@@ -408,9 +428,12 @@ class Operations:
         ``table`` is the one that a method was run on, which what it gives does not say.
         """
         for one in answers:
-            tables = tuple(one.left_on) if isinstance(one, Answer) else (table,)
-            if isinstance(one, AuditedAnswer):
-                tables = (one.release.recipe.parameters["table"],)
+            kind: str = "method"
+            tables: tuple[str, ...] = (table,)
+            if isinstance(one, Answer):
+                kind, tables = "synthetic" if one.synthetic else "question", tuple(one.left_on)
+            elif isinstance(one, AuditedAnswer):
+                kind, tables = "audited", (one.release.recipe.parameters["table"],)
             self._shelf.put(Shelved.answer(one.identity, one.release, tables, by=who.name))
             for answered in self._watching:
-                answered(one.free)
+                answered(kind, one.free)

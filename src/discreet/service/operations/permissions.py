@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.person import Person, Role
 from discreet.curator.workspace import Workspace
 from discreet.errors import DiscreetError, NotAllowed, NotFound
 
+REQUEST: ContextVar[str] = ContextVar("request", default="")
+"""The number of the request that is worked on, by which the log, the audit log and jobs name it; empty for commands."""
 READERS = (Role.STEWARD, Role.AUDITOR)
 HOST = Person("command line", Role.STEWARD, dt.datetime.min.replace(tzinfo=dt.UTC), disabled=False, must_change=False)
 """Anyone who has the folder of the workspace, and so the data: for commands, never for a request. No person can be
@@ -47,7 +50,7 @@ class Permissions:
     @contextmanager
     def noted(self, who: str, action: str, **about: str) -> Iterator[dict[str, str]]:
         """Write down what was done when the block ends, well or not; of an error its kind alone."""
-        said: dict[str, str] = dict(about)
+        said: dict[str, str] = about | ({"request": REQUEST.get()} if REQUEST.get() else {})
         try:
             yield said
         except Exception as error:

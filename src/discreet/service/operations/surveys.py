@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.core.document import write
+from discreet.core.release import save
 from discreet.curator.people.person import Person
 from discreet.curator.release_index import Shelf, Shelved
 from discreet.curator.workspace import Workspace
@@ -120,7 +121,7 @@ class SurveyOperations:
             places, at = Places(self._workspace.folder), dt.datetime.now(dt.UTC)
             places.prepare()
             name = f"{at:%Y%m%d}-survey-{SYSTEM.bytes(4).hex()}"
-            release.save(places.release(name))
+            save(release, places.release(name), private=True)
             entry = Shelved(
                 id=name,
                 kind=COLLECTED,
@@ -201,7 +202,7 @@ def _require_plain(survey: Survey) -> None:
     _require_short("What is said about the survey", survey.about, LONGEST_TEXT)
     for question in survey.questions:
         if not _NAME.fullmatch(question.name):
-            raise BadInput(f"{question.name!r} is no name of a question.", hint="Use letters, digits and “_”.")
+            raise BadInput(f"{question.name!r} cannot be the name of a question.", hint="Use letters, digits and “_”.")
         if not question.text.strip() or not all(value.strip() for value in question.values):
             raise BadInput(f"{question.name}: the question, or one of its answers, is empty.")
         _require_all_short(question.name, (question.text, *question.values))

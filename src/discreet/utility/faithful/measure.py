@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from discreet.core import sql
+from discreet.core import release_extras, sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import NUMBERS
 from discreet.core.optional import extra
@@ -38,7 +38,7 @@ from discreet.utility.faithful.columns import (
     of_a_sample,
     variation,
 )
-from discreet.utility.faithful.report import Fidelity, Measured, Spread, distance_matrix
+from discreet.utility.faithful.report import CountError, Fidelity, Measured, Spread, distance_matrix
 from discreet.utility.learning import apart, compare_scores, guesses, transfer
 from discreet.utility.measure import target_of
 from discreet.utility.pair import Array, Pair, pair
@@ -131,7 +131,34 @@ def fidelity(
         distance_matrix(len(names), {some: value for some, value in far.items() if len(some) == 2}),
         strengths,
         propensities,
+        _count_errors(synthetic, names, mine, theirs),
     )
+
+
+def _count_errors(
+    synthetic: Release[Any] | Table | pa.Table, names: Sequence[str], mine: Counted, theirs: Counted
+) -> tuple[CountError, ...]:
+    """The error bounds that synthetic rows carry, if they do, beside the errors of the same counts."""
+    written = {} if isinstance(synthetic, Table) else _schema(synthetic).metadata or {}
+    if release_extras.SYNTHETIC.encode() not in written:
+        return ()
+    said = release_extras.read(written[release_extras.SYNTHETIC.encode()])
+    called = {frozenset(one): release_extras.called(one) for one in release_extras.sets(said["columns"])}
+    rows, found = max(said["rows"], 1), []
+    for some in mine:
+        name = called.get(frozenset(names[place] for place in some))
+        if name is not None and name in said["reach"]:
+            off = theirs[some] - mine[some]
+            error = max(float(off[off > 0].sum()), float(-off[off < 0].sum()))
+            found.append(CountError(name, said["reach"][name] / rows, error / rows))
+    return tuple(sorted(found, key=lambda one: -one.promised))
+
+
+def _schema(synthetic: Release[Any] | pa.Table) -> pa.Schema:
+    rows = synthetic.payload if isinstance(synthetic, Release) else synthetic
+    if not isinstance(rows, pa.Table | Rows):
+        raise DataError("Only a table of rows can be compared.", hint="This release is not a table of rows.")
+    return pq.read_schema(rows.path) if isinstance(rows, Rows) else rows.schema
 
 
 def _table(synthetic: Release[Any] | Table | pa.Table) -> Table:
@@ -139,10 +166,7 @@ def _table(synthetic: Release[Any] | Table | pa.Table) -> Table:
     if isinstance(synthetic, Table):
         return synthetic
     rows = synthetic.payload if isinstance(synthetic, Release) else synthetic
-    if not isinstance(rows, pa.Table | Rows):
-        raise DataError("Only a table of rows can be compared.", hint="This release is not a table of rows.")
-    schema = pq.read_schema(rows.path) if isinstance(rows, Rows) else rows.schema
-    kinds = {field.name: kind for field in schema if (kind := kind_of(field.type)) is not None}
+    kinds = {field.name: kind for field in _schema(synthetic) if (kind := kind_of(field.type)) is not None}
     card = Card("synthetic", tuple(Column(name, kind) for name, kind in kinds.items()))
     return read(rows.path if isinstance(rows, Rows) else rows, card)
 

@@ -71,6 +71,22 @@ class Spread:
     apart: float
 
 
+@dataclass(frozen=True)
+class CountError:
+    """Error of counts over one or two columns, as shares of the synthetic rows: what was promised, and what it is."""
+
+    name: str
+    promised: float
+    """Bound that left with the synthetic rows: no count is off by more, with 95 % confidence."""
+    measured: float
+    """Largest error of any count over the values, or intervals of values, that are compared here."""
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Its name, the bound and the error, as text."""
+        return self.name, f"{self.promised:.1%}" if self.promised < 1 else "no bound", f"{self.measured:.1%}"
+
+
 @dataclass(frozen=True, repr=False)
 class Fidelity:
     """How faithful synthetic rows are. ``fidelity["k-marginal score"]`` is a figure, ``None`` if not measured."""
@@ -89,6 +105,8 @@ class Fidelity:
     """Associations between columns in the original, and in the synthetic rows."""
     propensities: tuple[Array, Array] | None = field(default=None, compare=False)
     """How likely synthetic rows of the original seem, and synthetic ones."""
+    count_errors: tuple[CountError, ...] = ()
+    """Error bounds that the synthetic rows carry beside the errors themselves; the largest bound first."""
 
     def __getitem__(self, name: str) -> float | None:
         return self.entry(name).figure
@@ -102,7 +120,7 @@ class Fidelity:
 
     def pictures(self) -> tuple[Picture, ...]:
         """Columns side by side, errors of pairs, changes of correlations, and how rows are told apart."""
-        found = [*_column_pictures(self.spreads)]
+        found = [*_error_pictures(self.count_errors), *_column_pictures(self.spreads)]
         if len(self.columns) > 1:
             found.append(_pair_picture(self.columns, self.pair_errors))
             found.append(_association_picture(self.columns, *self.associations))
@@ -118,6 +136,9 @@ class Fidelity:
             "columns": {spread.name: spread.apart for spread in self.spreads},
             "left_out": list(self.left_out),
             "measured": {one.name: one.to_dict() for one in self.measured},
+            "count_errors": {
+                one.name: {"promised": one.promised, "measured": one.measured} for one in self.count_errors
+            },
         }
 
     def html(self, path: str | Path) -> Path:
@@ -188,6 +209,22 @@ _MOST = 8
 """Columns that are drawn, the worst first."""
 _VALUES = 12
 _STEPS = 10
+
+
+def _error_pictures(errors: Sequence[CountError]) -> Iterable[Picture]:
+    """The largest bounds on counts, and the errors of the same counts."""
+    shown = errors[:_MOST]
+    if shown:
+        series = {
+            "promised, at most": [100 * min(one.promised, 1.0) for one in shown],
+            "measured": [100 * one.measured for one in shown],
+        }
+        caption = (
+            "Error of counts over these columns, per cent of the synthetic rows. The promise left with the rows, and "
+            "holds with 95 % confidence for any count of the bounded table; 100 means no bound. Measured is the "
+            "largest error of a count in the values and intervals that are compared here."
+        )
+        yield beside("Error of counts: promised and measured", [one.name for one in shown], series, caption=caption)
 
 
 def _column_pictures(spreads: Sequence[Spread]) -> Iterable[Picture]:

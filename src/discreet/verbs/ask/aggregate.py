@@ -1,7 +1,7 @@
 """SQL aggregates: the integer sums measured for each, and the figure computed from the noisy sums.
 
 How fine the steps of a sum are, where its bounds lie and what a row adds is about accuracy. That a row adds no more
-than it is charged for is enforced by ``engines/contribution.py``, whatever is worked out here.
+than it is charged for is enforced by ``engines/measures.py``, whatever is worked out here.
 
 Why rounding is small beside noise: a step is at most 2**-28 of what a unit can change the sum by, so noise, which is
 as large as that change over epsilon, is 2**28 / epsilon steps or more, and rounding is less than a step a row.
@@ -18,18 +18,30 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution import (
+from discreet.engines.contribution import OwnedRows
+from discreet.engines.measures import (
     LARGEST_BOUND,
     Measure,
-    OwnedRows,
     counted,
     summed,
     summed_on_grid,
     units_counted,
+    values_counted,
 )
 from discreet.errors import BadQuery, NotDeclared
-from discreet.verbs.ask.postprocess import Association, Chosen, Count, Figure, Mean, Spread, Total
-from discreet.verbs.ask.quantile import Quantile, quantile
+from discreet.verbs.ask.mode import mode
+from discreet.verbs.ask.postprocess import (
+    Association,
+    Chosen,
+    Count,
+    Figure,
+    Mean,
+    MostFrequent,
+    Regression,
+    Spread,
+    Total,
+)
+from discreet.verbs.ask.quantile import Choice, quantile
 from discreet.verbs.ask.rows import Rows, is_unit
 from discreet.verbs.ask.scalar import scalar
 from discreet.verbs.ask.value import Columns, Interval, Value, exponent, largest, multiply
@@ -51,7 +63,10 @@ _PAIRS: dict[type[exp.Expr], tuple[bool, bool]] = {  # of a sample, and divided 
     exp.CovarSamp: (True, False),
     exp.CovarPop: (False, False),
     exp.Corr: (False, True),
+    exp.RegrR2: (False, True),
 }
+_LINES: dict[type[exp.Expr], bool] = {exp.RegrSlope: False, exp.RegrIntercept: True}
+"""Whether the figure is the intercept."""
 _FINE = 30  # a unit's rows are 2**30 steps, or few less
 _LARGEST_SUMMAND = Fraction(2) ** 900
 """Largest absolute value that can be summed; its inverse is the smallest."""
@@ -60,6 +75,26 @@ _LARGEST_SUMMAND = Fraction(2) ** 900
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` is an aggregate, with or without FILTER."""
     return isinstance(_inner(node), exp.AggFunc)
+
+
+def quantiles_apart(node: exp.Expr) -> list[tuple[str, exp.Expr]]:
+    """QUANTILE_CONT(x, [0.25, 0.5]) as the two quantiles, each with its percentage; nothing else is taken apart."""
+    only = node if isinstance(node, exp.Filter) else None
+    inner = node.this if only is not None else node
+    holder = inner.this if isinstance(inner, exp.WithinGroup) else inner
+    if not isinstance(holder, exp.PercentileCont | exp.PercentileDisc | exp.Quantile):
+        return []
+    at = next((key for key in ("this", "expression", "quantile") if isinstance(holder.args.get(key), exp.Array)), None)
+    several = holder.args[at].expressions if at else []
+    if not all(isinstance(one, exp.Literal) and not one.is_string and _SHARE.fullmatch(one.name) for one in several):
+        return []
+    found = []
+    for one in several:
+        apart = node.copy()
+        array = next(apart.find_all(exp.Array))
+        array.replace(one.copy())
+        found.append((f"{float(100 * Fraction(one.name)):g}", apart))
+    return found
 
 
 def aggregate_parts(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
@@ -102,21 +137,29 @@ def name_once(named: dict[str, _T], wanted: _T, letter: str) -> str:
 class Aggregates:
     """Collects the measures that a question's aggregates need; equal measures are taken once."""
 
-    def __init__(self, rows: Rows, *, grouped: bool) -> None:
+    def __init__(self, rows: Rows, *, grouped: bool, prefix: str = "") -> None:
         self._rows = rows
         self._grouped = grouped
+        self._prefix = prefix
         self.measures: dict[str, Measure] = {}
-        self.quantiles: dict[str, Quantile] = {}
+        self.quantiles: dict[str, Choice] = {}
         self.figures: dict[str, Figure] = {}
+
+    def share(self, other: Aggregates) -> None:
+        """Collect into what another one collects, for the same groups of the same rows."""
+        self._prefix, self.measures = other._prefix, other.measures
+        self.quantiles, self.figures = other.quantiles, other.figures
 
     def figure(self, node: exp.Expr) -> str:
         """Name of the figure that answers an aggregate."""
-        return name_once(self.figures, self._made(node), "f")
+        return name_once(self.figures, self._made(node), f"{self._prefix}f")
 
     def _made(self, node: exp.Expr) -> Figure:
         inner, only = aggregate_parts(node)
         if isinstance(inner, exp.Count):
             return Count(self._count(inner, only))
+        if isinstance(inner, exp.ApproxDistinct):
+            return Count(self._measured(self._distinct(inner, [inner.this], only)))
         if isinstance(inner, exp.CountIf):
             both = inner.this if only is None else exp.and_(only, inner.this)
             return Count(self._counted(self._present(None, both)))
@@ -129,30 +172,43 @@ class Aggregates:
         if type(inner) in _SPREADS:
             mean = self._average(inner, only)
             return Spread(mean, self._product(mean, mean), *_SPREADS[type(inner)])
-        if type(inner) in _PAIRS:
+        if type(inner) in _PAIRS or type(inner) in _LINES:
             return self._association(inner, only)
+        if isinstance(inner, exp.Mode):
+            value = scalar(inner.this, self._rows.columns)
+            common = mode(self._conditional(value, only), inner.this.sql(), self._rows.owned)
+            return MostFrequent(name_once(self.quantiles, common, f"{self._prefix}q"), common.values)
         share = _share(inner)
         if share is not None:
             value, within = self._argument(inner, inner.this)
             chosen = quantile(self._conditional(value, only), within, share, self._rows.owned)
-            return Chosen(name_once(self.quantiles, chosen, "q"))
+            return Chosen(name_once(self.quantiles, chosen, f"{self._prefix}q"))
         raise BadQuery(
             f"{inner.sql()} is not supported.",
-            hint="Use COUNT, COUNT(DISTINCT unit), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, "
-            "MEDIAN, QUANTILE_CONT, MIN or MAX.",
+            hint="Use COUNT, COUNT(DISTINCT unit), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, REGR_SLOPE, "
+            "MEDIAN, QUANTILE_CONT, MODE, MIN or MAX.",
         )
 
     def _count(self, node: exp.Count, only: exp.Expr | None) -> str:
         if isinstance(node.this, exp.Distinct):
-            wanted = node.this.expressions
-            if len(wanted) != 1 or not is_unit(scalar(wanted[0], self._rows.columns)) or only is not None:
-                unit = self._rows.unit.name if self._rows.unit else "unit"
-                raise BadQuery(
-                    f"{node.sql()} is not supported.", hint=f"Use COUNT(DISTINCT {unit}), which counts people."
-                )
-            return self._measured(units_counted(self._rows.owned, grouped=self._grouped))
+            return self._measured(self._distinct(node, node.this.expressions, only))
         value = None if isinstance(node.this, exp.Star) else scalar(node.this, self._rows.columns)
         return self._counted(self._present(value, only))
+
+    def _distinct(self, node: exp.Expr, wanted: list[exp.Expr], only: exp.Expr | None) -> Measure:
+        """How many units, or how many values, are among the rows."""
+        owned = self._rows.owned
+        if len(wanted) != 1 or isinstance(wanted[0], exp.Tuple):
+            raise BadQuery(f"{node.sql()} is not supported.", hint="Use COUNT(DISTINCT x) of one expression.")
+        value = scalar(wanted[0], self._rows.columns)
+        if is_unit(value):
+            return units_counted(owned, self._present(None, only), grouped=self._grouped)
+        chosen = self._conditional(value, only)
+        if value.kind is Kind.REAL:  # 0 and -0 are one value
+            chosen = replace(chosen, sql=exp.paren(chosen.sql.copy() + sql.literal(0.0)))
+        domain = value.domain if value.domain is not None and len(value.domain) < owned.most else None
+        listed = None if domain is None else [sql.literal(one) for one in domain]
+        return values_counted(owned, chosen.sql, listed, grouped=self._grouped)
 
     def _present(self, value: Value | None, only: exp.Expr | None) -> exp.Expr | None:
         """Expression that is not NULL in the rows to be counted; ``None``: all rows are counted."""
@@ -201,8 +257,8 @@ class Aggregates:
         measure = total(self._rows.owned, value, within, centre)
         return Total(self._measured(measure), measure.step, centre)
 
-    def _association(self, node: exp.Expr, only: exp.Expr | None) -> Association:
-        """Covariance or correlation of two columns; rows in which either is missing are left out."""
+    def _association(self, node: exp.Expr, only: exp.Expr | None) -> Association | Regression:
+        """Covariance, correlation or regression of two columns; rows in which either is missing are left out."""
         pair = [self._argument(node, one) for one in (node.this, node.expression)]
         needed: list[exp.Expr] = [value.sql.copy().is_(exp.null()).not_() for value, _ in pair if not value.required]
         needed += [] if only is None else [self._condition(only)]
@@ -213,16 +269,32 @@ class Aggregates:
             chosen = None if both is None else exp.case().when(both.copy(), value.sql.copy())
             one = value if chosen is None else Value(chosen, value.kind, within)
             means.append(self._mean(one, within, present))
+        if type(node) in _LINES:
+            squares = self._product(means[1], means[1])
+            return Regression(means[0], means[1], self._product(*means), squares, _LINES[type(node)])
         sample, divided = _PAIRS[type(node)]
         own = tuple(self._product(mean, mean) for mean in means) if divided else ()
-        return Association(means[0], means[1], self._product(*means), own, sample)
+        return Association(means[0], means[1], self._product(*means), own, sample, isinstance(node, exp.RegrR2))
 
     def _measured(self, measure: Measure) -> str:
-        return name_once(self.measures, measure, "m")
+        return name_once(self.measures, measure, f"{self._prefix}m")
 
 
 def _inner(node: exp.Expr) -> exp.Expr:
-    return node.this if isinstance(node, exp.Filter) else node
+    """The aggregate of a FILTER; PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) is QUANTILE_CONT(x, 0.9)."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    if not isinstance(inner, exp.WithinGroup):
+        return inner
+    function, order = inner.this, inner.expression
+    if not isinstance(function, exp.PercentileCont | exp.PercentileDisc | exp.Mode) or len(order.expressions) != 1:
+        raise BadQuery(
+            f"{inner.sql('duckdb')} is not supported.",
+            hint="Use PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or QUANTILE_CONT(x, 0.9).",
+        )
+    if isinstance(function, exp.Mode):
+        return exp.Mode(this=order.expressions[0].this.copy())
+    said = exp.Order(this=function.this.copy(), expressions=[order.expressions[0].copy()])
+    return type(function)(this=order.expressions[0].this.copy(), expression=said)
 
 
 def _share(node: exp.Expr) -> Fraction | None:
@@ -237,8 +309,12 @@ def _share(node: exp.Expr) -> Fraction | None:
     if not isinstance(node, exp.PercentileCont | exp.PercentileDisc | exp.Quantile | exp.ApproxQuantile):
         return None
     said = node.args.get("expression") or node.args.get("quantile")
+    falling = False
+    if isinstance(said, exp.Order) and len(said.expressions) == 1 and said.expressions[0].this == node.this:
+        falling, said = bool(said.expressions[0].args.get("desc")), said.this
     plain = isinstance(said, exp.Literal) and not said.is_string and _SHARE.fullmatch(said.name)
     share = Fraction(said.name) if plain and said else None
+    share = 1 - share if falling and share is not None else share
     if share is None or not 0 < share < 1:
         raise BadQuery(
             f"{node.sql('duckdb')}: the quantile must be a number between 0 and 1.",

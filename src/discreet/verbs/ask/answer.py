@@ -24,14 +24,24 @@ from discreet.core.sql import arrow_type, scale_of
 from discreet.engines.limits import fetch, seconds_left
 from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.ask.plan import MOST_QUANTILES, MOST_VALUES, UNITS, Plan
-from discreet.verbs.ask.postprocess import ERROR, Association, Chosen, Mean, Spread, work_out
+from discreet.verbs.ask.grouping import ADDED, totals
+from discreet.verbs.ask.plan import MOST_QUANTILES, MOST_VALUES, Part, Plan
+from discreet.verbs.ask.postprocess import (
+    ERROR,
+    Association,
+    Chosen,
+    Errors,
+    Mean,
+    MostFrequent,
+    Regression,
+    Spread,
+    work_out,
+)
 from discreet.verbs.ask.price import Price
 from discreet.verbs.ask.quantile import counts_by_group, slice_query
-from discreet.verbs.ask.value import Value
 
 if TYPE_CHECKING:
-    from discreet.core.engine import Part
+    from discreet.core.engine import Part as Passing
 
 _AT_ONCE = 10_000
 _Group = tuple[Any, ...]
@@ -53,17 +63,24 @@ class Measured:
 
 
 def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
-    """Measure where the rows are, add noise, and work out the answer.
+    """Measure where the rows are, add noise, and work out the answer."""
+    noisy = {part.name: _noisy(part, price, entropy) for part in plan.parts}
+    if plan.values({name: one.num_rows for name, one in noisy.items()}) > MOST_VALUES:
+        raise Refused("Too many groups for this number of columns.")
+    return work_out(plan.after, noisy)
+
+
+def _noisy(part: Part, price: Price, entropy: Entropy) -> pa.Table:
+    """The keys and noisy figures of one part.
 
     Groups that are not declared get their noise as they come in, and only those that are shown are kept: whether there
     is an answer depends on how many are shown, and not on how many there are, which one row may change.
     """
-    least = price.threshold
-    found = measured(plan, None if least is None else _passing(plan, price, least, entropy))
+    found = measured(part, None if part.declared else _passing(part, price, entropy))
     noisy = dict(found.figures)
-    if least is None:
+    if part.declared:
         noisy = {name: price.noise[name].add_all(one, entropy) for name, one in noisy.items()}
-    for name, one in plan.quantiles.items():
+    for name, one in part.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
         chosen: dict[_Group, float] = {}
         for group in found.groups:
@@ -71,24 +88,37 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
             if group not in chosen:  # two whose keys an engine could not hold apart have their rows together
                 chosen[group] = one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy)
         noisy[name] = np.array([chosen[group] for group in found.groups], dtype=np.float64)
-    made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
-    if least is not None:
-        if made.num_rows * len(plan.after.expressions) > MOST_VALUES:
-            raise Refused("Too many groups for this number of columns.")
-        made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
-    return work_out(plan.after, made)
+    if part.sets:
+        return _with_totals(part, found, noisy, price)
+    return _ordered(part, _table(part, found.keys, noisy, dict.fromkeys(part.figures, price.errors())))
 
 
-def _passing(plan: Plan, price: Price, least: int, entropy: Entropy) -> Part:
-    """Of some groups those with a noisy number of units above ``least``, with noise on all that was measured."""
+def _with_totals(part: Part, found: Measured, noisy: Mapping[str, _Numbers], price: Price) -> pa.Table:
+    """The groups of all groupings, with the error bars of sums of as many groups."""
+    keys, whole = totals(found.keys, noisy, part.sets)
+    many, places = np.unique(whole[ADDED], return_inverse=True)
+    each = [price.errors(int(one)) for one in many]
+    far = {name: np.array([one[name] for one in each], dtype=np.float64)[places] for name in part.measures}
+    return _table(part, keys, whole, dict.fromkeys(part.figures, far))
+
+
+def _ordered(part: Part, made: pa.Table) -> pa.Table:
+    """Groups that are not declared in the order of their keys: the engine's order could tell something."""
+    return made if part.declared else made.sort_by([(name, "ascending") for name in part.keys])
+
+
+def _passing(part: Part, price: Price, entropy: Entropy) -> Passing:
+    """Of some groups those with enough units, by their noisy number, with noise on all that was measured."""
+
+    units = part.units or ""
 
     def passing(some: pa.Table) -> pa.Table:
-        if missing := [name for name in plan.measures if some.column(name).null_count]:  # too large for the quick way
+        if missing := [name for name in part.measures if some.column(name).null_count]:  # too large for the quick way
             return some.filter(pc.is_null(some.column(missing[0]))).slice(0, 1)
-        noisy = {name: price.noise[name].add_all(_integers(some, name), entropy) for name in plan.measures}
-        columns: dict[str, Any] = {name: some.column(name) for name in plan.keys}
+        noisy = {name: price.noise[name].add_all(_integers(some, name), entropy) for name in part.measures}
+        columns: dict[str, Any] = {name: some.column(name) for name in part.keys}
         return pa.table(columns | {name: pa.array(one) for name, one in noisy.items()}).filter(
-            pa.array(noisy[UNITS] > least)
+            pa.array(noisy[units] > price.thresholds[units])
         )
 
     return passing
@@ -100,23 +130,29 @@ def exact_answer(plan: Plan, errors: Mapping[str, Mapping[str, int]]) -> pa.Tabl
     ``errors`` says, for each figure whose distance from the truth is bounded, how far what it is made of may be off;
     others get no error bar. An average of no rows is NULL here, since nothing is told by that.
     """
-    found = measured(plan)
-    figures = dict(found.figures)
+    return work_out(plan.after, {part.name: _exact(part, errors) for part in plan.parts})
+
+
+def _exact(part: Part, errors: Mapping[str, Mapping[str, int]]) -> pa.Table:
+    found = measured(part)
+    keys, figures = found.keys, dict(found.figures)
+    if part.sets:  # how far off a total is, is not known
+        (keys, figures), errors = totals(keys, figures, part.sets), {}
     empty: dict[str, _Numbers] = {}
-    for name, one in plan.quantiles.items():
+    for name, one in part.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
         counts = [found.sliced[name].get(group, nobody) for group in found.groups]
         figures[name] = np.array([one.best(some) for some in counts], dtype=np.float64)
         empty[name] = np.array([not some.any() for some in counts], dtype=bool)
-    made = _table(plan, found, figures, errors)
-    for name, figure in plan.figures.items():
-        if isinstance(figure, Chosen):
-            made = _without(made, name, empty[figure.quantile])
-        elif isinstance(figure, Mean | Spread | Association):
+    made = _table(part, keys, figures, errors)
+    for name, figure in part.figures.items():
+        if isinstance(figure, Chosen | MostFrequent):
+            (choice,) = figure.made_of
+            made = _without(made, name, empty[choice])
+        elif isinstance(figure, Mean | Spread | Association | Regression):
             mean = figure if isinstance(figure, Mean) else figure.mean if isinstance(figure, Spread) else figure.x
             made = _without(made, name, figures[mean.count] == 0)
-    ordered = made if plan.declared else made.sort_by([(name, "ascending") for name in plan.keys])
-    return work_out(plan.after, ordered)
+    return _ordered(part, made)
 
 
 def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
@@ -128,7 +164,7 @@ def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
     return made
 
 
-def measured(plan: Plan, each: Part | None = None) -> Measured:
+def measured(plan: Part, each: Passing | None = None) -> Measured:
     """What noise is added to; or what ``each`` makes of some groups with all that is measured of them."""
     there, figures = pa.table({}), {}
     if plan.measures:
@@ -137,13 +173,13 @@ def measured(plan: Plan, each: Part | None = None) -> Measured:
         figures = {name: _integers(fetched, name) for name in plan.measures}
     if not plan.declared:
         return Measured(there, figures, _sliced(plan, there))
-    wanted = _declared(plan.keys)
+    wanted = _declared(plan)
     known, groups = _groups(there), _groups(wanted)
     filled = {name: _filled(one, known, groups) for name, one in figures.items()}
     return Measured(wanted, filled, _sliced(plan, wanted))
 
 
-def _measured(plan: Plan, each: Part | None) -> pa.Table:
+def _measured(plan: Part, each: Passing | None) -> pa.Table:
     """The measures of all groups. Which of the two ways is gone makes no difference but in time; from how many rows on,
     a million and more, is drawn, so that hardly ever a single person decides it."""
     query = plan.query
@@ -155,7 +191,7 @@ def _measured(plan: Plan, each: Part | None) -> pa.Table:
     return found
 
 
-def _sliced(plan: Plan, wanted: pa.Table) -> dict[str, dict[_Group, _Numbers]]:
+def _sliced(plan: Part, wanted: pa.Table) -> dict[str, dict[_Group, _Numbers]]:
     """By quantile: the counts of all slices of the groups that are wanted, of which there may not be many."""
     if not plan.quantiles:
         return {}
@@ -179,11 +215,9 @@ def _integers(found: pa.Table, name: str) -> _Numbers:
     return np.asarray(found.column(name).to_numpy(), dtype=np.int64)
 
 
-def _table(
-    plan: Plan, found: Measured, noisy: Mapping[str, _Numbers], errors: Mapping[str, Mapping[str, int]]
-) -> pa.Table:
+def _table(plan: Part, keys: pa.Table, noisy: Mapping[str, _Numbers], errors: Mapping[str, Errors]) -> pa.Table:
     """The keys of all groups, and their figures with their error bars."""
-    columns: dict[str, Any] = dict(zip(found.keys.column_names, found.keys.columns, strict=True))
+    columns: dict[str, Any] = dict(zip(keys.column_names, keys.columns, strict=True))
     for name, figure in plan.figures.items():
         bars = figure.error(noisy, errors[name]) if name in errors else None
         columns[name] = pa.array(figure.worth(noisy))
@@ -192,9 +226,9 @@ def _table(
     return pa.table(columns)
 
 
-def _declared(keys: Mapping[str, Value]) -> pa.Table:
+def _declared(part: Part) -> pa.Table:
     """The keys of every declared group, those without rows too; rows of no declared group are in none."""
-    groups = list(product(*(value.domain or () for value in keys.values())))
+    keys, groups = part.keys, list(product(*part.values_of_keys))
     types = []
     for value in keys.values():
         scale = max((scale_of(one) for one in value.domain or () if isinstance(one, Decimal)), default=0)

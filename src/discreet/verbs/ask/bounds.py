@@ -21,8 +21,9 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows
+from discreet.engines.contribution import OwnedRows, owned_rows
 from discreet.engines.limits import fetch
+from discreet.engines.measures import COUNT, cell_counts
 from discreet.errors import BadInput
 from discreet.noise.deviation import sum_error
 from discreet.noise.entropy import SYSTEM, Entropy
@@ -172,7 +173,7 @@ class BoundsSearch:
     def choose(self, counts: Sequence[int], entropy: Entropy = SYSTEM) -> Interval | None:
         """Bounds, given how many rows are in each slice; ``None``: too few to tell."""
         if len(counts) != self.slices:
-            raise BadInput(f"{self.slices} slices need as many counts, got {len(counts)}.")
+            raise BadInput(f"{self.slices} slices need {self.slices} counts, not {len(counts)}.")
         noisy = self.noise.add_all(np.asarray(counts, dtype=np.int64), entropy)
         low, below_top = self._first_passed(noisy), self._first_passed(noisy[::-1])
         if low is None or below_top is None or low + below_top >= self.slices:

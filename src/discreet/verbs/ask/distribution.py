@@ -22,8 +22,9 @@ from discreet.core.report import Picture, bars
 from discreet.core.sql import arrow_type
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.engines.contribution import COUNT, cell_counts, owned_rows
+from discreet.engines.contribution import owned_rows
 from discreet.engines.limits import fetch
+from discreet.engines.measures import COUNT, cell_counts
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import BETA, Method, kept_rows, loss_of, promised, rows_per_unit

@@ -1,4 +1,4 @@
-"""SELECTs inside others that work unit by unit: GROUP BY the unit, and DISTINCT.
+"""SELECTs inside others that work unit by unit: GROUP BY the unit, DISTINCT, and windows PARTITION BY the unit.
 
 Why this is private is argued, and enforced, in ``engines/contribution.py``: every row that comes out is made of
 rows of one unit. A sum is made of whole steps, and so is the same in whatever order an engine adds: a last digit that
@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution import UnitAggregate, unit_count, unit_extreme, unit_sum
+from discreet.engines.contribution import UnitAggregate, unit_window
+from discreet.engines.measures import unit_count, unit_extreme, unit_sum
 from discreet.errors import BadQuery
 from discreet.verbs.ask.aggregate import (
     aggregate_parts,
@@ -24,9 +25,21 @@ from discreet.verbs.ask.aggregate import (
     steps_of,
     summand_bounds,
 )
-from discreet.verbs.ask.rows import Rows, at, is_unit, keys_of, whole_domain
+from discreet.verbs.ask.rows import Rows, at, free_name, hidden, is_unit, keys_of, whole_domain
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.value import CHARACTERS, Columns, Interval, Known, Value, cut_to, largest, name_of
+from discreet.verbs.ask.value import (
+    CHARACTERS,
+    MANY,
+    Columns,
+    Interval,
+    Known,
+    Value,
+    cut_to,
+    given,
+    largest,
+    name_of,
+    said,
+)
 
 _SAFE = 2**53
 _KEPT = 10
@@ -48,17 +61,98 @@ def distinct(rows: Rows, node: exp.Distinct) -> Rows:
     return replace(shown, owned=shown.owned.distinct())
 
 
+def windows(select: exp.Select, rows: Rows) -> Rows:
+    """The rows with a column for every window of ``select``, which then is that column; QUALIFY chooses among them."""
+    qualify = select.args.get("qualify")
+    clauses = [*select.expressions, *([] if qualify is None else [qualify])]
+    found = [node for clause in clauses for node in clause.find_all(exp.Window)]
+    if found and (select.args.get("group") or select.args.get("having")):
+        raise BadQuery(
+            "A subquery that groups by the unit has no windows.",
+            hint="Put the window into a SELECT around or inside it.",
+        )
+    if found:
+        rows = _one_zero_each(rows)
+    for node in found:
+        value, rows = _windowed(node, rows)
+        called = free_name([one.name for one in rows.columns.known if not one.bare] + list(rows.owned.names))
+        rows = rows.with_hidden(called, value)
+        node.replace(hidden(called, node))
+    if qualify is None:
+        return rows
+    select.set("qualify", None)
+    return rows.filtered(qualify.this, "QUALIFY")
+
+
+def _windowed(node: exp.Window, rows: Rows) -> tuple[Value, Rows]:
+    """The value of a window, and the rows with the columns it is made of."""
+    unit = rows.unit.name if rows.unit else "unit"
+    partition = [scalar(one, rows.columns) for one in node.args.get("partition_by") or ()]
+    if not any(map(is_unit, partition)):
+        raise BadQuery(
+            f"{said(node)}: inside FROM, windows work within one person.",
+            hint=_hint(rows, "Write OVER (PARTITION BY {unit} …)."),
+        )
+    if any(value for key, value in node.args.items() if key not in ("this", "partition_by", "order", "over")):
+        raise BadQuery(
+            f"{said(node)}: windows are supported without a frame (ROWS, RANGE).",
+            hint=f"Write OVER (PARTITION BY {unit} ORDER BY …).",
+        )
+    order = [_order(one, rows) for one in (node.args.get("order") or exp.Order(expressions=[])).expressions]
+    keys = [value.sql for value in partition if not is_unit(value)]
+    function, called = node.this, free_name(rows.owned.names)
+    most = Fraction(rows.most)
+    if isinstance(function, exp.RowNumber | exp.Rank | exp.DenseRank) and not any(function.args.values()):
+        made = {called: unit_window(rows.owned, type(function), keys, order)}
+        place = Value(sql.column(called), Kind.INTEGER, (Fraction(1), most), whole_domain((Fraction(1), most)))
+        return replace(place, required=True), replace(rows, owned=rows.owned.windows(made))
+    if isinstance(function, exp.Lag | exp.Lead | exp.FirstValue):
+        value, offset = scalar(function.this, rows.columns), function.args.get("offset")
+        steps = Fraction(1) if offset is None else given(scalar(offset, rows.columns))
+        if function.args.get("default") is not None or steps is None or not 1 <= steps <= MANY:
+            raise BadQuery(
+                f"{said(node)}: a column and a number of rows are given, and no default.", hint="Use COALESCE."
+            )
+        made = {called: unit_window(rows.owned, type(function), keys, order, value=value.sql, offset=int(steps))}
+        return replace(at(value, called), name="", required=False), replace(rows, owned=rows.owned.windows(made))
+    if not is_aggregate(function) or function.find(exp.Distinct):
+        raise BadQuery(
+            f"{said(function)} is not supported over the rows of one person.",
+            hint="Use ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, COUNT, SUM, AVG, MIN or MAX.",
+        )
+    aggregates = _UnitAggregates(rows, f"{called}_")
+    value = aggregates.value(function)
+    columns = {name: unit_window(rows.owned, one, keys, order) for name, one in aggregates.found.items()}
+    return value, replace(rows, owned=rows.owned.windows(columns))
+
+
+def _order(node: exp.Expr, rows: Rows) -> exp.Ordered:
+    if not isinstance(node, exp.Ordered) or node.args.get("with_fill"):
+        raise BadQuery(f"ORDER BY {said(node)} is not supported here.")
+    value = scalar(node.this, rows.columns)
+    return exp.Ordered(this=value.sql.copy(), desc=node.args.get("desc"), nulls_first=node.args.get("nulls_first"))
+
+
+def _one_zero_each(rows: Rows) -> Rows:
+    """The rows with 0 for -0: which of two rows comes first must not depend on what cannot be compared."""
+    shown: dict[str, exp.Expr] = {name: sql.column(name) for name in rows.owned.names}
+    for one in rows.columns.known:
+        if one.value.kind is Kind.REAL and isinstance(one.value.sql, exp.Column) and one.value.sql.name in shown:
+            shown[one.value.sql.name] = _one_zero(one.value).sql
+    return replace(rows, owned=rows.owned.select(shown))
+
+
 @dataclass
 class _PerUnit:
     select: exp.Select
     rows: Rows
+    aggregates: _UnitAggregates = field(init=False)
     keys: dict[str, exp.Expr] = field(default_factory=dict)
-    aggregates: dict[str, UnitAggregate] = field(default_factory=dict)
-    """What is computed of each group, by the name of its column."""
     known: dict[str, Known] = field(default_factory=dict)
     """What the SELECT may use, by its text: keys and aggregates, each under a name that can be read."""
 
     def rows_out(self) -> Rows:
+        self.aggregates = _UnitAggregates(self.rows, "g")
         keys = keys_of(self.select, self.rows.columns)
         if self.rows.unit is None or not any(is_unit(value) for _, value in keys):
             raise BadQuery(
@@ -71,7 +165,7 @@ class _PerUnit:
         shown = [(name_of(one), self._replaced(one.unalias())) for one in self.select.expressions]
         having = self.select.args.get("having")
         condition = None if having is None else self._replaced(having.this)
-        owned = self.rows.owned.group_by_unit(self.keys, self.aggregates)
+        owned = self.rows.owned.group_by_unit(self.keys, self.aggregates.found)
         groups = replace(self.rows, owned=owned, columns=Columns(self.known.values()))
         if condition is not None:
             groups = groups.filtered(condition, "HAVING")
@@ -83,7 +177,7 @@ class _PerUnit:
         if text in self.known:
             return exp.column(self.known[text].name, quoted=True)
         if is_aggregate(node):
-            return exp.column(self._known(text, node.sql(), self._aggregate(node)).name, quoted=True)
+            return exp.column(self._known(text, node.sql(), self.aggregates.value(node)).name, quoted=True)
         if isinstance(node, exp.Column):
             raise BadQuery(f"{node.sql()} must be in GROUP BY, or inside COUNT, SUM, AVG, MIN or MAX.")
         copy = node.copy()
@@ -97,9 +191,19 @@ class _PerUnit:
         name = said if said.casefold() not in taken else f"{said} ({len(taken)})"
         return self.known.setdefault(text, Known(name, value))
 
-    # -- aggregates of one unit's rows
 
-    def _aggregate(self, node: exp.Expr) -> Value:
+@dataclass
+class _UnitAggregates:
+    """Aggregates of one unit's rows, and the columns they are made of."""
+
+    rows: Rows
+    letter: str
+    """What the names of the columns begin with."""
+    found: dict[str, UnitAggregate] = field(default_factory=dict)
+    """What is computed of each group, by the name of its column."""
+
+    def value(self, node: exp.Expr) -> Value:
+        """The value of an aggregate."""
         inner, condition = aggregate_parts(node)
         only = None if condition is None else filter_condition(condition, self.rows.columns)
         if isinstance(inner, exp.Count):
@@ -162,7 +266,7 @@ class _PerUnit:
         return sql.column(self._column(unit_count(self.rows.owned, value.sql)))
 
     def _column(self, aggregate: UnitAggregate) -> str:
-        return name_once(self.aggregates, aggregate, "g")
+        return name_once(self.found, aggregate, self.letter)
 
 
 def _one_zero(value: Value) -> Value:

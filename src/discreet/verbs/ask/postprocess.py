@@ -17,12 +17,13 @@ is NULL. So is what is not finite, such as a logarithm of 0.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -30,22 +31,30 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.kind import CATEGORICAL, NUMBERS
+from discreet.core.kind import CATEGORICAL, NUMBERS, Scalar
 from discreet.core.sql import arrow_type, kind_of
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.limits import seconds_left
+from discreet.engines.duckdb import DuckDB, memory_settings
+from discreet.engines.limits import memory_allowed, seconds_left
 from discreet.errors import BadQuery, DiscreetError
-from discreet.verbs.ask.value import Interval, Value
+from discreet.verbs.ask.value import Interval
+
+if TYPE_CHECKING:
+    from discreet.verbs.ask.plan import Part
 
 NOISY = "discreet_noisy"
 ERROR = "_error"
 _COMPUTED = NUMBERS | CATEGORICAL
 """Kinds of what is computed from figures."""
 Numbers = np.ndarray[Any, Any]
+Errors = Mapping[str, int] | Mapping[str, Numbers]
+"""How far each measure may be off, in all groups, or group by group."""
 
 
 class Figure(Protocol):
     """A figure that is worked out from measures, group by group."""
+
+    barred: ClassVar[bool] = False
+    """Whether it has an error bar."""
 
     @property
     def made_of(self) -> frozenset[str]:
@@ -54,7 +63,7 @@ class Figure(Protocol):
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The figure."""
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers | None:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers | None:
         """How far it may be off; ``None``: no bar is known that holds with 95 % confidence and is worth showing."""
         return None
 
@@ -75,13 +84,15 @@ class _MeasuredFigure(Figure):
 class Count(_MeasuredFigure):
     """A count is its measure."""
 
+    barred: ClassVar[bool] = True
+
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy count, which may be negative: cutting it off would bias sums of counts."""
         return noisy[self.measure]
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
         """The noise's own error."""
-        return np.full_like(noisy[self.measure], errors[self.measure])
+        return np.broadcast_to(errors[self.measure], noisy[self.measure].shape)
 
 
 @dataclass(frozen=True)
@@ -101,8 +112,29 @@ class Chosen(Figure):
 
 
 @dataclass(frozen=True)
+class MostFrequent(Figure):
+    """A mode is the value that was chosen."""
+
+    choice: str
+    values: tuple[Scalar, ...]
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The choice."""
+        return frozenset({self.choice})
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The chosen value."""
+        days = isinstance(self.values[0], dt.date)
+        values = np.array(self.values, dtype="datetime64[D]" if days else None)
+        return np.asarray(values[noisy[self.choice].astype(np.int64)])
+
+
+@dataclass(frozen=True)
 class Total(_MeasuredFigure):
     """A sum is its measure times the step; ``centre`` is what was taken off every row before it was added."""
+
+    barred: ClassVar[bool] = True
 
     step: Fraction
     centre: Fraction = Fraction(0)
@@ -111,9 +143,9 @@ class Total(_MeasuredFigure):
         """The noisy sum."""
         return noisy[self.measure] * float(self.step)
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
         """The noise's own error, which has room for rounding."""
-        return np.full(noisy[self.measure].shape, errors[self.measure] * float(self.step))
+        return np.broadcast_to(errors[self.measure] * float(self.step), noisy[self.measure].shape)
 
     def mean(self, noisy: Mapping[str, Numbers], people: Numbers) -> Numbers:
         """The mean of what was added, with the centre put back."""
@@ -123,6 +155,8 @@ class Total(_MeasuredFigure):
 @dataclass(frozen=True)
 class Mean(Figure):
     """The centre of the bounds plus the mean distance from it: half the noise of a plain sum."""
+
+    barred: ClassVar[bool] = True
 
     total: str
     step: Fraction
@@ -160,7 +194,7 @@ class Mean(Figure):
         """The noisy mean, never outside the bounds."""
         return np.clip(float(self.centre) + self._distance(noisy), float(self.within[0]), float(self.within[1]))
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
         """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows.
 
         Rounding moves each row, and so the mean, by less than a step.
@@ -205,6 +239,8 @@ class Association(Figure):
     squares: tuple[Total, ...]
     """The squares of x and of y, for a correlation; none for a covariance."""
     sample: bool
+    squared: bool = False
+    """Whether the figure is the square, of a correlation: the share of y's variance that x accounts for."""
 
     @property
     def made_of(self) -> frozenset[str]:
@@ -222,48 +258,88 @@ class Association(Figure):
                 for mean, squares in zip((self.x, self.y), self.squares, strict=True)
             ]
             both = spreads[0] * spreads[1]
-            return np.clip(np.where(both > 0, together / np.where(both > 0, both, 1.0), 0.0), -1.0, 1.0)
+            correlation = np.clip(np.where(both > 0, together / np.where(both > 0, both, 1.0), 0.0), -1.0, 1.0)
+            return np.asarray(correlation**2 if self.squared else correlation)
         return np.asarray(together * people / np.maximum(people - 1, 1) if self.sample else together)
 
 
-def work_out(after: exp.Select, noisy: pa.Table) -> pa.Table:
-    """The answer to the rest of a question, given the table of keys and noisy figures."""
+@dataclass(frozen=True)
+class Regression(Figure):
+    """The line that fits y best, given x: its slope is the covariance over the variance of x."""
+
+    y: Mean
+    x: Mean
+    products: Total
+    squares: Total
+    """Of x."""
+    intercept: bool
+    """Whether the figure is where the line meets x = 0, and not its slope."""
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """Both means, the sum of products and that of the squares of x."""
+        return self.y.made_of | self.x.made_of | self.products.made_of | self.squares.made_of
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy slope, 0 where x seems to be the same for all; or the noisy intercept."""
+        together = Association(self.y, self.x, self.products, (), sample=False).worth(noisy)
+        spread = Spread(self.x, self.squares, sample=False, root=False).worth(noisy)
+        slope = np.where(spread > 0, together / np.where(spread > 0, spread, 1.0), 0.0)
+        return np.asarray(self.y.worth(noisy) - slope * self.x.worth(noisy) if self.intercept else slope)
+
+
+def work_out(after: exp.Select, noisy: Mapping[str, pa.Table]) -> pa.Table:
+    """The answer to the rest of a question, given the tables of keys and noisy figures."""
     if all(key in ("expressions", "from_") or not value for key, value in after.args.items()) and all(
-        isinstance(one.unalias(), exp.Column) for one in after.expressions
+        isinstance(one.unalias(), exp.Column) and one.unalias().table in noisy for one in after.expressions
     ):  # it only names them: most questions need no engine, which would cost as much as their noise
-        shown = [noisy.column(one.unalias().name) for one in after.expressions]
+        shown = [noisy[one.unalias().table].column(one.unalias().name) for one in after.expressions]
         return pa.table(shown, names=[one.alias for one in after.expressions])
-    made = _empty_engine(os.getpid()).fetch(after, {NOISY: noisy}, seconds=seconds_left())
+    made = _empty_engine(os.getpid(), memory_allowed()).fetch(after, noisy, seconds=seconds_left())
     for place, one in enumerate(after.expressions):
-        if not isinstance(one.unalias(), exp.Column) and pa.types.is_floating(made.schema.field(place).type):
+        if not _is_noisy(one, noisy) and pa.types.is_floating(made.schema.field(place).type):
             finite = pc.if_else(pc.is_finite(made.column(place)), made.column(place), None)
             made = made.set_column(place, made.schema.field(place), finite)
     return made
 
 
-def require_works(
-    after: exp.Select, keys: Mapping[str, Value], figures: Mapping[str, Figure], noisy: Mapping[str, type[np.generic]]
-) -> None:
-    """An error if the rest of a question could not be worked out, whatever the figures are.
+def _is_noisy(shown: exp.Expr, noisy: Mapping[str, object]) -> bool:
+    """Whether a column of the answer is one of the noisy tables as it is."""
+    inner = shown.unalias()
+    return isinstance(inner, exp.Column) and inner.table in noisy
+
+
+def require_works(after: exp.Select, parts: Sequence[Part], noisy: Mapping[str, type[np.generic]]) -> pa.Schema:
+    """The columns of the answer; an error if the rest of a question could not be worked out, whatever the figures are.
 
     ``noisy`` says of what type the numbers are that figures are made of.
     """
     nothing = {name: np.zeros(0, dtype=type_) for name, type_ in noisy.items()}
-    columns: dict[str, pa.Array[Any]] = {
-        name: pa.array([], arrow_type(value.kind, scale=2)) for name, value in keys.items()
-    }
-    for name, figure in figures.items():
-        columns[name] = pa.array(figure.worth(nothing))
-        columns[f"{name}{ERROR}"] = pa.array([], pa.float64())
+    tables, kinds = {}, set(_COMPUTED)
+    for part in parts:
+        columns: dict[str, pa.Array[Any]] = {
+            name: pa.array([], arrow_type(value.kind, scale=2)) for name, value in part.keys.items()
+        }
+        columns |= {name: pa.array([], pa.int64()) for name in part.totals}
+        for name, figure in part.figures.items():
+            columns[name] = pa.array(figure.worth(nothing))
+            bars = figure.error(nothing, dict.fromkeys(noisy, 0))
+            columns[f"{name}{ERROR}"] = pa.array([], pa.float64()) if bars is None else pa.array(bars)
+        tables[part.name] = pa.table(columns)
+        kinds |= {value.kind for value in part.keys.values()}
     try:
-        made = work_out(after, pa.table(columns))
+        made = work_out(after, tables)
     except DiscreetError as error:
         raise BadQuery(f"This cannot be computed from the answer's figures: {error.message}") from None
     for shown, field in zip(after.expressions, made.schema, strict=True):
-        if not isinstance(shown.unalias(), exp.Column) and kind_of(field.type) not in _COMPUTED:
+        computed = (
+            _COMPUTED if not isinstance(shown.unalias(), exp.Column) else kinds
+        )  # a SELECT inside may pass keys on
+        if not _is_noisy(shown, tables) and kind_of(field.type) not in computed:
             raise BadQuery(
                 f"{field.name!r} has a type that answers do not have.", hint="Answers have numbers, texts and booleans."
             )
+    return made.schema
 
 
 def attempt(computed: exp.Expr) -> exp.Expr:
@@ -271,7 +347,7 @@ def attempt(computed: exp.Expr) -> exp.Expr:
     return computed if isinstance(computed, exp.Column) else sql.attempt(computed)
 
 
-@lru_cache(maxsize=1)
-def _empty_engine(_process: int) -> DuckDB:
-    """One for each process, since connecting costs more than asking."""
-    return DuckDB()
+@lru_cache(maxsize=2)
+def _empty_engine(_process: int, memory: int | None) -> DuckDB:
+    """One for each process, since connecting costs more than asking; it holds no more than a question may take."""
+    return DuckDB(settings=None if memory is None else memory_settings(memory))

@@ -4,7 +4,8 @@ Why an answer is private. One unit has at most ``rows.most`` rows, and changes e
 groups, by at most ``measure.most``.
 
 * For an epsilon, each measure gets discrete Laplace noise that loses its share of epsilon for that change, and a
-  quantile its share in the exponential mechanism; the shares add up to epsilon (Dwork and others 2006).
+  quantile its share in the exponential mechanism, a mode in permute-and-flip; the shares add up to epsilon (Dwork and
+  others 2006).
 * For a rho, each gets discrete Gaussian noise that loses its share of rho for the squares of the changes, which add up
   to at most ``measure.squares``; a quantile is chosen at the epsilon with epsilon² / 8 = its share, since the
   exponential mechanism has a bounded range (Bun and Steinke 2016; Cesar and Rogers 2021). In the groups a unit
@@ -13,7 +14,8 @@ groups, by at most ``measure.most``.
 
 The groups that are shown are either declared beforehand, or those whose noisy number of units passes a threshold
 that a group of one unit passes with at most its part of delta; a unit is in at most ``owned.groups`` groups, so all
-groups that exist only because of it stay hidden but for delta (Korolova and others 2009). That holds in both
+groups that exist only because of it stay hidden but for delta (Korolova and others 2009); where a question has several
+parts with such groups, delta is shared among them. That holds in both
 directions. With p the chance of some outcomes without the unit, and q with it: q <= e^ε p + δ, the δ for those in which
 one of its own groups is shown; and p (1 - δ) <= e^ε q, since its own groups are hidden independently of the rest, so
 p <= e^ε q + δ.
@@ -27,24 +29,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
-from sqlglot import exp
 
 from discreet.core.exact import Number, exact, sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.errors import BadInput
-from discreet.noise.deviation import Noise
+from discreet.noise.deviation import Noise, sum_error
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.selection import Exponential
+from discreet.noise.selection import Selection
 from discreet.releases.method import loss_of
-from discreet.verbs.ask.plan import UNITS, Plan
-from discreet.verbs.ask.postprocess import ERROR, Mean
+from discreet.verbs.ask.plan import Part, Plan
+from discreet.verbs.ask.postprocess import Mean
+from discreet.verbs.ask.result_columns import Bar
 
 CONFIDENCE = Fraction(95, 100)
 _RELATIVE = re.compile(r"(?P<share>[0-9.]+) *%( +at +95 *%)?")
@@ -59,23 +62,33 @@ class Price:
 
     loss: Loss
     noise: Mapping[str, Noise]
-    choices: Mapping[str, Exponential]
-    threshold: int | None
-    """A group is shown if its noisy number of units is above this; ``None``: all groups are declared."""
+    choices: Mapping[str, Selection]
+    thresholds: Mapping[str, int]
+    """By measure of units: a group is shown if its noisy number of units is above this."""
 
-    def errors(self) -> dict[str, int]:
-        """How far each measure may be off, in its own steps, with 97.5 % confidence: a figure has two at most."""
-        return {name: _error(noise, (1 - CONFIDENCE) / 2) for name, noise in self.noise.items()}
+    @property
+    def threshold(self) -> int | None:
+        """The first of the thresholds; ``None``: all groups are declared."""
+        return next(iter(self.thresholds.values()), None)
+
+    def errors(self, added: int = 1) -> dict[str, int]:
+        """How far each measure may be off, in its own steps, with 97.5 % confidence: a figure has two at most.
+
+        ``added``: how many groups are added up.
+        """
+        return {name: _error(noise, (1 - CONFIDENCE) / 2, added) for name, noise in self.noise.items()}
 
 
 def price(plan: Plan, epsilon: Number | None = None, delta: Number = 0, rho: Number | None = None) -> Price:
     """The price of an answer that loses an epsilon or a rho. Undeclared groups need an epsilon and a delta."""
     whole, chance = loss_of(epsilon, rho), exact(delta, "delta")
+    if not plan.measures and not plan.quantiles:  # declared groups alone: no row is looked at
+        return Price(Pure(0), {}, {}, {})
     if not plan.declared:
         _require_delta(plan, whole, chance)
     shares = _shares(plan)
     noise: dict[str, Noise] = {}
-    choices: dict[str, Exponential] = {}
+    choices: dict[str, Selection] = {}
     for name, measure in plan.measures.items():
         if isinstance(whole, Concentrated):
             noise[name] = DiscreteGaussian(measure.squares / (2 * whole.rho * shares[name]))
@@ -88,28 +101,30 @@ def price(plan: Plan, epsilon: Number | None = None, delta: Number = 0, rho: Num
             if isinstance(whole, Concentrated)
             else whole.epsilon * shares[name]
         )
-        choices[name] = Exponential.for_loss(Pure(sharp), one.sensitivity)
+        choices[name] = one.mechanism(Pure(sharp), bounded_range=isinstance(whole, Concentrated))
     if plan.declared or isinstance(whole, Concentrated):
-        return Price(whole, noise, choices, None)
-    return Price(Approximate(whole.epsilon, chance), noise, choices, _threshold(plan, noise[UNITS], chance))
+        return Price(whole, noise, choices, {})
+    hidden = [part for part in plan.parts if part.units is not None]
+    each = {part.units or "": _threshold(part, noise[part.units or ""], chance / len(hidden)) for part in hidden}
+    return Price(Approximate(whole.epsilon, chance), noise, choices, each)
 
 
 def _shares(plan: Plan) -> dict[str, Fraction]:
     """What part of the whole each measure and quantile gets."""
     parts = Counter(name for figure in plan.figures.values() for name in figure.made_of)
-    if not plan.declared:
-        parts[UNITS] += 1
+    parts.update(part.units for part in plan.parts if part.units is not None)
     return {name: Fraction(part, parts.total()) for name, part in parts.items()}
 
 
-def _threshold(plan: Plan, noise: Noise, delta: Fraction) -> int:
+def _threshold(part: Part, noise: Noise, delta: Fraction) -> int:
     """The smallest t that a group of one unit passes with at most its share of delta: P(alone + noise > t) <= share."""
-    return plan.measures[UNITS].each + noise.error(min(2 * delta / plan.rows.owned.groups, Fraction(1, 2)))
+    alone = part.measures[part.units or ""].each
+    return alone + noise.error(min(2 * delta / part.rows.owned.groups, Fraction(1, 2)))
 
 
 def _require_delta(plan: Plan, whole: Loss, delta: Fraction) -> None:
-    open_ = [value.name or "what is made of a column" for value in plan.keys.values() if value.domain is None]
-    said = f"Which values {', '.join(open_)} has is not declared, so groups are released only"
+    open_ = [value.name or "an expression" for value in plan.keys.values() if value.domain is None]
+    said = f"The values of {', '.join(open_)} are not declared, so groups are released only"
     if isinstance(whole, Concentrated):
         raise BadInput(
             f"{said} for an epsilon and a delta, not for a rho.",
@@ -135,6 +150,8 @@ class Quote:
     """Whether this was answered before: then it is free."""
     synthetic: tuple[str, ...] = ()
     """Tables whose synthetic stand-ins would answer instead, free of charge, because the budget does not cover it."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Kind of each column of the answer to a question, in order."""
 
     def __str__(self) -> str:
         lines = [
@@ -156,17 +173,25 @@ def expected_errors(planned: Plan, priced: Price, rows: int | None) -> dict[str,
 
     Its values are taken to be as far from the middle of their bounds as they can be: it will be less.
     """
-    most = Fraction(rows or 1, planned.rows.most)
-    noisy = {name: np.array([float(most * measure.most)]) for name, measure in planned.measures.items()}
-    off = priced.errors()
+    noisy = {
+        name: np.array([float(Fraction(rows or 1, part.rows.most) * measure.most)])
+        for part in planned.parts
+        for name, measure in part.measures.items()
+    }
+    off = {
+        name: far for part in planned.parts for name, far in priced.errors(part.added).items() if name in part.measures
+    }
+    figures = planned.figures
+
+    def error(bar: Bar) -> float | None:
+        figure = figures[bar.figure]
+        bars = None if isinstance(figure, Mean) and rows is None else figure.error(noisy, off)
+        return None if bars is None else bar.factor * float(bars[0]) + bar.more
+
     errors: dict[str, float | None] = {}
-    for name, figure in _barred(planned):
-        bars = (
-            None
-            if isinstance(planned.figures[figure], Mean) and rows is None
-            else planned.figures[figure].error(noisy, off)
-        )
-        errors[name] = None if bars is None else float(bars[0])
+    for name, bars in planned.bars.items():
+        known = [error(bar) for bar in bars]
+        errors[name] = None if None in known else max((one for one in known if one is not None), default=None)
     return errors
 
 
@@ -227,21 +252,11 @@ def _epsilon(place: int) -> Fraction:
     return _DIGITS[digits] * Fraction(10) ** _POWERS[power]
 
 
-def _barred(planned: Plan) -> Iterator[tuple[str, str]]:
-    """The answer's columns that have an error bar, each with the figure it is."""
-    for one in planned.after.expressions:
-        inner = one.unalias()
-        if isinstance(inner, exp.Column) and inner.name.endswith(ERROR) and one.alias.endswith(ERROR):
-            figure = inner.name.removesuffix(ERROR)
-            if figure in planned.figures:
-                yield one.alias.removesuffix(ERROR), figure
-
-
 def _short(number: float) -> str:
     return f"{number:,.4g}" if abs(number) < 10_000 else f"{number:,.0f}"
 
 
 @lru_cache(maxsize=256)
-def _error(noise: Noise, beta: Fraction) -> int:
+def _error(noise: Noise, beta: Fraction, added: int) -> int:
     """Questions of one kind at one price have the same noise."""
-    return noise.error(beta)
+    return noise.error(beta) if added == 1 else ceil(sum_error(noise, np.ones(added), beta))

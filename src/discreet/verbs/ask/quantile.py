@@ -19,10 +19,13 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.engines.contribution import COUNT, OwnedRows, cell_counts
+from discreet.core.loss import Pure
+from discreet.engines.contribution import OwnedRows
+from discreet.engines.measures import COUNT, cell_counts
 from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
-from discreet.noise.selection import Exponential
+from discreet.noise.selection import Exponential, Selection
+from discreet.verbs.ask.mode import Mode
 from discreet.verbs.ask.value import Interval, Value, largest
 
 SLICES = 1024
@@ -57,15 +60,20 @@ class Quantile:
             return float(low + chosen)
         return float(low + (high - low) * Fraction(2 * chosen + 1, 2 * self.slices))
 
-    def choose(self, counts: np.ndarray[Any, Any], mechanism: Exponential, entropy: Entropy) -> float:
+    def mechanism(self, loss: Pure, *, bounded_range: bool) -> Selection:
+        """The mechanism that loses so much; its range is bounded, as it must be for a rho."""
+        return Exponential.for_loss(loss, self.sensitivity)
+
+    def choose(self, counts: np.ndarray[Any, Any], mechanism: Selection, entropy: Entropy) -> float:
         """Draw a slice by the exponential mechanism, given the number of rows in each."""
-        return self.value(mechanism.choose(self._scores(counts).tolist(), entropy))
+        return self.value(mechanism.choose(self.scores(counts).tolist(), entropy))
 
     def best(self, counts: np.ndarray[Any, Any]) -> float:
         """The slice with the best score, without noise: for rows that are private already."""
-        return self.value(int(self._scores(counts).argmax()))
+        return self.value(int(self.scores(counts).argmax()))
 
-    def _scores(self, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def scores(self, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The score of each slice, given the number of rows in each."""
         a, d = self.share.numerator, self.share.denominator
         below = np.concatenate(([0], np.cumsum(counts)[:-1]))
         above = counts.sum() - below - counts
@@ -88,20 +96,24 @@ def quantile(value: Value, within: Interval, share: Fraction, rows: OwnedRows) -
     return Quantile(cut.else_(place.copy()), SLICES, share, within, False, rows.most)
 
 
-def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: OwnedRows) -> exp.Select:
+Choice = Quantile | Mode
+"""What is chosen in every group, given how many of its rows are in each slice."""
+
+
+def slice_query(choice: Choice, keys: Mapping[str, Value], rows: OwnedRows) -> exp.Select:
     """Query for the number of rows in each slice of each group."""
-    whole = exp.cast(quantile.slice.copy(), exp.DType.BIGINT)
+    whole = exp.cast(choice.slice.copy(), exp.DType.BIGINT)
     return cell_counts(rows, {name: value.sql for name, value in keys.items()} | {SLICE: whole})
 
 
 def counts_by_group(
-    quantile: Quantile, found: Iterable[Mapping[str, Any]], keys: Sequence[str]
+    choice: Choice, found: Iterable[Mapping[str, Any]], keys: Sequence[str]
 ) -> dict[tuple[Any, ...], np.ndarray[Any, Any]]:
     """Counts of all slices by group, for groups that have rows; NULL is in no slice."""
     counts: dict[tuple[Any, ...], np.ndarray[Any, Any]] = {}
     for row in found:
         if row[SLICE] is not None:
             group = tuple(row[key] for key in keys)
-            slices = counts.setdefault(group, np.zeros(quantile.slices, dtype=np.int64))
-            slices[min(max(row[SLICE], 0), quantile.slices - 1)] += row[COUNT]
+            slices = counts.setdefault(group, np.zeros(choice.slices, dtype=np.int64))
+            slices[min(max(row[SLICE], 0), choice.slices - 1)] += row[COUNT]
     return counts

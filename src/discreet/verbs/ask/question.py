@@ -35,22 +35,26 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.kind import Kind, Scalar
 from discreet.core.release import Release
-from discreet.core.sql import is_attempt
+from discreet.core.sql import is_attempt, kind_of
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.engines.contribution import OwnedRows
 from discreet.errors import BadInput, BadQuery
 from discreet.noise.entropy import Entropy
 from discreet.releases.method import Method, kept_rows, promised
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.plan import Plan, plan
+from discreet.verbs.ask.postprocess import MostFrequent
 from discreet.verbs.ask.price import Price, expected_errors, price
 from discreet.verbs.ask.rows import Rows
 from discreet.verbs.ask.syntax import LONGEST, require_whole_characters, statements_of, written
 
-_UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns"}}
-"""What no answer depends on: on which engine the rows are, and columns, which a plan has no more."""
+_UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns"}, OwnedRows: {"places"}}
+"""What no answer depends on: on which engine the rows are, and columns and places, which a plan has no more."""
+_ALWAYS = {"name", "units", "sets"}
+"""What needs no mention where a plan has one part, with one set of groups."""
 _WRITER = json.JSONEncoder(sort_keys=True, check_circular=False)
-_READ = {"this", "expression", "expressions", "low", "high", "table", "is_string"}
+_READ = {"this", "expression", "expressions", "low", "high", "table", "is_string", "to", "safe"}
 """What the rules look at: a node with anything else is compared as it is."""
 _TRUTH, _TEXT, _NUMBER, _WHOLE = "truth", "text", "number", "whole number"
 _TYPES = {Kind.TEXT: _TEXT, Kind.INTEGER: _NUMBER, Kind.REAL: _NUMBER, Kind.BOOLEAN: _TRUTH}
@@ -115,13 +119,12 @@ def pose(
     rho: Number | None = None,
 ) -> Question:
     """Price a question, for an epsilon (and a delta, where groups are not declared) or for a rho."""
-    rows = asked.plan.rows
-    read = {name: twins[name] for name in sorted(rows.sources | rows.public)}
+    read = {name: twins[name] for name in sorted(asked.plan.sources | asked.plan.public)}
     priced = price(asked.plan, epsilon, delta, rho)
     bars = expected_errors(asked.plan, priced, 1).values()
     if not all(bar is None or 0 <= bar < inf for bar in bars):  # which no row decides, so it is said before the charge
         raise BadInput("At this price there is no finite error bar.", hint="Spend more on the question.")
-    return Question(asked.text, asked.fingerprint, tuple(sorted(rows.sources)), asked.plan, priced, read)
+    return Question(asked.text, asked.fingerprint, tuple(sorted(asked.plan.sources)), asked.plan, priced, read)
 
 
 def normal(text: str) -> str:
@@ -168,6 +171,12 @@ class SqlMethod(Method[pa.Table]):
         """Expected error of each figure, given the number of rows in a group."""
         return expected_errors(self.question.plan, self.question.price, rows)
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Kind of each column of the answer, known before any row is looked at."""
+        schema = self.question.plan.schema
+        return {one.name: kind.value if (kind := kind_of(one.type)) else "other" for one in schema or ()}
+
     def run(self, table: Table, entropy: Entropy) -> pa.Table:
         """The figures and their error bars."""
         return answer(self.question.plan, self.question.price, entropy)
@@ -184,13 +193,23 @@ class SqlMethod(Method[pa.Table]):
 def fingerprint(plan: Plan, tables: Mapping[str, Table]) -> str:
     """The same for all questions that are the same about ``tables``."""
     rows = _Normal()
-    rows.places = {rows.of(tables[name].relation): name for name in sorted(plan.rows.sources | plan.rows.public)}
+    rows.places = {rows.of(tables[name].relation): name for name in sorted(plan.sources | plan.public)}
     after = plan.after.copy()
     after.set("expressions", [one.unalias() for one in after.expressions])  # what the columns are called is no matter
     types = {name: _TYPES.get(value.kind, "") for name, value in plan.keys.items()}
-    types |= dict.fromkeys(plan.figures, _NUMBER)
-    asked = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "after"}
-    return _hash([_plain(asked, rows), _Normal(types).of(after)])
+    types |= {name: _NUMBER for name, figure in plan.figures.items() if not isinstance(figure, MostFrequent)}
+    return _hash([_measured(plan, rows), _Normal(types).of(after)])
+
+
+def _measured(plan: Plan, rows: _Normal) -> Any:
+    """All that is measured. One part is written as plans were before they had parts: stored answers are found by it.
+
+    Its name is always the same, and ``units`` is among its measures if there is one.
+    """
+    part = plan.parts[0]
+    if len(plan.parts) > 1 or part.sets:
+        return _plain(plan.parts, rows)
+    return _plain({one.name: getattr(part, one.name) for one in fields(part) if one.name not in _ALWAYS}, rows)
 
 
 def relabel(plan: Plan, answer: pa.Table) -> pa.Table:
@@ -221,6 +240,7 @@ class _Normal:
             exp.Paren: self._paren,
             exp.Anonymous: self._function,
             exp.Column: self._column,
+            exp.TryCast: self._key,
             exp.Literal: self._literal,
             exp.Neg: self._negative,
             exp.Boolean: self._boolean,
@@ -264,6 +284,11 @@ class _Normal:
             inner: _Form = args["expressions"][0]
             return inner
         return self._as_it_is(node, args)
+
+    def _key(self, node: exp.Expr, args: Mapping[str, Any]) -> _Form:
+        """Over rows, only keys of joins are cast so, and to the type that they have: the planner sees to that."""
+        inner: _Form = args["this"]
+        return inner if self._over_rows else self._as_it_is(node, args)
 
     def _column(self, node: exp.Expr, args: Mapping[str, Any]) -> _Form:
         return self._as_it_is(node, args, (self._types or {}).get(node.name, ""))

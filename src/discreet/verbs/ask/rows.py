@@ -10,9 +10,10 @@ and then the bounds of the one would be believed of the other.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import count
 
 from sqlglot import exp
 
@@ -24,8 +25,9 @@ from discreet.core.table import Table
 from discreet.engines.contribution import UNIT, OwnedRows, Unit, numbered, owned_rows
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.value import Columns, Interval, Known, Value
+from discreet.verbs.ask.value import SPELLED, Columns, Interval, Known, Value
 
+_HIDDEN = "discreet_computed"
 _FEW = 1000  # fewer whole numbers between bounds than this are categories
 
 
@@ -70,6 +72,10 @@ class Rows:
             raise BadQuery(f"{clause} takes a condition; {condition.sql()} is {value.kind.value}.")
         return replace(self, owned=self.owned.where(value.sql))
 
+    def with_hidden(self, called: str, value: Value) -> Rows:
+        """The rows with a column that a question names only by ``hidden``."""
+        return replace(self, columns=Columns((*self.columns.known, Known(called, value, _HIDDEN, bare=False))))
+
     def showing(self, shown: Iterable[tuple[str, Value]]) -> Rows:
         """The same rows with these columns; the unit stays, named or not."""
         projected: dict[str, exp.Expr] = {}
@@ -84,6 +90,18 @@ class Rows:
                 kept = at(value, called)
             columns.append(Known(name, kept))
         return replace(self, owned=self.owned.select(projected), columns=Columns(columns))
+
+
+def hidden(called: str, node: exp.Expr) -> exp.Column:
+    """A column that stands in a question for ``node``, which was worked out before, such as a window."""
+    column = exp.column(called, table=_HIDDEN, quoted=True)
+    column.meta[SPELLED] = node.sql(dialect="duckdb")
+    return column
+
+
+def free_name(names: Sequence[str]) -> str:
+    """A name for one more column."""
+    return next(name for name in map(numbered, count(len(names))) if name not in names)
 
 
 def table_rows(table: Table, name: str = "") -> Rows:
@@ -169,8 +187,8 @@ def keys_of(select: exp.Select, columns: Columns) -> list[tuple[exp.Expr, Value]
         isinstance(one, exp.Rollup | exp.Cube | exp.GroupingSets) for one in group.expressions
     ):
         raise BadQuery(
-            "GROUP BY takes columns and expressions: ROLLUP, CUBE and GROUPING SETS are not supported.",
-            hint="Ask a separate question for each grouping.",
+            "A SELECT of rows is grouped by columns and expressions: ROLLUP, CUBE and GROUPING SETS are not supported.",
+            hint="Use them in the outer SELECT, or write UNION ALL of several.",
         )
     aliases = {one.alias.casefold(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
     found = []

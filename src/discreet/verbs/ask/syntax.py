@@ -13,17 +13,17 @@ what stands in it as often again. So both are given up where they come to much m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from functools import cache
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, Parser, exp
 from sqlglot.dialects.duckdb import DuckDB as DuckDBDialect
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.duckdb import DuckDBGenerator
-from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import BadQuery
+from discreet.verbs.ask.spelling import one_spelling, written_out
 from discreet.verbs.ask.value import CHARACTERS, SEARCH, WEIGHT
 
 LONGEST = 20_000
@@ -32,7 +32,10 @@ _DEEPEST = 64
 _MOST_SELECTS = 32
 _MOST_AGGREGATES = 64
 _MOST_COLUMNS = 256
-_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+_CLAUSES = {
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint",
+    "distinct", "qualify", "this", "expression",
+}  # fmt: skip
 _STARTS = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(")
 MOST_NODES = 15_000
 MOST_WEIGHT = 60_000
@@ -55,14 +58,41 @@ _MOST_WRITTEN = 4
 _LONGEST_INTERVAL = 1_000
 _CUT = "Cut the texts first: LEFT(x, 20), or declare max_length on the card."
 _DIALECT = DuckDBDialect()
+_OTHERS = ("tsql", "spark", "postgres")
 
 
 def statements_of(text: str) -> list[exp.Expr | None]:
-    """The statements of a text; one that is empty is ``None``."""
+    """The statements of a text; one that is empty is ``None``.
+
+    A text that DuckDB's parser cannot read is read as T-SQL, as Spark's SQL or as PostgreSQL's, by whichever can first,
+    and written as DuckDB's. So no text that DuckDB can read ever means anything else.
+    """
     try:
-        tokens = _DIALECT.tokenize(text)
+        found = parsed(text, "duckdb")
+    except _ReadAgain as error:  # the others would take as long before they give up
+        raise BadQuery(error.message, hint=error.hint) from None
+    except BadQuery:
+        for dialect in _OTHERS:
+            try:
+                several = parsed(text, dialect)
+                again = "; ".join(written(one, len(text)) for one in several if one is not None)
+                found = parsed(again, "duckdb")
+                break
+            except BadQuery:
+                continue
+        else:
+            raise
+    return [one if one is None else one_spelling(one) for one in found]
+
+
+def parsed(text: str, dialect: str) -> list[exp.Expr | None]:
+    """The statements of a text in a dialect; an error if it cannot be read, or reading takes too long."""
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(text)
         _require_short_intervals(tokens)
-        return list(_Parser(_MOST_REREAD + 2 * len(tokens)).parse(tokens, text))
+        parser = _parser(dialect)(dialect=dialect)
+        parser.left = _MOST_REREAD + 2 * len(tokens)  # type: ignore[attr-defined]
+        return list(parser.parse(tokens, text))
     except sqlglot.errors.ParseError as error:
         raise _unreadable(text, error) from None
     except sqlglot.errors.TokenError:
@@ -96,19 +126,25 @@ def written(statement: exp.Expr, most: int = 0) -> str:
         raise BadQuery("The SQL cannot be parsed.") from None
 
 
-class _Parser(DuckDBParser):
+class _ReadAgain(BadQuery):
+    """A parser would go back in a text again and again."""
+
+
+@cache
+def _parser(dialect: str) -> type[Parser]:
     """A parser that gives up where it goes back in the text again and again."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(dialect=_DIALECT)
-        self._left = most
+    class Limited(Dialect.get_or_raise(dialect).parser_class):  # type: ignore[misc]
+        left = 0
         """Tokens that may be read again."""
 
-    def _retreat(self, index: int) -> None:
-        self._left -= max(self._index - index, 0)
-        if self._left < 0:
-            raise BadQuery("The question is nested too deeply.", hint="Nest fewer functions.")
-        super()._retreat(index)
+        def _retreat(self, index: int) -> None:
+            self.left -= max(self._index - index, 0)
+            if self.left < 0:
+                raise _ReadAgain("The question is nested too deeply.", hint="Nest fewer functions.")
+            super()._retreat(index)
+
+    return Limited
 
 
 class _Writer(DuckDBGenerator):
@@ -127,16 +163,15 @@ class _Writer(DuckDBGenerator):
         return made
 
 
-def parse_question(text: str) -> exp.Select:
-    """The syntax tree of a question, which is one SELECT of a size that can be planned."""
+def parse_question(text: str) -> exp.Query:
+    """The syntax tree of a question, which is one SELECT, or a UNION of some, of a size that can be planned."""
     if len(text) > LONGEST:
         raise BadQuery(f"The question is longer than {LONGEST:,} characters.")
     statements = statements_of(text)
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        several = len(statements) > 1 or any(isinstance(one, exp.SetOperation) for one in statements)
-        hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Only SELECT is supported."
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.Union):
+        hint = "Ask several in one batch." if len(statements) > 1 else "Only SELECT is supported, and UNION of some."
         raise BadQuery("A question must be one SELECT.", hint=hint)
-    select = statements[0]
+    select = written_out(statements[0])
     if depth(select) > _DEEPEST:
         raise _too_deep()
     if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
@@ -148,9 +183,16 @@ def parse_question(text: str) -> exp.Select:
         raise BadQuery(f"A SELECT has more than {_MOST_COLUMNS} columns.", hint="Ask several questions.")
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
-        name = extra[0].rstrip("_").upper()
-        raise BadQuery(f"{name} is not supported.", hint="Use WHERE, GROUP BY, HAVING, ORDER BY and LIMIT.")
+        raise BadQuery(
+            f"{clause_name(extra[0])} is not supported.", hint="Use WHERE, GROUP BY, HAVING, ORDER BY and LIMIT."
+        )
     return select
+
+
+def clause_name(key: str) -> str:
+    """The clause of a SELECT that sqlglot has under ``key``, as people write it."""
+    name = {"locks": "FOR UPDATE", "order": "ORDER BY"}.get(key, key.rstrip("_").upper())
+    return name.removesuffix("S") if name in ("JOINS", "LATERALS", "PIVOTS", "WINDOWS") else name
 
 
 def require_whole_characters(text: str) -> None:
@@ -167,24 +209,13 @@ def answer_name(node: exp.Expr, place: int) -> str:
     return node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
 
 
-def _require_supported(select: exp.Select) -> None:
+def _require_supported(select: exp.Query) -> None:
     """An error if a question has what no part of one can have: it says what to ask instead."""
     for node in select.walk():
-        if isinstance(node, exp.Window) or (isinstance(node, exp.Select) and node.args.get("qualify")):
-            raise BadQuery(
-                "Window functions (OVER, QUALIFY) are not supported: their value for one row depends on "
-                "other people's rows.",
-                hint="GROUP BY gives figures of groups, ORDER BY … LIMIT the largest of them; a subquery in "
-                "FROM that "
-                "groups by the unit computes person by person.",
-            )
-        if isinstance(node, exp.WithinGroup):
-            raise _within_group(node)
         if isinstance(node, exp.Query) and not _in_from(node, select):
             raise BadQuery(
-                "Subqueries are supported in FROM and WITH, not in conditions or columns.",
-                hint="For IN (SELECT …) and EXISTS, list the values, or JOIN the tables: those about people on their "
-                "unit. To compare with a figure, ask for it first and write it as a number.",
+                "Subqueries are supported in FROM and WITH, IN and EXISTS, not in other conditions or columns.",
+                hint="To compare with a figure, ask for it first and write it as a number.",
             )
 
 
@@ -204,22 +235,13 @@ def _unreadable(text: str, error: sqlglot.errors.ParseError) -> BadQuery:
     return BadQuery(f"The SQL cannot be parsed{place}{said}.", hint=hint)
 
 
-def _within_group(node: exp.WithinGroup) -> BadQuery:
-    function, order = node.this, node.find(exp.Ordered)
-    share = function.this if isinstance(function, exp.PercentileCont | exp.PercentileDisc) else None
-    if order is None or not isinstance(share, exp.Literal) or share.is_string:
-        return BadQuery("WITHIN GROUP is not supported.", hint="Use QUANTILE_CONT(x, 0.9) or MEDIAN(x).")
-    wanted = 1 - Decimal(share.name) if order.args.get("desc") else share.name
-    hint = f"Write QUANTILE_CONT({order.this.sql('duckdb')}, {wanted})."
-    return BadQuery("WITHIN GROUP is not supported.", hint=hint)
-
-
-def _in_from(query: exp.Query, whole: exp.Select) -> bool:
-    """Whether a query stands where rows come from."""
+def _in_from(query: exp.Query, whole: exp.Query) -> bool:
+    """Whether a query stands where rows come from, or are looked for."""
     node: exp.Expr | None = query
     while node is not whole and isinstance(node, exp.Query | exp.Paren):
         node = node.parent
-    return node is whole or isinstance(node, exp.From | exp.Join | exp.CTE | exp.Lateral | exp.Table)
+    asks = isinstance(node, exp.Exists | exp.In) and node.find_ancestor(exp.Having, exp.Order) is None
+    return node is whole or asks or isinstance(node, exp.From | exp.Join | exp.CTE | exp.Lateral | exp.Table)
 
 
 @dataclass

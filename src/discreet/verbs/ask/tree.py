@@ -84,7 +84,7 @@ class Tree:
         """The counts of all ranges, with noise, from the true count of every slice."""
         true = np.asarray(counts, dtype=np.int64)
         if true.shape != (self.slices,):
-            raise BadInput(f"{self.slices} slices need as many counts, got {true.size}.")
+            raise BadInput(f"{self.slices} slices need {self.slices} counts, not {true.size}.")
         noisy = []
         for _ in range(self.levels):
             drawn = self.noise.add_all(true, entropy).tolist()

@@ -30,6 +30,8 @@ CHARACTERS = "characters"
 """Key in sqlglot's metadata of a text expression for its maximum length, characters."""
 SEARCH = "search"
 """Key in sqlglot's metadata of a search in a text for the comparisons of two characters that it may take."""
+SPELLED = "spelled"
+"""Key in sqlglot's metadata of a column for what it stands for, as it was asked."""
 Rule: TypeAlias = "Callable[[Reader, Any], Value]"
 SAFE = Fraction(2**53)
 """Largest absolute value of a number: integers up to it are exact as doubles."""
@@ -46,6 +48,7 @@ _READ = {
     *("this", "expression", "expressions", "table", "is_string", "to", "low", "high", "query", "unnest", "field"),
     *("negate", "ifs", "true", "false", "default", "decimals", "start", "length", "substr", "unit"),
     *("min_value", "max_value", "num_buckets", "safe", "typed", "ignore_nulls", "coalesce", "date_part_boundary"),
+    *("delimiter", "part_index", "flag", "format"),
 }
 """Fields of sqlglot nodes that the rules read or may ignore; any other field is unsupported."""
 
@@ -312,7 +315,7 @@ def number(node: exp.Expr | None, value: Value) -> Value:
 def within(value: Value) -> Interval:
     """Bounds of a number; an error if they are not known."""
     if value.within is None:
-        what = f"column {value.name!r}" if value.name else "what is made of a column"
+        what = f"column {value.name!r}" if value.name else "an expression"
         raise NotDeclared(
             f"Computing with {what} needs its bounds, and the card declares none.",
             hint="Declare bounds on the card, or set them here: LEAST(GREATEST(x, lowest), highest). "
@@ -369,7 +372,11 @@ def search(made: exp.Expr, text: Value, wanted: str) -> exp.Expr:
 
 def said(node: exp.Expr) -> str:
     """Text of a part of the query, for messages."""
-    text = node.sql(dialect="duckdb")
+    plain = node.copy()
+    for column in list(plain.find_all(exp.Column)):
+        if spelled := column.meta.get(SPELLED):
+            column.replace(exp.var(spelled))
+    text = plain.sql(dialect="duckdb")
     return text if len(text) <= 60 else text[:59] + "…"
 
 

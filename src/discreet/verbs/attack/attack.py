@@ -121,7 +121,7 @@ def _chosen(attacks: Sequence[str | Attack] | None, known: Mapping[str, Attack])
         raise BadInput(f"Attacks must be a list of names, not the text {attacks!r}.", hint=f"Write [{attacks!r}].")
     for one in attacks:
         if isinstance(one, str) and one not in known:
-            raise NotFound(f"There is no attack {one!r}{meant(one, known)}.", hint=f"Known are {', '.join(known)}.")
+            raise NotFound(f"There is no attack {one!r}{meant(one, known)}.", hint=f"Choose from {', '.join(known)}.")
     return [known[one] if isinstance(one, str) else one for one in attacks]
 
 

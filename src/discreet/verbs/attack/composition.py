@@ -60,7 +60,7 @@ class Composition:
         try:
             alone = [find_candidates(release, known, links, self.columns)]
             alone += [find_candidates(other, known, None, self.columns) for other in self.others]
-            together = _combined(alone, (release, *self.others))
+            together = _narrow_candidates(alone, (release, *self.others))
             return replace(self._evaluate(together, alone, known, release), knows=knows)
         except BadInput as problem:
             return failed_finding(self.name, knows, str(problem))
@@ -93,7 +93,7 @@ class Composition:
 
 
 def _certain_values(together: Candidates, alone: Candidates, known: Table, release: Release[Any]) -> dict[str, float]:
-    """Share of people whose sensitive value is sure, with all releases and with the first."""
+    """Share of people whose sensitive value is certain, by all releases and by the first alone."""
     try:
         shares = [Homogeneity().evaluate(one, known, release).figure for one in (together, alone)]
     except DataError:
@@ -104,8 +104,8 @@ def _certain_values(together: Candidates, alone: Candidates, known: Table, relea
     }
 
 
-def _combined(candidates: list[Candidates], releases: tuple[Release[Any], ...]) -> Candidates:
-    """Candidates of the first release, its classes split by what other releases show too, its pairs weighed by all.
+def _narrow_candidates(candidates: list[Candidates], releases: tuple[Release[Any], ...]) -> Candidates:
+    """Candidates of the first release, narrowed by all others: classes are split, pairs get new weights.
 
     A row of the first release is a person's as likely as, among the rows of another release that agree with it, those
     are that may be the person's.

@@ -35,7 +35,7 @@ _PAIRED = 100
 
 @declare(ATTACKS, "known rows", rank=3)
 class KnownRows(Checked):
-    """Find a person by one, two or all of her rows, of whichever the fewest people have.
+    """Find each person by one, two or all of their rows, those that the fewest people share.
 
     Where a pseudonym links rows, one of the people is taken who have the rows that are known (all: and no others).
     Where none does, one of the rows is taken that look like the row that is known; it is someone's with as many
@@ -98,7 +98,7 @@ class KnownRows(Checked):
 def _owners(
     rows: pa.Table, known: Table, links: Array | None, pseudonym: str | None
 ) -> tuple[list[Hashable], dict[Hashable, int]]:
-    """Whose each released row is, by its pseudonym or, for the holder, by the links; and a row of each in the original.
+    """Person of each released row, by its pseudonym or, for the holder, by the links; and an original row of each.
 
     An error if pseudonyms and links do not say the same.
     """
@@ -124,7 +124,7 @@ def _owners(
 
 
 def _people(release: Release[Any], rows: pa.Table, owners: Iterable[Hashable]) -> dict[Hashable, list[_Rows]]:
-    """The labels of all rows of each person; with what the linked table says of her."""
+    """Quasi-identifiers of all rows of each person, with those of the linked table."""
     quasi = release.recipe.parameters["quasi_identifiers"]
     labels = rows.select([name for name in quasi if name in rows.column_names])
     about: dict[Hashable, _Rows] = {}
@@ -147,14 +147,14 @@ def _tuples(rows: pa.Table) -> list[_Rows]:
 
 
 def _chances(people: Mapping[Hashable, list[_Rows]], known: Any) -> dict[Hashable, int]:
-    """For each person the fewest people who match what is known; 0 if that is more rows than she has."""
+    """For each person the smallest number of people who match the known rows; 0 if they have fewer rows."""
     parts = {person: known(own) for person, own in people.items()}
     many = Counter(part for own in parts.values() for part in own)
     return {person: min((many[part] for part in own), default=0) for person, own in parts.items()}
 
 
 def _shares(people: Mapping[Hashable, list[_Rows]]) -> dict[Hashable, float]:
-    """For each person how many rows there are for one of hers, of those that look alike; where they are fewest."""
+    """For each person the smallest ratio of equal rows in the release to their own rows of that kind."""
     many = Counter(row for own in people.values() for row in own)
     return {person: min(many[row] / count for row, count in Counter(own).items()) for person, own in people.items()}
 

@@ -103,7 +103,7 @@ class Linkability(ControlledAttack):
 
 
 def telling_halves(rows: Array) -> list[list[int]]:
-    """Two sets of columns by which most rows could be joined: the worst case of an attacker's two files.
+    """The two sets of columns by which the most rows can be joined: an attacker's best two files.
 
     Both must tell rows apart, so columns are dealt out from the most to the least telling, each to the set that tells
     less so far (or has fewer, if both tell all), and then moved or exchanged as long as that helps.
@@ -136,13 +136,13 @@ def _class_sizes(codes: list[Array], columns: list[int]) -> Array:
 
 
 def _joined_share(codes: list[Array], halves: list[list[int]]) -> float:
-    """The share of a copy's rows that are joined: each half leads to one of the rows that are alike in it, by lot."""
+    """Share of a copy's rows that are joined correctly, where each half picks one of the rows alike in it at random."""
     alike = _class_sizes(codes, [*halves[0], *halves[1]])
     return float(np.mean(alike / _class_sizes(codes, halves[0]) / _class_sizes(codes, halves[1])))
 
 
 def _nearest(people: Array, rows: Array, numeric: Array, count: int, rng: Generator) -> Array:
-    """The rows nearest to each person, ``count`` of them; equally near ones by lot."""
+    """The ``count`` rows nearest to each person; ties are broken at random."""
     found = []
     for far in gower_distances(people, rows, numeric):
         lots = far + _TIE_BREAKER * rng.random(far.shape)

@@ -109,7 +109,7 @@ def _protocol(
         known = {entry.name: entry.kind for entry in MEAN_PROTOCOLS.entries()}
         if protocol not in known:
             message = f"A mean cannot be collected by the protocol {protocol!r}."
-            raise BadInput(message, hint=f"Known are {', '.join(known)}.")
+            raise BadInput(message, hint=f"Choose from {', '.join(known)}.")
         return known[protocol](values, epsilon), reason
     if protocol == "coins":
         raise BadInput("Two coins have a fixed epsilon.", hint="Give protocol=collect.Coins() and no epsilon.")

@@ -59,7 +59,7 @@ class Domain:
 
     @property
     def _hint(self) -> str:
-        return f"Known are {', '.join(map(str, self.values[:10]))}."
+        return f"Choose from {', '.join(map(str, self.values[:10]))}."
 
     def codes(self, answers: Values) -> Codes:
         """Index of each answer among the values; an error for other answers."""

@@ -256,7 +256,7 @@ class FrequencyEstimate:
     def postprocess(self, step: str) -> FrequencyEstimate:
         """Post-process the counts by a named step: norm-sub, norm-cut, base-cut, cls, power or ibu."""
         if step not in STEPS:
-            raise BadInput(f"There is no post-processing step {step!r}.", hint=f"Known are {', '.join(STEPS)}.")
+            raise BadInput(f"There is no post-processing step {step!r}.", hint=f"Choose from {', '.join(STEPS)}.")
         return replace(self, counts=STEPS[step](self), steps=(*self.steps, step))
 
     def table(self) -> pa.Table:

@@ -110,7 +110,7 @@ def frequency_oracle(name: str) -> type[FrequencyOracle]:
     """Look up a frequency oracle by its name."""
     known: dict[str, type[FrequencyOracle]] = {entry.name: entry.kind for entry in FREQUENCY_ORACLES.entries()}
     if name not in known:
-        raise NotFound(f"There is no protocol {name!r}.", hint=f"Known are {', '.join(known)}.")
+        raise NotFound(f"There is no protocol {name!r}.", hint=f"Choose from {', '.join(known)}.")
     return known[name]
 
 

@@ -90,7 +90,7 @@ class _Scheduler(Generic[T]):
         places = ((party, other, waited.kind) for other in _senders(waited))
         messages = {place[1]: self.box.pop(place) for place in places if place in self.box}
         if waited.broadcast and (alone := [other for other, message in messages.items() if message.sealed]):
-            reason = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be sent to all."
+            reason = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, but it must go to all parties."
             self._end(party, Aborted(reason, culprits=alone))
             return
         bodies = {other: message.body for other, message in messages.items()}

@@ -105,7 +105,7 @@ def combine(
         return take_part(source, data, name=name, keys=keys, unit_column=unit_column, charge=charge, progress=progress)
     if wrong := [option for option, value in of_a_party.items() if value is not None]:
         raise BadInput(
-            f"{', '.join(wrong)}: for one party of a session between hosts, and these are all parties.",
+            f"{', '.join(wrong)}: only for one party of a session between hosts, and here all parties are given.",
             hint='Give the manifest, such as dc.combine("pay.toml", 31_000), or leave it out.',
         )
     from discreet.verbs.combine.release import release_session, transcript_copy
@@ -240,7 +240,7 @@ def simulate_terms(
     if never := [name for name in dropouts if name in played.results]:
         kinds = dict.fromkeys(one.kind.rpartition("/")[2] for one in played.messages if one.of == never[0])
         raise BadInput(
-            f"{never[0]} sends nothing called {dropouts[never[0]]!r}, before which it could drop out.",
+            f"{never[0]} cannot drop out before {dropouts[never[0]]!r}: it sends no such message.",
             hint=f"It sends {', '.join(kinds)}.",
         )
     if not played.results:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.document import write
+from discreet.core.document import make_private, private_folder, write
 from discreet.core.loss import Loss
 from discreet.errors import Aborted, BadInput, NotDeclared, NotFound
 from discreet.verbs.combine import data as inputs
@@ -69,16 +69,16 @@ class LedgerCharge:
 
     def require(self, loss: Loss) -> None:
         """Refuse a loss that the ledger would refuse later, before others have begun."""
-        from discreet.budget.entries import exceeded, path, tightest
+        from discreet.budget.entries import budget_refusal, path, tightest_refusal
 
         accounts = [self.ledger.account(name) for name in path(self.account)]
         refusals = [
-            exceeded(account, account.total, loss)
+            budget_refusal(account, account.total, loss)
             for account in accounts
             if not account.budget.admits(account.total, loss)
         ]
         if refusals:
-            raise tightest(refusals)
+            raise tightest_refusal(refusals)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def find_participant(file: str | Path, name: str | None = None, keys: str | Path
     here = [party for party in manifest.terms.parties if (key_folder / f"{party}.key").is_file()]
     if name is None:
         if len(here) != 1:
-            present = f"are the keys of {', '.join(here)}" if here else "is no party's key"
+            present = f"are the keys of {', '.join(here)}" if here else "is no key of a party"
             raise BadInput(
                 f"It is unclear which party this is: in {key_folder.resolve()} there {present}.",
                 hint="Write --as NAME, and --keys FOLDER if NAME.key is elsewhere.",
@@ -150,15 +150,15 @@ def take_part(
     charged = participant.folder / CHARGED
     if loss is not None and isinstance(charge, LedgerCharge) and not charged.exists():
         charge.require(loss)
-    participant.folder.mkdir(mode=0o700, exist_ok=True)
+    private_folder(participant.folder)
     with suppress(FileExistsError):
-        write(participant.folder / MANIFEST, dump(participant.manifest).encode())
+        write(participant.folder / MANIFEST, dump(participant.manifest).encode(), private=True)
     receipts: list[Receipt] = []
 
     def charging(loss: Loss, key: str) -> Receipt:
         assert charge is not None  # noqa: S101  # there is a loss, and so a ledger
         with suppress(FileExistsError):
-            write(charged, key.encode())
+            write(charged, key.encode(), private=True)
         receipts.append(charge(loss, key))
         return receipts[-1]
 
@@ -284,7 +284,7 @@ def _keep_release(participant: Participant, result: Result, receipt: Receipt | N
     transcript = transcript_copy(entries, lambda: _draw_folder(participant.folder, participant.name))
     if before := _saved_release(participant.folder):
         return replace(before, holder=transcript)
-    return release_session(
+    release = release_session(
         manifest.terms,
         result,
         sessions.statement(manifest.terms),
@@ -294,6 +294,8 @@ def _keep_release(participant: Participant, result: Result, receipt: Receipt | N
         receipt=receipt,
         to=participant.folder / RELEASE,
     )
+    make_private(participant.folder / RELEASE)
+    return release
 
 
 def _progress_printer(tell: Callable[[str], None], name: str) -> Callable[[Progress], None]:

@@ -75,7 +75,7 @@ class SecureSums:
     def parity(self, bits: Sequence[int]) -> Play[Totals]:
         """Parity of each bit: whether an odd number of parties has a one there."""
         if not all(bit in (0, 1) for bit in bits):
-            raise BadInput("A parity is of zeros and ones.")
+            raise BadInput("A parity needs zeros and ones.")
         group = ModularGroup(1)
         total, parties = yield from self._add(group.vector(bits), group)
         return Totals(total.astype(np.int64), parties)

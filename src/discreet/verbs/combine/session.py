@@ -148,7 +148,7 @@ def _sums_statement(terms: Terms) -> Statement:
     function.check(terms)
     if (protocol.name == Dining.name) != (function.name == Parity.name):
         raise BadInput(
-            "The dining cryptographers compute a parity, and nothing else does.", hint="Use dining with parity."
+            "The protocol dining computes parities only, and is the only one that does.", hint="Use dining with parity."
         )
     if terms.threshold and terms.threshold < len(terms.parties) and not protocol.drops:
         raise BadInput(
@@ -164,18 +164,16 @@ def _sums_statement(terms: Terms) -> Statement:
     assumes = [protocol.adversary()]
     if function.sums(terms) > 1:
         assumes.append(
-            f"Every party brings the same data to each of the up to {function.sums(terms)} sums: what is "
-            "secret is so "
-            "in each sum by itself, and a party that does not follow the protocol can choose, by what it "
-            "brings to one "
-            "sum, what is asked in the next, and so learn single values of others."
+            f"Every party uses the same data in each of the up to {function.sums(terms)} sums. Each sum protects its "
+            "inputs separately: a party that changes its data between sums can steer what is asked next, and so learn "
+            "single values of others."
         )
     loss = distributed_noise.loss(terms)
     if loss is not None:
         honest = distributed_noise.honest_count(terms)
         assumes += [
             f"At least {honest} of the parties that stay to the end add their noise and keep it secret.",
-            "Only coalitions that are named above put together what they saw: in a single value there is little noise.",
+            "No coalitions but those named above put together what they saw: a single value has little noise.",
         ]
         if not function.replaces:
             assumes.append(f"No {terms.unit} has more than one row in all parties' data together.")
@@ -213,7 +211,7 @@ def _bounds(bounds: Any) -> tuple[Number | None, Number | None]:
     pair = [part.strip() for part in bounds.split(":", 1)] if isinstance(bounds, str) else bounds
     if not isinstance(pair, Sequence) or len(pair) != 2:
         written = "--bounds 0:100000" if isinstance(bounds, str) else "bounds=(0, 100_000)"
-        raise BadInput(f"{bounds!r:.60} are no bounds.", hint=f"Write {written}")
+        raise BadInput(f"{bounds!r:.60} are not valid bounds.", hint=f"Write {written}")
     return pair[0], pair[1]
 
 
@@ -223,11 +221,11 @@ def _require_intended(terms: Terms) -> None:
     if name not in known:
         raise BadInput(f"There is no protocol {name!r}{meant(name, known)}.", hint=f"Known: {', '.join(known)}.")
     if terms.epsilon is not None and terms.epsilon <= 0:
-        raise BadInput("epsilon is above 0.", hint="Leave it out for a result without noise.")
+        raise BadInput("epsilon must be above 0.", hint="Leave it out for a result without noise.")
     if terms.epsilon is None and (terms.delta or terms.honest):
         raise BadInput(
-            f"{'delta' if terms.delta else 'honest'} is about noise, and without epsilon there is none.",
-            hint="Say --epsilon 1 as well, or leave it out.",
+            f"{'delta' if terms.delta else 'honest'} applies to noise, and without epsilon there is none.",
+            hint="Add --epsilon 1, or leave it out.",
         )
     rings = len(terms.parties) // 2
     if name == Paths.name and isinstance(paths := SUM_PROTOCOLS.parse(terms.protocol), Paths) and paths.count > rings:

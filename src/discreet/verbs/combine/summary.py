@@ -39,7 +39,7 @@ def brief(terms: Terms, included: Sequence[str] = ()) -> tuple[str, str]:
     stay, brought = (len(included), [party for party in terms.parties if not session.brings_nothing(terms, party)])
     if 0 < stay < len(brought):
         sentences.append(
-            f"But some left: to any {stay - 1} of the {stay} in the result it gives the last one's value away."
+            f"But some dropped out: any {stay - 1} of the {stay} in the result can compute the other one's value."
         )
     learns = " ".join((*sentences, *session.reveals(terms)))
     if statement.loss is None:
@@ -60,7 +60,7 @@ def expected_error(terms: Terms, staying: int = 0) -> str:
             "with ten times as many, by a tenth of that."
         )
     if function.name not in _TOTAL_FUNCTIONS:
-        return "How far off it is depends on how many rows there are."
+        return "Its error depends on the number of rows."
     [part] = distributed_noise.noise_shares(terms, function.sensitivities(terms))
     exact = math.ceil(_reach(part, staying or len(terms.parties)))
     off = round(exact, min(0, 2 - len(str(exact))))
@@ -75,8 +75,7 @@ def describe_leakage(terms: Terms, leakage: Leakage) -> str:
     name = terms.function.split()[0]
     if name == Sum.name:
         return str(leakage)
-    sentence = str(leakage).replace("the sum itself gives", f"the totals for {name} give")
-    return sentence.replace("the sum", f"the totals for {name}").replace("'s value", "'s figures")
+    return str(leakage).replace("the sum", f"the totals for {name}").replace("'s value", "'s figures")
 
 
 def describe_dropout_leakage(terms: Terms, coalition: Sequence[str], gone: Sequence[str] = ()) -> str:
@@ -92,8 +91,8 @@ def describe_dropout_leakage(terms: Terms, coalition: Sequence[str], gone: Seque
         terms, leakage(terms, terms.parties, coalition, drops=dict.fromkeys(left, _DROPOUT_KIND))
     )
     if gone:
-        return f"In the session that was run {listed(left)} left: {sentence}"
-    return f"At worst, if {listed(left)} left (at least {terms.threshold} must stay): {sentence}"
+        return f"In the session that was run, {listed(left)} dropped out: {sentence}"
+    return f"At worst, if {listed(left)} dropped out (at least {terms.threshold} must stay): {sentence}"
 
 
 def two_party_warning(terms: Terms) -> str:

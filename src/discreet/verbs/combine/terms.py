@@ -51,9 +51,9 @@ class Terms:
         if not MIN_PARTIES <= len(self.parties) <= MAX_PARTIES or len(set(self.parties)) < len(self.parties):
             raise BadInput(f"A session has {MIN_PARTIES} to {MAX_PARTIES:,} parties with different names.")
         if self.threshold and not MIN_PARTIES <= self.threshold <= len(self.parties):
-            raise BadInput(f"The threshold is between {MIN_PARTIES} and the number of parties, got {self.threshold}.")
+            raise BadInput(f"The threshold must be {MIN_PARTIES} to the number of parties, not {self.threshold}.")
         if self.adder and self.adder not in self.parties:
-            raise BadInput(f"{self.adder} adds up and is not one of the parties.")
+            raise BadInput(f"{self.adder} is to add up, but is not one of the parties.")
 
     def to_dict(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

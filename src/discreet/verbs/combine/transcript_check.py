@@ -73,7 +73,7 @@ class TranscriptCheck:
         lines += [f"  {problem}" for problem in self.problems]
         lines.append(f"Checked against the manifest with the digest {self.session}: compare it with your own.")
         if self.absent:
-            lines.append(f"Not compared, for lack of a transcript: {', '.join(self.absent)}.")
+            lines.append(f"Not compared, because their transcripts are missing: {', '.join(self.absent)}.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _read_party(place: Path, manifest: Manifest, problems: list[TranscriptProble
         wrong = error.message
     mine = next((line.signed.header.of for line in lines if line.sent), known[0] if known else called)
     if mine not in manifest.terms.parties:
-        raise BadInput(f"Whose folder {place} is cannot be told.", hint="Name it as it was: SESSION.NAME")
+        raise BadInput(f"It is unclear which party's folder {place} is.", hint="Name it as it was: SESSION.NAME")
     if wrong:
         problems.append(TranscriptProblem(mine, wrong))
     transcript = _PartyTranscript(mine, {}, {})
@@ -176,10 +176,10 @@ def _check_line(line: TranscriptLine, mine: str, manifest: Manifest) -> str:
         header = line.signed.header
         line.signed.check(manifest)
     except BadInput as error:
-        return f"kept a {line.kind} that does not hold: {error.message}"
+        return f"kept a {line.kind} that is invalid: {error.message}"
     summary = (header.number, header.kind, header.digest.hex(), header.size)
     if summary != (line.number, line.kind, line.digest, line.size) or (header.of == mine) != line.sent:
-        return f"wrote down of message {line.number} ({line.kind}) something else than was signed."
+        return f"recorded message {line.number} ({line.kind}) differently from what was signed."
     return ""
 
 
@@ -193,7 +193,7 @@ def _compare(manifest: Manifest, one: _PartyTranscript, other: _PartyTranscript)
     """Compare what one party says it sent with what the other says it received."""
     twice = {name for name in manifest.terms.parties if len({hello.raw for hello in _hellos(name, one, other)}) > 1}
     problems = [
-        TranscriptProblem(name, f"began the session twice, with other keys: {_BEGAN_TWICE}") for name in sorted(twice)
+        TranscriptProblem(name, f"started the session twice, with two keys: {_BEGAN_TWICE}") for name in sorted(twice)
     ]
     if one.party in twice:
         return problems

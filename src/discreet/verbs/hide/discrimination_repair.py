@@ -66,7 +66,7 @@ def neutralise(
     whose decision may change, those come first that count in most discriminating rules and fewest protective ones.
     """
     if way not in ("up", "down"):
-        raise BadInput(f"Treatment is levelled up or down, not {way!r}.")
+        raise BadInput(f"Treatment must be levelled up or down, not {way!r}.")
     if otherwise is not None and (otherwise == decision or otherwise in protected):
         what = "the decision" if otherwise == decision else "protected"
         raise BadInput(f"{otherwise!r} is {what}, and cannot replace the decision.")

@@ -213,7 +213,7 @@ def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Bl
     """Baskets, or a table in Parquet, in blocks of transactions that can be read repeatedly."""
     path = Path(path)
     if rows < 1:
-        raise BadInput(f"A block has at least one transaction, not {rows}.")
+        raise BadInput(f"A block needs at least one transaction, not {rows}.")
     baskets = layout_of(path, columns) == "baskets"
     if not _is_parquet(path):
         if not baskets:

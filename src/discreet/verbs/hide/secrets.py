@@ -26,19 +26,19 @@ _OPTIONS = ("support", "confidence", "margin")
 
 
 class Vocabulary(Protocol):
-    """What must be known of transactions to read what people write of them; ``Transactions`` are one."""
+    """The number of transactions and the names of items, by which secrets are read; ``Transactions`` has them."""
 
     @property
     def rows(self) -> int:
         """How many transactions there are."""
 
     def codes(self, itemset: Iterable[str], /) -> list[int]:
-        """An error for a name that is no item."""
+        """Numbers of the items; an error for a name that is not an item."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """An itemset (no antecedent), or a rule, and from where on it is visible: its margin is taken off already."""
+    """An itemset (no antecedent) or a rule, with the thresholds from which it is visible, less its margin."""
 
     antecedent: Itemset
     consequent: Itemset
@@ -104,7 +104,7 @@ def support_of(said: Number, rows: int) -> int:
     else:
         return least_of(share_of(said, "The support") if isinstance(said, str) else said, rows)
     if count < 1:
-        raise BadInput(f"A support of {count} includes everything.", hint="Give a share such as 2%, or a number.")
+        raise BadInput(f"A support must be at least 1, not {count}.", hint="Give a share such as 2%, or a number.")
     if count > rows:
         raise BadInput(
             f"A support of {count:,} is above the {rows:,} transactions.",
@@ -151,7 +151,7 @@ def parse_kept(
 
 
 def require_items(known: Vocabulary, itemsets: Iterable[str]) -> None:
-    """An error for what is no itemset as people write it."""
+    """An error for something that is not an itemset as people write it."""
     for said in itemsets:
         _known(known, _names(said), said)
 

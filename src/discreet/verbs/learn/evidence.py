@@ -129,7 +129,7 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     learner = learner_of(kept.learner, kept.parameters)
     frame = learner.frame(on_recoding_engine(table))
     if frame.digest != kept.frame or frame.people != kept.people:
-        raise BadInput(f"The sets are not of {table.card.name} as it is now.", hint="Give the table as it was.")
+        raise BadInput(f"The sets do not belong to {table.card.name} as it is now.", hint="Give the table as it was.")
     trainer = learner.trainer(frame)
     different: set[tuple[bytes, ...]] = set()
     in_all = np.ones(kept.people, np.bool_)

@@ -123,7 +123,7 @@ class _Learning(Method[Any]):
         used = {one.name for one in frame.features}
         columns = tuple(column for column in table.card.columns if column.name in used)
         grid = table.card.without_unit(columns)
-        tried = f"{learn.tries:,} samples of the people at most, and a model of each"
+        tried = f"at most {learn.tries:,} samples of the people, and a model of each"
         return Made(
             evidence.model,
             {"table": table.card.name},
@@ -214,7 +214,7 @@ def read_model(payload: object) -> Model:
     kind = payload.get("kind") if isinstance(payload, Mapping) else None
     if kind not in LEARNERS.names():
         raise BadInput(
-            "This is no model that discreet released.", hint="Give the payload of a release: release.payload."
+            "This is not a model that discreet released.", hint="Give the payload of a release: release.payload."
         )
     learner: type[Learner] = LEARNERS.entry(str(kind)).kind
     return learner.model.from_dict(payload)

@@ -104,7 +104,7 @@ class LinearModel(Learner):
         """The target is the last column; rows with a missing value are left out."""
         target = target_of(table, self.target)
         if not isinstance(target, NumberFeature) or target.kind is Kind.DATE:
-            raise BadInput(f"A linear model tells numbers, and {self.target!r} has values.", hint="Use tree.")
+            raise BadInput(f"A linear model predicts numbers, and {self.target!r} is not a number.", hint="Use tree.")
         features = (*features_of(table, self.columns, but=self.target), target)
         return Frame.of(table, features, [one.name for one in features])
 
@@ -119,7 +119,7 @@ class LinearModel(Learner):
 
 
 class LinearTrainer(Trainer):
-    """A frame as a matrix."""
+    """Trains a linear model on a frame, by the normal equations."""
 
     @cached_property
     def _matrix(self) -> Figures:
@@ -136,7 +136,7 @@ class LinearTrainer(Trainer):
         return target
 
     def train(self, rows: Rows, tell: Tell) -> Linear:
-        """The normal equations, solved."""
+        """Solve the normal equations."""
         matrix = self._matrix[rows]
         size = matrix.shape[1]
         upper = np.triu_indices(size)

@@ -208,9 +208,7 @@ class DecisionTree(Learner):
         """The target is the last column."""
         target = target_of(table, self.target)
         if not isinstance(target, CategoryFeature):
-            raise BadInput(
-                f"A tree tells values that are declared, and {self.target!r} is a number.", hint="Use linear."
-            )
+            raise BadInput(f"A tree predicts declared values, and {self.target!r} is a number.", hint="Use linear.")
         if not 2 <= len(target.values) <= MOST_CLASSES:
             raise BadInput(f"{self.target!r} must have 2 to {MOST_CLASSES} values, and has {len(target.values)}.")
         features = features_of(table, self.columns, but=self.target)

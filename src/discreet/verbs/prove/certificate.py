@@ -75,7 +75,9 @@ class Certificate:
     def require_sealed(self) -> None:
         """Raise ``Damaged`` if the certificate was changed since it was sealed."""
         if self.seal != self._digest():
-            raise Damaged(f"The proof of {self.program} is not what was saved.", hint="Prove the program again.")
+            raise Damaged(
+                f"The proof of {self.program} was changed after it was saved.", hint="Prove the program again."
+            )
 
     def to_dict(self) -> dict[str, object]:
         """The certificate as plain data for ``core.document.dumps``."""
@@ -115,7 +117,7 @@ def _alignment(data: object) -> Alignment:
 
 def _text_list(data: object) -> tuple[str, ...]:
     if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
-        raise BadInput("The invariants of a loop, and what a draw misses, must be a list of texts.")
+        raise BadInput("The invariants of a loop and the values that a draw misses must be lists of texts.")
     return tuple(data)
 
 

@@ -66,9 +66,11 @@ def check_certificate(
     others = others or {}
     certificate.require_sealed()
     if (certificate.program, certificate.digest) != (program.name, digest(program)):
-        raise Damaged(f"This is a proof of another program than {program.name}.", hint="Prove the program again.")
+        raise Damaged(f"This proof is for another program, not for {program.name}.", hint="Prove the program again.")
     if (certificate.epsilon, certificate.delta) != (expression_text(program.epsilon), expression_text(program.delta)):
-        raise Damaged(f"This is a proof of another claim than that of {program.name}.", hint="Prove the program again.")
+        raise Damaged(
+            f"This proof is for another claim than the one {program.name} makes.", hint="Prove the program again."
+        )
     check_types(program, others)
     try:
         layout = number_program(program, others)
@@ -81,7 +83,7 @@ def check_certificate(
             for alignment in _required_alignments(program, certificate):
                 _check_alignment(layout, certificate, alignment, others, progress)
     except (Unsupported, BadProgram, load_z3().Z3Exception) as reason:
-        raise Damaged(f"The proof of {program.name} is none: {reason}.", hint="Prove the program again.") from None
+        raise Damaged(f"The proof of {program.name} is not valid: {reason}.", hint="Prove the program again.") from None
     return CheckedProof(certificate, tuple(progress.conditions), progress.ends)
 
 
@@ -94,7 +96,7 @@ class _Progress:
 
 
 def _not_a_proof(program: Program, what: str) -> Damaged:
-    return Damaged(f"The proof of {program.name} is none: {what}.", hint="Prove the program again.")
+    return Damaged(f"The proof of {program.name} is not valid: {what}.", hint="Prove the program again.")
 
 
 def _check_callees(

@@ -158,7 +158,7 @@ class _Interpreter:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise BadInput("The run does not end.", hint="Does every loop get nearer to its end?")
+            raise BadInput("The run does not end.", hint="Check that every loop terminates.")
 
 
 _ORDERED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -226,7 +226,7 @@ def _operation(operator_: str, values: list[syntax.Value]) -> syntax.Value:
             return left if left >= 0 else -left
         case "neg":
             return -left
-    raise BadInput(f"{operator_} is no operator.")
+    raise BadInput(f"{operator_} is not an operator.")
 
 
 def _xor(left: syntax.Value, right: syntax.Value) -> syntax.Value:

@@ -156,7 +156,7 @@ class _PairedInterpreter:
                     if step.number == 0:
                         self._apart(step, bool(one), bool(two))
                     elif one is not two:
-                        raise BadInput("The runs part.")
+                        raise BadInput("The two runs take different branches.")
                     else:
                         yield from self._both(step.then if one else step.other, draws)
                 case While(condition):
@@ -240,7 +240,7 @@ def _value(value: object) -> Value:
     if isinstance(value, Fraction) and value.denominator == 1:
         return value.numerator
     if not isinstance(value, bool | int | Fraction):
-        raise Unsupported("a value that is no number")
+        raise Unsupported("a value that is not a number")
     return value
 
 

@@ -104,13 +104,13 @@ class ProgramParser:
 
     def expect(self, text: str, hint: str = "") -> Token:
         if not self.sees(text):
-            raise self.error(f"Here {text!r} is expected, not {self.shown()}.", hint=hint)
+            raise self.error(f"Expected {text!r} here, got {self.shown()}.", hint=hint)
         return self.step()
 
     def take(self, kind: str) -> Token:
         if self.next.kind != kind:
             called = {"line": "the end of the line", "in": "an indented block", "name": "a name", "number": "a number"}
-            raise self.error(f"Here {called.get(kind, kind)} is expected, not {self.shown()}.")
+            raise self.error(f"Expected {called.get(kind, kind)} here, got {self.shown()}.")
         return self.step()
 
     def shown(self) -> str:
@@ -124,7 +124,7 @@ class ProgramParser:
     def fresh_name(self, what: str) -> Token:
         token = self.take("name")
         if is_keyword(token.text):
-            raise self.error(f"{token.text!r} is a word of the language and cannot be {what}.", token.at)
+            raise self.error(f"{token.text!r} is a reserved word and cannot be {what}.", token.at)
         return token
 
     def deeper(self, read: Callable[[], _T]) -> _T:
@@ -152,7 +152,7 @@ class ProgramParser:
         self.take("line")
         name = self.fresh_name("a program")
         if any(program.name == name.text for program in earlier):
-            raise self.error(f"There is a program {name.text} already.", name.at)
+            raise self.error(f"There is already a program {name.text}.", name.at)
         self.expect("(")
         inputs = self.separated(")", self.input)
         if len({given.name for given in inputs}) < len(inputs):
@@ -173,7 +173,7 @@ class ProgramParser:
     def adjacent(self) -> syntax.Adjacent:
         kind = self.take("name")
         if kind.text not in syntax.ADJACENCIES:
-            raise self.error(f"Neighbours are one of {', '.join(syntax.ADJACENCIES)}, not {kind.text!r}.", kind.at)
+            raise self.error(f"adjacent must be one of {', '.join(syntax.ADJACENCIES)}, not {kind.text!r}.", kind.at)
         return syntax.Adjacent(kind.text, self.expression()) if self.accept("by") else syntax.Adjacent(kind.text)
 
     def input(self) -> syntax.Input:
@@ -220,7 +220,7 @@ class ProgramParser:
         sign = -1 if self.accept("-") else 1
         token = self.take("number")
         if "." in token.text:
-            raise self.error("Here an integer is expected.", token.at)
+            raise self.error("Expected an integer here.", token.at)
         return sign * int(token.text)
 
     # -- statements ---------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class ProgramParser:
             elif self.sees("while", "if"):
                 if behind:
                     hint = "Begin a line with it, indented: then it is clear what an else belongs to."
-                    raise self.error(f"A line has {self.next.text!r} behind its {behind!r}.", hint=hint)
+                    raise self.error(f"{self.next.text!r} cannot follow {behind!r} on the same line.", hint=hint)
                 statements.append(self.deeper(self.conditional))
                 return statements
             else:
@@ -270,7 +270,7 @@ class ProgramParser:
         parted = self.accept(":") if colon else None
         if self.next.kind == "line":
             if parted:
-                raise self.error("A colon stands before a statement on the same line.", parted.at, "Leave it out.")
+                raise self.error("A colon only goes before a statement on the same line.", parted.at, "Leave it out.")
             self.step()
             self.take("in")
             return self.statements()
@@ -294,7 +294,7 @@ class ProgramParser:
     def sample(self, name: Token) -> syntax.Sample:
         drawn = self.take("name")
         if drawn.text not in DISTRIBUTIONS:
-            raise self.error(f"{drawn.text} is none of the distributions {', '.join(DISTRIBUTIONS)}.", drawn.at)
+            raise self.error(f"There is no distribution {drawn.text}; there are {', '.join(DISTRIBUTIONS)}.", drawn.at)
         declared = DISTRIBUTIONS[drawn.text]
         self.expect("(")
         arguments = self.separated(")", self.expression)
@@ -310,7 +310,7 @@ class ProgramParser:
         start = self.next.at
         expression = self.deeper(self.choice)
         if _height(expression) > _MAX_HEIGHT:
-            raise self.error("This is too much for one value.", start, "Give parts of it names of their own.")
+            raise self.error("This expression is too long.", start, "Give parts of it names of their own.")
         return expression
 
     def choice(self) -> syntax.Expression:
@@ -380,7 +380,7 @@ class ProgramParser:
                 raise self.error(f"{token.text} has {_FUNCTIONS[token.text]} arguments.", token.at)
             return syntax.Operation(token.text, arguments, token.at)
         if token.kind != "name" or is_keyword(token.text):
-            raise self.error(f"Here a value is expected, not {self.shown()}.")
+            raise self.error(f"Expected a value here, got {self.shown()}.")
         self.step()
         name = syntax.Name(token.text, token.at)
         if self.accept("["):
@@ -448,7 +448,7 @@ def tokenize(text: str) -> Iterator[Token]:
         while place < len(line.rstrip()):
             found = _WORD.match(line, place)
             if found is None:
-                raise BadProgram(f"{line[place]!r} is no part of the language.", At(number, place + 1), raw)
+                raise BadProgram(f"{line[place]!r} is not part of the language.", At(number, place + 1), raw)
             if found["number"] and len(found[0]) > MAX_NUMBER_DIGITS:
                 raise BadProgram("This number has too many digits.", At(number, place + 1), raw[:MAX_NUMBER_DIGITS])
             yield Token(str(found.lastgroup), found[0], At(number, place + 1))
@@ -469,4 +469,4 @@ def _layout(depths: list[int], depth: int, number: int, raw: str) -> Iterator[To
         depths.pop()
         yield Token("out", "", at)
     if depth != depths[-1]:
-        raise BadProgram("This line is indented like no line above it.", at, raw)
+        raise BadProgram("The indentation of this line matches no line above it.", at, raw)

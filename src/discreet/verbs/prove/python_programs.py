@@ -153,7 +153,7 @@ class FunctionParser:
                     node, "An assert stands at the beginning: it says what is assumed of public inputs."
                 )
         hint = "There are x = e, x = Laplace(…), if, while, for i in range(…), yield and return."
-        raise self._refused(node, "This statement is no part of the language.", hint)
+        raise self._refused(node, "This statement is not part of the language.", hint)
 
     def _assign(self, node: ast.stmt, name: str, value: ast.expr) -> syntax.Statement:
         at = self._at(node)
@@ -238,7 +238,7 @@ class FunctionParser:
             case ast.Call(func=ast.Name(id=name)) if name in DISTRIBUTIONS:
                 raise self._refused(node, "A draw is a statement of its own.", "Write x = Laplace(…), and use x.")
         hint = "There are + - * / ^, comparisons, and, or, not, … if … else …, min, max, abs, len, q[i] and [x]."
-        raise self._refused(node, "This expression is no part of the language.", hint)
+        raise self._refused(node, "This expression is not part of the language.", hint)
 
     def _all(self, conditions: list[syntax.Expression], every: bool, at: syntax.At) -> syntax.Expression:
         together = conditions[0]
@@ -258,7 +258,7 @@ class FunctionParser:
 
     def _name(self, node: ast.AST, name: str) -> str:
         if is_keyword(name):
-            raise self._refused(node, f"{name!r} is a word of the language and cannot be a name.")
+            raise self._refused(node, f"{name!r} is a reserved word and cannot be a name.")
         return name
 
     def _at(self, node: ast.AST) -> syntax.At:
@@ -335,7 +335,9 @@ def read_module(text: str) -> tuple[syntax.Program, ...]:
         node, name = again
         line = getattr(node, "lineno", 1)
         raise BadProgram(
-            "Everything is imported here, so that no name is sure." if name == "*" else f"{name} is bound again here.",
+            "An import of * may give any name another meaning."
+            if name == "*"
+            else f"{name} gets another meaning here.",
             syntax.At(line, getattr(node, "col_offset", 0) + 1),
             text.splitlines()[line - 1],
             hint="What a program calls must be what it looks like: one meaning for each name of a file.",
@@ -355,7 +357,7 @@ def _decorator_claim(node: ast.FunctionDef, text: str) -> tuple[str, str, str] |
             if isinstance(adjacent, str) and isinstance(claim, str) and isinstance(delta, str):
                 return adjacent, claim, delta
             line = text.splitlines()[mark.lineno - 1]
-            raise BadProgram("adjacent and claim are texts.", syntax.At(mark.lineno, mark.col_offset + 1), line)
+            raise BadProgram("adjacent and claim must be texts.", syntax.At(mark.lineno, mark.col_offset + 1), line)
     return None
 
 
@@ -366,11 +368,9 @@ def _read_function(
 ) -> str:
     if not is_marked(function):
         hint = 'Mark it: @private(adjacent="one", claim="eps").'
-        raise BadInput(f"Nothing is claimed of {getattr(function, '__name__', function)}.", hint=hint)
+        raise BadInput(f"{getattr(function, '__name__', function)} makes no privacy claim.", hint=hint)
     if hasattr(function, "__wrapped__"):
-        raise BadInput(
-            "This function is wrapped around another: what is run is not what is read.", hint=ONLY_DECORATOR_HINT
-        )
+        raise BadInput("This function wraps another one, so what runs is not what was read.", hint=ONLY_DECORATOR_HINT)
     try:
         lines, start = inspect.getsourcelines(function)
     except (OSError, TypeError):
@@ -379,14 +379,16 @@ def _read_function(
     text = textwrap.dedent(source)
     tree = ast.parse(text).body[0]
     if not isinstance(tree, ast.FunctionDef) or not inspect.isfunction(function):
-        raise BadInput("A program is a function that begins with def.")
+        raise BadInput("A program must be a function defined with def.")
     if strange := find_foreign_word(function):
-        raise BadInput(f"{strange} is something else where {tree.name} stands.", hint="Give that another name.")
+        raise BadInput(f"{strange} is redefined in the module of {tree.name}.", hint="Give that another name.")
     reader = FunctionParser(tree, text, max(start, 1) - 1)
     known: set[str] = set()
     for name in dict.fromkeys(called_names(tree)):
         if name in function.__code__.co_freevars:
-            raise BadInput(f"{name} is from a function around {tree.name}.", hint="Call marked functions of the file.")
+            raise BadInput(
+                f"{name} comes from a function that encloses {tree.name}.", hint="Call marked functions of the file."
+            )
         other: Any = function.__globals__.get(name)
         if is_marked(other):
             if other in (*callers, function):

@@ -102,7 +102,9 @@ class _TypeChecker:
             for one in program.private:
                 if (one.type.item if isinstance(one.type, syntax.ListOf) else one.type) == syntax.BOOL:
                     hint = "Use adjacent any, or a private {0,1}."
-                    raise self._error(f"{one.name} is a truth: neighbours do not differ by a number.", one.at, hint)
+                    raise self._error(
+                        f"{one.name} is a truth value, so neighbours cannot differ in it by a number.", one.at, hint
+                    )
 
     def _worth(self, what: str, expression: syntax.Expression) -> None:
         """Refuse an expression without names that has no value, such as 1/0."""
@@ -116,7 +118,7 @@ class _TypeChecker:
         private = {one.name for one in self._program.private}
         for part in subexpressions(expression):
             if isinstance(part, syntax.Name) and part.name not in self._types:
-                raise self._error(f"{what} mentions {part.name}, which is no input.", part.at)
+                raise self._error(f"{what} mentions {part.name}, which is not an input.", part.at)
             if isinstance(part, syntax.Name) and part.name in private:
                 hint = "It may use public inputs, eps and the size of a list."
                 raise self._error(f"{what} depends on {part.name}, which is private.", part.at, hint)
@@ -147,7 +149,9 @@ class _TypeChecker:
                 if together is None:
                     hint = "What a program emits is of one type."
                     raise self._error(
-                        f"This emits {_type_text(given)}, elsewhere it is {_type_text(common)}.", statement.at, hint
+                        f"This emits {_type_text(given)}, but elsewhere {_type_text(common)} is emitted.",
+                        statement.at,
+                        hint,
                     )
                 common = together
 
@@ -164,7 +168,7 @@ class _TypeChecker:
                 case syntax.Assign(name) | syntax.Sample(name) | syntax.Call(name):
                     if name in self._fixed:
                         hint = "Use another name."
-                        raise self._error(f"{name} is given and cannot be changed.", statement.at, hint)
+                        raise self._error(f"{name} is an input or eps, and cannot be changed.", statement.at, hint)
                     known = known | {name}
                 case syntax.If(_, then, other):
                     known = self._assigned(then, known) & self._assigned(other, known)
@@ -186,7 +190,7 @@ class _TypeChecker:
         for place, statement in enumerate(body):
             if isinstance(statement, syntax.Return) and not (last and place == len(body) - 1):
                 hint = "Keep the result in a variable, and return it at the end."
-                raise self._error("A return is the last line of a program.", statement.at, hint)
+                raise self._error("A return must be the last line of a program.", statement.at, hint)
             for inner in blocks(statement):
                 self._ends(inner, last=False)
 
@@ -221,7 +225,7 @@ class _TypeChecker:
         returns = bool(other.body) and isinstance(other.body[-1], syntax.Return)
         if emits == returns or other.result is None or (emits and not isinstance(other.result, syntax.ListOf)):
             hint = "Let it return one value, or only emit, and say of what type: f(x : private real) : list of real."
-            raise self._error(f"{other.name} cannot be called: its value is not one thing.", call.at, hint)
+            raise self._error(f"{other.name} cannot be called: it does not return a single value.", call.at, hint)
         return _widened(other.result)
 
     def _gets(self, name: str, given: _Found, at: syntax.At) -> None:
@@ -236,7 +240,7 @@ class _TypeChecker:
     def _want(self, expression: syntax.Expression, wanted: syntax.Type, what: str) -> None:
         given = self._type(expression)
         if not fits(given, wanted):
-            raise self._error(f"{what} is to be {_type_text(wanted)}, not {_type_text(given)}.", expression.at)
+            raise self._error(f"{what} must be {_type_text(wanted)}, not {_type_text(given)}.", expression.at)
 
     def _type(self, expression: syntax.Expression) -> _Found:
         match expression:
@@ -358,7 +362,7 @@ def _type_text(kind: _Found | None) -> str:
         case syntax.Scalar("int"):
             return "an integer"
         case syntax.Scalar("bool"):
-            return "a truth"
+            return "a truth value"
         case syntax.Scalar():
             return "a number"
         case syntax.ListOf(item):

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from discreet._version import __version__
 from discreet.core.cardfile import dump_cards, load_card
+from discreet.core.document import private_folder, write
 from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.core.text import meant
@@ -82,7 +83,9 @@ def compare(
     """
     metric = METRICS.get(loss)
     if metric is None:
-        raise BadInput(f"There is no measure {loss!r}{meant(loss, METRICS)}.", hint=f"Known are {', '.join(METRICS)}.")
+        raise BadInput(
+            f"There is no measure {loss!r}{meant(loss, METRICS)}.", hint=f"Choose from {', '.join(METRICS)}."
+        )
     if metric.worst is not None and metric.best > metric.worst:
         raise BadInput(
             f"{loss} is better when larger, so it cannot be the loss of a map.",
@@ -198,9 +201,10 @@ class _Shelf:
         """Keep it, as a whole or not at all. What failed is not kept: the reason may go away."""
         if self.folder is None or point.why:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self.folder)
         made = self.folder / f".{self._key(job)}.{os.getpid()}"
-        made.write_text(json.dumps(asdict(point)), encoding="utf-8")
+        made.unlink(missing_ok=True)  # of a process that had this number before
+        write(made, json.dumps(asdict(point)).encode(), private=True)
         made.replace(self.folder / f"{self._key(job)}.json")
 
 

@@ -112,10 +112,10 @@ class Generalize(Checked):
         (members, noun), out = lattice.members, lattice.lost(lump.classes, kept)
         chosen = dict(zip(tuples.names, levels, strict=True))
         loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
-        ending = "all others were ruled out: none loses less."
+        ending = "and none of the others can lose less."
         if not found.optimal:
             ending = (
-                "and the search stopped before others were ruled out; one of them may lose up to "
+                "and the search stopped before the others were ruled out; one of them may lose up to "
                 f"{loss - bound:.4g} less."
             )
         return Recoding(
@@ -129,8 +129,8 @@ class Generalize(Checked):
                 "time_limit": self.time_limit,
             },
             steps=(
-                f"Of {lattice.nodes:,} combinations of levels, the one with the least {self.quality} was "
-                f"searched for: {tried:,} were tried, {ending}",
+                f"{lattice.nodes:,} combinations of levels were searched for the least loss ({self.quality}): "
+                f"{tried:,} were tried, {ending}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
                 f"{out:,} of {members:,} {noun} were suppressed, in classes that broke a model."
                 if out

@@ -27,7 +27,7 @@ from discreet.verbs.publish.recoding import content_keys, unused_name, with_row_
 
 
 def numbered_rows(table: Table) -> tuple[Table, str]:
-    """A copy of the rows on an embedded engine with their numbers, from 0, in one more identifier; and its name."""
+    """A copy of the rows on an embedded engine, with an identifier that numbers them from 0; and its name."""
     if table.card.unit is None:
         raise BadInput(
             f"The card of {table.card.name} names no unit, so each row is a different person.",
@@ -56,8 +56,11 @@ def draw_rows(table: Table, number: str, most: int, entropy: Entropy) -> Table:
 
 
 def join_people(table: Table, other: Table, there: str) -> Table:
-    """Every row of ``table`` with what ``other`` says of its person; people without rows have one, that is not
-    ``there``. So a person's rows are all that both tables tell of her."""
+    """Join each row of ``table`` with the rows of ``other`` of the same person.
+
+    A person of ``other`` who has no row in ``table`` gets one, in which the column ``there`` is false. So a person's
+    rows are all that both tables tell of them.
+    """
     unit, own = str(table.card.unit), str(other.card.unit)
     if other.card.unit is None:
         raise BadInput(f"The card of {other.card.name} names no unit to link it by.", hint="Declare its unit.")
@@ -94,7 +97,7 @@ def join_people(table: Table, other: Table, there: str) -> Table:
 
 
 def link_rows(rows: Table, unit: str, number: str, pseudonym: str, entropy: Entropy) -> Table:
-    """The rows with a random number for each person in place of the unit: in its order, and then by content."""
+    """The rows with a random number per person in place of the unit, ordered by that number and then by content."""
     if pseudonym.casefold() in {name.casefold() for name in rows.columns}:
         raise BadInput(f"There is already a column {pseudonym!r}.", hint="Name the pseudonym: linked as PSEUDONYM.")
     people = rows.histogram(unit).select([unit])

@@ -164,7 +164,7 @@ def parse_method(
     if not family.has(text):
         known = (*(one.name for one in RECODERS.entries()), *MASKING.names(), "synthesize", "learn")
         near = meant(text.lower().partition(" ")[0], known)
-        raise BadInput(f"There is no method {text!r}{near}.", hint=f"Known are {', '.join(known)}.")
+        raise BadInput(f"There is no method {text!r}{near}.", hint=f"Choose from {', '.join(known)}.")
     entry, rest = family.find(text)
     takes = {one.name for one in entry.parameters}
     for name in options or ():

@@ -40,8 +40,9 @@ from discreet.core import sql
 from discreet.core.exact import round_up, sqrt_lower
 from discreet.core.loss import Concentrated, Pure
 from discreet.core.table import Table
-from discreet.engines.contribution import COUNT, OwnedRows, cell_counts, owned_rows
+from discreet.engines.contribution import OwnedRows, owned_rows
 from discreet.engines.limits import fetch
+from discreet.engines.measures import COUNT, cell_counts
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import Noise
 from discreet.noise.entropy import Entropy

@@ -325,7 +325,7 @@ def _rule(text: str) -> Rule:
     known = [re.split("[=[]", entry.spelled)[0] for entry in CELL_RULES.entries()]
     near = meant(letters[0], known) if letters[0] not in known else ""
     raise BadInput(
-        f"{text!r} is not a rule{near}.", hint=f"Known are {', '.join(e.usage for e in CELL_RULES.entries())}."
+        f"{text!r} is not a rule{near}.", hint=f"Choose from {', '.join(e.usage for e in CELL_RULES.entries())}."
     )
 
 

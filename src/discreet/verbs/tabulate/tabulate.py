@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.exact import Number
 from discreet.core.families import TABLE_METHODS
 from discreet.core.holder_copy import HolderCopy
@@ -244,11 +244,18 @@ class _Tabulation(Method[pa.Table]):
     def alternatives(
         self, made: Made[pa.Table], table: Table, clashing: Sequence[Entry]
     ) -> Iterator[Alternative[pa.Table]]:
-        """The same with one column at a coarser level of its hierarchy."""
-        for name in dict.fromkeys(name for one in self.problem.by for name in one):
-            column, _, level = name.partition("@") if name not in table.card else (name, "", "0")
+        """The same without a column that everyone knows, or with one at a coarser level of its hierarchy."""
+        columns = {
+            name: name if name in table.card else name.partition("@")[0] for one in self.problem.by for name in one
+        }
+        for name, column in columns.items():
+            fewer = [" × ".join(one for one in sides if one != name) for sides in self.problem.by]
+            if all(fewer) and table.card[column].role is Role.QUASI:
+                yield f"the same table without {name}", partial(self.make_again, table, fewer), table
+        for name, column in columns.items():
             hierarchy = table.card[column].hierarchy
-            for coarser in range(int(level) + 1, hierarchy.height if hierarchy else 0):
+            level = int(name[len(column) + 1 :] or 0)
+            for coarser in range(level + 1, hierarchy.height if hierarchy else 0):
                 asked = f"{column}@{coarser}"
                 by = [" × ".join(asked if one == name else one for one in sides) for sides in self.problem.by]
                 yield f"the same table with {asked} instead of {name}", partial(self.make_again, table, by), table
@@ -300,10 +307,10 @@ def _holder_facts(
         lost = hidden_loss(
             problem.cells, problem.protection, made.hidden, np.abs(problem.cells.values).astype(float), computed
         )
-        best = "optimal" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} above the optimum"
-        known = best if np.isfinite(pattern.bound) else "optimum unknown"
+        best = "the least possible" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} above the least possible"
+        known = best if np.isfinite(pattern.bound) else "not known how far above the least possible"
         facts.append(("lost", str(lost)))
-        facts.append(("weight of secondary suppressions", f"{known} ({pattern.method})"))
+        facts.append(("weight of secondary suppressions", f"{known} (method {pattern.method})"))
     else:
         facts.append(("lost", str(changed_loss(problem.cells, made.values))))
     return facts

@@ -52,7 +52,7 @@ _UNTOLD = (Outcome.DENIED, Outcome.SHUT)
 
 @dataclass(frozen=True)
 class Decision:
-    """What is to become of a question."""
+    """The decision about a question: its outcome, and its answer if it is given."""
 
     outcome: Outcome
     told: Told
@@ -70,7 +70,7 @@ class Audit:
         self._weighed: tuple[str, Sets, dict[str, list[Part]]] | None = None
 
     def _charge(self, column: str) -> str:
-        """In whose charge a column is: all sums are in one auditor's.
+        """The auditor of a column: one auditor has all columns that are summed.
 
         So a linear relation between columns, such as net = 0.7 · gross, tells nothing more: a combination of sums of
         several columns has for each column a vector of the one span, and where one of them is about one person alone
@@ -88,7 +88,7 @@ class Audit:
         return Sums(self._classes)
 
     def question(self, text: str) -> AuditedQuestion:
-        """A question of this table; an error if it is none that can be audited."""
+        """Parse a question about this table; an error if it cannot be audited."""
         return audited_question(text, self._facts.rows, self.policy)
 
     def decide(self, question: AuditedQuestion) -> Decision:
@@ -106,7 +106,7 @@ class Audit:
         return Decision(Outcome.ANSWERED, told)
 
     def learn(self, question: AuditedQuestion, decision: Decision) -> None:
-        """What became of a question, now that it is written down."""
+        """Learn the outcome of a question, once it is written down."""
         if decision.outcome in _UNTOLD:
             return
         _, parts = self._parts(question)
@@ -148,7 +148,7 @@ class Audit:
         return {(how, column): [self._facts.read(column, one) for one in some] for (how, column), some in told.items()}
 
     def fingerprint(self, question: AuditedQuestion, decision: Decision) -> str:
-        """Of the sets of a question that taught something: by it a history finds that they are no longer the same."""
+        """Fingerprint of the row sets of a question, by which a history notices that they changed."""
         if decision.outcome in _UNTOLD:
             return ""
         sets, _ = self._parts(question)
@@ -156,7 +156,7 @@ class Audit:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
     def _parts(self, question: AuditedQuestion) -> tuple[Sets, dict[str, list[Part]]]:
-        """The sets of a question, in classes that none of them cuts through, by who has to weigh them."""
+        """The row sets of a question as unions of equivalence classes, by the auditor who weighs them."""
         if self._weighed is not None and self._weighed[0] == question.text:
             return self._weighed[1], self._weighed[2]
         sets = self._facts.sets(question)
@@ -174,5 +174,5 @@ class Audit:
         return sets, parts
 
     def _answers(self, told: Told, whose: str) -> list[Fraction]:
-        """The answers that an auditor weighs in the order of its parts; of no one, 0, which none looks at."""
+        """The answers that an auditor weighs, in the order of its parts; 0 for empty sets, which are ignored."""
         return [Fraction(one or 0) for (_, asked), some in told.items() if self._charge(asked) == whose for one in some]

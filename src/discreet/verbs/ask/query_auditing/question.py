@@ -15,7 +15,7 @@ from discreet.errors import BadQuery
 from discreet.verbs.ask.query_auditing.policy import AGGREGATES, Policy
 from discreet.verbs.ask.rows import Rows, keys_of
 from discreet.verbs.ask.scalar import scalar
-from discreet.verbs.ask.syntax import answer_name, require_whole_characters, statements_of
+from discreet.verbs.ask.syntax import answer_name, clause_name, require_whole_characters, statements_of
 from discreet.verbs.ask.value import Value
 
 _LONGEST = 3_000
@@ -108,7 +108,7 @@ def _parsed(text: str) -> exp.Select:
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         raise BadQuery(
-            f"{extra[0].rstrip('_').upper()} is not supported with query auditing.",
+            f"{clause_name(extra[0])} is not supported with query auditing.",
             hint="Use one table, WHERE and GROUP BY: SELECT city, SUM(salary) FROM staff WHERE age > 40 GROUP BY city.",
         )
     if select.find(exp.Subquery) or sum(1 for _ in select.find_all(exp.Select)) > 1:

@@ -24,7 +24,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import LISTABLE, MOMENTS, Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.scalar import conditions, dates, numbers, texts
+from discreet.verbs.ask.scalar import conditions, dates, numbers, patterns, texts
 from discreet.verbs.ask.value import SAFE, WEIGHT, Columns, Reader, Rule, Value, said
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -103,6 +103,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     **numbers.RULES,
     **conditions.RULES,
     **texts.RULES,
+    **patterns.RULES,
     **dates.RULES,
 }
 

@@ -17,7 +17,7 @@ _ESCAPE = "!"
 
 def compare(reader: Reader, node: exp.Binary) -> Value:
     """Two values of one kind, compared."""
-    left, right = _sides(node, reader.of(node.this), reader.of(node.expression))
+    left, right = comparable(node, reader.of(node.this), reader.of(node.expression))
     return _condition(type(node)(this=left, expression=right))
 
 
@@ -28,7 +28,7 @@ def distinct(reader: Reader, node: exp.NullSafeEQ | exp.NullSafeNEQ) -> Value:
         other = node.expression if missing[0] else node.this
         same: exp.Expr = exp.paren(reader.of(other).sql.copy()).is_(exp.null())
     else:
-        left, right = _sides(node, reader.of(node.this), reader.of(node.expression))
+        left, right = comparable(node, reader.of(node.this), reader.of(node.expression))
         same = exp.paren(exp.NullSafeEQ(this=left, expression=right))
     return _condition(exp.not_(same) if isinstance(node, exp.NullSafeNEQ) else same)
 
@@ -58,7 +58,7 @@ def between(reader: Reader, node: exp.Between) -> Value:
     """Two comparisons."""
     value = reader.of(node.this)
     ends = [reader.of(node.args[key]) for key in ("low", "high")]
-    low, high = (_sides(node, value, end) for end in ends)
+    low, high = (comparable(node, value, end) for end in ends)
     return _condition(
         exp.And(
             this=exp.GTE(this=low[0], expression=low[1]),
@@ -126,7 +126,7 @@ def _pattern(text: str, node: exp.Expr) -> str:
     return made
 
 
-def _sides(node: exp.Expr, left: Value, right: Value) -> tuple[exp.Expr, exp.Expr]:
+def comparable(node: exp.Expr, left: Value, right: Value) -> tuple[exp.Expr, exp.Expr]:
     """Two values as they can be compared."""
     if {left.kind, right.kind} & MOMENTS:
         left, right = as_moment_beside(left, right), as_moment_beside(right, left)
@@ -139,7 +139,7 @@ def _sides(node: exp.Expr, left: Value, right: Value) -> tuple[exp.Expr, exp.Exp
 
 def equal(node: exp.Expr, left: Value, right: Value) -> exp.Expr:
     """Whether two values of one kind are equal."""
-    one, other = _sides(node, left, right)
+    one, other = comparable(node, left, right)
     return exp.EQ(this=one, expression=other)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -21,12 +22,18 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.kind import MOMENTS, Kind
 from discreet.errors import BadQuery
-from discreet.verbs.ask.value import Interval, Reader, Rule, Value, computed, given, said
+from discreet.verbs.ask.value import CHARACTERS, Interval, Reader, Rule, Value, computed, given, said
 
 CALENDAR = (Fraction(dt.date.min.toordinal()), Fraction(dt.date.max.toordinal()))
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _FEW = 1000  # fewer calendar units between bounds than this are categories
-_PARTS = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "isodow": (1, 7), "dow": (0, 6)}
+_PARTS = {
+    "quarter": (1, 4), "month": (1, 12), "week": (1, 53), "doy": (1, 366), "day": (1, 31), "isodow": (1, 7),
+    "dow": (0, 6),
+}  # fmt: skip
+_OTHER_NAMES = {"dayofweek": "dow", "dayofweekiso": "isodow", "dayofyear": "doy", "weekofyear": "week"}
+_CODES = {"Y": ("year", 4), "m": ("month", 2), "d": ("day", 2), "H": ("hour", 2), "M": ("minute", 2)}
+"""Codes of STRFTIME: the part they stand for, and how many digits it has."""
 _TIMES = {"hour": (0, 23), "minute": (0, 59)}
 _DAYS = {"day": 1, "week": 7}
 _UNITS = _DAYS | MONTHS
@@ -103,9 +110,8 @@ def _read(text: str, kind: Kind) -> Value:
     try:
         found = dt.date.fromisoformat(text) if kind is Kind.DATE else dt.datetime.fromisoformat(text)
     except ValueError:
-        raise BadQuery(
-            f"{text!r} is not a date or time.", hint="Write it like 2001-12-31, or 2001-12-31 23:59."
-        ) from None
+        what, example = ("date", "2001-12-31") if kind is Kind.DATE else ("date or time", "2001-12-31 23:59")
+        raise BadQuery(f"{text!r} is not a {what}.", hint=f"Write it like {example}.") from None
     if isinstance(found, dt.datetime) and found.tzinfo is not None:
         raise BadQuery(f"{text!r} has a time zone.", hint="Write it in UTC, without one.")
     return Value(sql.literal(found), kind, (number(found), number(found)))
@@ -113,7 +119,7 @@ def _read(text: str, kind: Kind) -> Value:
 
 def extract(reader: Reader, node: exp.Extract) -> Value:
     """A part of a date or a timestamp as a whole number; the years of an AGE."""
-    name = node.name.lower()
+    name = _OTHER_NAMES.get(node.name.lower(), node.name.lower())
     if isinstance(node.expression, exp.Anonymous) and node.expression.name.upper() == "AGE" and name == "year":
         return age(reader, node.expression)
     value = moment(reader, node, node.expression)
@@ -137,13 +143,10 @@ def named_part(reader: Reader, node: exp.Year | exp.Month | exp.Day | exp.Quarte
 
 
 def truncated(reader: Reader, node: exp.TimestampTrunc | exp.DateTrunc) -> Value:
-    """The first day of the month, quarter or year, or the day itself; always a date."""
+    """The first day of the week (a Monday), month, quarter or year, or the day itself; always a date."""
     value, to = moment(reader, node, node.this), unit(node)
-    if to != "day" and to not in MONTHS:
-        raise BadQuery(
-            f"{said(node)}: dates are cut to day, month, quarter or year.",
-            hint="A week is FLOOR(DATE_DIFF('day', DATE '2024-01-01', x) / 7), counted from a Monday.",
-        )
+    if to not in _UNITS:
+        raise BadQuery(f"{said(node)}: dates are cut to day, week, month, quarter or year.")
     within = value.within and (number(_first(date(value.within[0]), to)), number(_first(date(value.within[1]), to)))
     return Value(where(value, CALENDAR, _begin(value, to)), Kind.DATE, within, _firsts(value, to))
 
@@ -151,6 +154,8 @@ def truncated(reader: Reader, node: exp.TimestampTrunc | exp.DateTrunc) -> Value
 def _begin(value: Value, to: str) -> exp.Expr:
     if to == "day":
         return day(value)
+    if to == "week":
+        return exp.cast(exp.TimestampTrunc(this=day(value), unit=exp.var("WEEK")), exp.DType.DATE)
     year, month, quarter = (part(name, value, exp.DType.INT) for name in ("year", "month", "quarter"))
     if to == "quarter":
         month = exp.paren(quarter * sql.literal(3)) - sql.literal(2)
@@ -164,8 +169,9 @@ def _firsts(value: Value, to: str) -> tuple[dt.date, ...] | None:
     if value.within is None:
         return None
     first, last = date(value.within[0]), date(value.within[1])
-    if to == "day":
-        every = [date(Fraction(one)) for one in range(first.toordinal(), last.toordinal() + 1)[:_FEW]]
+    if to in _DAYS:
+        start, end = _first(first, to).toordinal(), last.toordinal() + 1
+        every = [date(Fraction(one)) for one in range(start, end, _DAYS[to])[:_FEW]]
     else:
         step = MONTHS[to]
         places = range((12 * first.year + first.month - 1) // step, (12 * last.year + last.month - 1) // step + 1)
@@ -174,7 +180,44 @@ def _firsts(value: Value, to: str) -> tuple[dt.date, ...] | None:
 
 
 def _first(day: dt.date, to: str) -> dt.date:
-    return day if to == "day" else day.replace(month=day.month - (day.month - 1) % MONTHS[to], day=1)
+    if to in _DAYS:
+        return dt.date.fromordinal(day.toordinal() - (day.weekday() if to == "week" else 0))
+    return day.replace(month=day.month - (day.month - 1) % MONTHS[to], day=1)
+
+
+def formatted(reader: Reader, node: exp.TimeToStr) -> Value:
+    """STRFTIME: a date as a text, such as 2024-07, of its parts and what stands between them."""
+    value, form = moment(reader, node, node.this), node.args.get("format")
+    text = form.name if isinstance(form, exp.Literal) and form.is_string else ""
+    known = "".join(f"%{code}, " for code in _CODES).removesuffix(", ")
+    codes = [code for code, between in re.findall("%(.)|([^%A-Za-z]+)", text) if code]
+    if not codes or re.sub("%.|[^%A-Za-z]+", "", text) or not set(codes) <= set(_CODES):
+        raise BadQuery(f"{said(node)}: a date is written by {known}, with no other letters.")
+    if value.kind is Kind.DATE and {"H", "M"} & set(codes):
+        raise BadQuery(f"{said(node)}: a date has no hours.")
+    pieces = [
+        _padded(part(_CODES[code][0], value), _CODES[code][1]) if code else sql.literal(between)
+        for code, between in re.findall("%(.)|([^%]+)", text)
+    ]
+    made = pieces[0]
+    for one in pieces[1:]:
+        made = exp.DPipe(this=made, expression=one, safe=False)
+    made.meta[CHARACTERS] = longest = len(text) + 2 * len(codes)
+    to = "day" if "d" in codes else "month" if "m" in codes else "year"
+    every = None if {"H", "M"} & set(codes) else _firsts(value, to)
+    domain = None if every is None else tuple(dict.fromkeys(_written(text, one) for one in every))
+    return Value(where(value, CALENDAR, made), Kind.TEXT, domain=domain, longest=longest)
+
+
+def _padded(number: exp.Expr, digits: int) -> exp.Expr:
+    """A whole number with zeros before it."""
+    long = exp.cast(exp.paren(number + sql.literal(10**digits)), exp.DType.TEXT)
+    return exp.Substring(this=long, start=sql.literal(2), length=sql.literal(digits))
+
+
+def _written(text: str, one: dt.date) -> str:
+    """Python's own %Y has no zeros before a short year everywhere."""
+    return text.replace("%Y", f"{one.year:04}").replace("%m", f"{one.month:02}").replace("%d", f"{one.day:02}")
 
 
 def _weekday(value: Value, *, sunday: int) -> exp.Expr:
@@ -218,7 +261,7 @@ def later(reader: Reader, node: exp.Add | exp.Sub | exp.DateAdd) -> Value:
     """A date or a timestamp some days or months later, or earlier; the last day of a month that is too short."""
     value = moment(reader, node, node.this)
     if not isinstance(node.expression, exp.Interval):
-        raise BadQuery(f"{said(node)}: what is added is an INTERVAL, like INTERVAL 3 MONTH.")
+        raise BadQuery(f"{said(node)}: only an INTERVAL can be added, such as INTERVAL 3 MONTH.")
     to, count = _interval(reader, node.expression)
     return _moved(node, value, to, -count if isinstance(node, exp.Sub) else count)
 
@@ -319,6 +362,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.Day: named_part,
     exp.TimestampTrunc: truncated,
     exp.DateTrunc: truncated,
+    exp.TimeToStr: formatted,
     exp.DateDiff: difference,
     exp.DateAdd: later,
     exp.Interval: interval,

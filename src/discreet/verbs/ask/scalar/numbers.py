@@ -196,6 +196,22 @@ def remainder(reader: Reader, node: exp.Mod) -> Value:
     return Value(rest, Kind.INTEGER, between, domain)
 
 
+def whole_quotient(reader: Reader, node: exp.IntDiv) -> Value:
+    """How many times a given number goes into a whole one; what is below zero is cut towards it, as engines do."""
+    value, by = reader.number(node.this), reader.number(node.expression)
+    divisor = given(by)
+    if value.kind is not Kind.INTEGER or not divisor or largest(within(value)) > SAFE:
+        raise BadQuery(
+            f"{said(node)}: // divides a whole number by a given one other than 0.", hint="Use FLOOR(x / y) for others."
+        )
+    ends = sorted(Fraction(int(end / divisor)) for end in within(value))
+    rest = exp.Mod(this=exp.paren(value.sql.copy()), expression=by.sql.copy())
+    multiple = exp.cast(exp.paren(value.sql.copy()) - exp.paren(rest), exp.DType.DOUBLE)
+    made = exp.cast(exp.Div(this=multiple, expression=sql.literal(float(divisor))), exp.DType.BIGINT)
+    domain = tuple(range(int(ends[0]), int(ends[1]) + 1)) if ends[1] - ends[0] < MANY else None
+    return Value(made, Kind.INTEGER, (ends[0], ends[1]), domain)
+
+
 def _of_known(
     known: Callable[[Iterable[Fraction]], Fraction], found: Sequence[Fraction | None], every: bool
 ) -> Fraction | None:
@@ -285,6 +301,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.Greatest: extreme,
     exp.WidthBucket: bucket,
     exp.Mod: remainder,
+    exp.IntDiv: whole_quotient,
     exp.Sqrt: root,
     exp.Ln: logarithm,
     exp.Exp: exponential,

@@ -9,6 +9,7 @@ question costs, and privacy does not depend on it. (Some engines' UPPER makes up
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -85,6 +86,20 @@ def left(reader: Reader, node: exp.Left) -> Value:
     return part(reader, exp.Substring(this=node.this.copy(), start=sql.literal(1), length=node.expression.copy()))
 
 
+def piece(reader: Reader, node: exp.SplitPart) -> Value:
+    """SPLIT_PART: the n-th piece of a text between separators, from 1; an empty text beyond the last."""
+    separator, place = _given(node.args.get("delimiter"), node), given(reader.of(node.args.get("part_index")))
+    if place is None or not 1 <= place <= MANY:
+        raise BadQuery(f"{said(node)}: pieces are counted by a given whole number from 1.")
+    value = reader.text(node.this)
+    made = exp.SplitPart(this=value.sql.copy(), delimiter=separator, part_index=sql.literal(int(place)))
+    cut = made_text(node, search(made, value, separator.name), value.characters)
+    if value.domain is None:
+        return cut
+    pieces = (str(one).split(separator.name)[int(place) - 1 : int(place)] for one in value.domain)
+    return replace(cut, domain=tuple(dict.fromkeys("".join(one) for one in pieces)))
+
+
 def position(reader: Reader, node: exp.StrPosition) -> Value:
     """Position of a literal in a text, from 1; 0 if it is not found."""
     wanted, value = _given(node.args.get("substr"), node), reader.text(node.this)
@@ -112,7 +127,7 @@ def made_text(node: exp.Expr, made: exp.Expr, longest: int) -> Value:
 
 def _given(node: exp.Expr | None, whole: exp.Expr) -> exp.Expr:
     if not (isinstance(node, exp.Literal) and node.is_string and node.name):
-        raise BadQuery(f"{said(whole)}: what is looked for is a text in quotes, and not empty.")
+        raise BadQuery(f"{said(whole)}: the text to look for must be in quotes, and not empty.")
     return sql.literal(node.name)
 
 
@@ -125,6 +140,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.Length: length,
     exp.Substring: part,
     exp.Left: left,
+    exp.SplitPart: piece,
     exp.StrPosition: position,
     exp.StartsWith: starts,
 }

@@ -68,7 +68,7 @@ class NumberGrid:
             array = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
             numbers = np.asarray(array, dtype=np.float64)
         except (pa.ArrowException, TypeError, ValueError):  # what it says may quote an answer
-            raise DataError("An answer is no number.") from None
+            raise DataError("An answer is not a number.") from None
         if np.isnan(numbers).any():
             raise DataError("A number is missing.", hint="Leave out people who did not answer.")
         return numbers

@@ -166,7 +166,7 @@ def _shuffler(document: Any) -> Shuffler | None:
 def _require(document: Mapping[str, Any], what: str, known: tuple[str, ...], *needed: str) -> None:
     for key in document:
         if key not in known:
-            raise BadInput(f"{what} has no field {key!r}{meant(key, known)}.", hint=f"Known are {', '.join(known)}.")
+            raise BadInput(f"{what} has no field {key!r}{meant(key, known)}.", hint=f"Choose from {', '.join(known)}.")
     for key in needed:
         if key not in document:
             raise BadInput(f"{what} needs {key}.")

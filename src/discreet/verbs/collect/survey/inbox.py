@@ -30,6 +30,11 @@ FORMAT: Format[dict[str, Any]] = Format("reports", unmarked=True)
 """A step is given the first line of a file of reports."""
 REPORT_BYTES = 100_000
 """Largest report that is received, bytes."""
+REPORTS_PER_PERSON, FEWEST_REPORTS = 100, 10_000
+"""Reports that an inbox has room for: so many for each person expected, and no fewer than so many in all.
+
+Who floods a survey fills its inbox, not the disk.
+"""
 _ID = re.compile(r"[0-9a-f]{32}")
 _LINES_PER_BATCH = 10_000
 _BROKEN = "A report that cannot be read"
@@ -51,6 +56,7 @@ class Inbox:
         """Whether everyone has a one-time code."""
         self._lock = threading.Lock()
         self._closed = False
+        self._most = max(FEWEST_REPORTS, REPORTS_PER_PERSON * survey.people)
         with ExitStack() as files:  # let go of, if anything is wrong with them
             self._reports = files.enter_context(closing(_Lines(path)))
             if self._reports.new:
@@ -93,6 +99,11 @@ class Inbox:
                 raise NotAllowed("This survey is closed.", hint="Nothing was kept.")
             if bytes.fromhex(document["id"]) in self._ids:
                 return
+            if len(self._ids) >= self._most:
+                raise NotAllowed(
+                    f"This survey has {self._most:,} reports, and takes no more.",
+                    hint="Ask the person who sent you the link.",
+                )
             if self._codes is not None:
                 self._codes.use(document["code"] or "", document["id"])
             elif document["code"] is not None:
@@ -248,7 +259,7 @@ class OneTimeCodes:
         every = sorted(self._used | set(map(_hashed, codes)))
         new = path.with_name(f".{path.name}.new")
         new.unlink(missing_ok=True)
-        write(new, "".join(f"{one} {'x' if one in self._used else '-'}\n" for one in every).encode())
+        write(new, "".join(f"{one} {'x' if one in self._used else '-'}\n" for one in every).encode(), private=True)
         new.replace(path)
         flush_name(path.absolute())
         self._places = {one: index for index, one in enumerate(every)}

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from discreet.core.document import open_private
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
@@ -37,8 +38,9 @@ def randomize_file(
     if reports.exists():
         raise BadInput(f"{reports} already exists.", hint="Choose another name.")
     people, part = 0, reports.with_name(f".{reports.name}.part")
+    part.unlink(missing_ok=True)  # of a run that was killed
     try:
-        with pq.ParquetWriter(part, report_schema(survey)) as out:
+        with open_private(part) as file, pq.ParquetWriter(file, report_schema(survey)) as out:
             for batch in _answers(survey, answers):
                 out.write_batch(randomize_batch(survey, batch, entropy))
                 people += batch.num_rows

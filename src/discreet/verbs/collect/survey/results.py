@@ -93,7 +93,7 @@ class SurveyResults:
     def __post_init__(self) -> None:
         require_confidence(self.confidence)
         if self.postprocess is not None and self.postprocess not in STEPS:
-            raise BadInput(f"There is no step {self.postprocess!r}.", hint=f"Known are {', '.join(STEPS)}.")
+            raise BadInput(f"There is no step {self.postprocess!r}.", hint=f"Choose from {', '.join(STEPS)}.")
         for question in self.tallies:
             if question.reports < 2:
                 few = "is one report" if question.reports else "are no reports"

@@ -34,6 +34,8 @@ from discreet.verbs.collect.shuffling import amplify_by_shuffling
 from discreet.verbs.collect.survey.question import Mechanism, Question, answer_spread, assign_protocol, expected_error
 
 Share: TypeAlias = Literal["split", "sampled"]
+MAX_PEOPLE = 10_000_000_000
+"""Largest number of people expected: more than there are."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ class Survey:
         require_epsilon(self.epsilon)
         if self.share not in get_args(Share):
             raise BadInput(f"share must be {' or '.join(get_args(Share))}, not {self.share!r}.")
-        if self.people < 1:
-            raise BadInput(f"The number of people must be at least 1, got {self.people}.")
+        if not 1 <= self.people <= MAX_PEOPLE:
+            raise BadInput(f"The number of people must be 1 to {MAX_PEOPLE:,}, got {self.people}.")
         if not self.questions or len({question.name for question in self.questions}) < len(self.questions):
             raise BadInput("A survey needs one or more questions, with different names.")
 

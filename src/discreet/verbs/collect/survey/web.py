@@ -24,7 +24,7 @@ from discreet.verbs.collect.survey.question import browser_parameters, explain_p
 from discreet.verbs.collect.survey.survey import QuestionProtocol, Survey
 
 with extra("serve"):
-    from anyio import to_thread
+    from anyio import CapacityLimiter, to_thread
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
@@ -141,13 +141,14 @@ def _decimal(number: Fraction) -> str:
 def make_app(survey: Survey, inbox: Inbox) -> Starlette:
     """ASGI app of a survey whose reports go into an inbox."""
     shown = page(survey, codes=inbox.needs_code)
+    writer = CapacityLimiter(1)  # reports are written one after another; those that wait take no thread of others
 
     async def front(_: Request) -> Response:
         return Response(shown, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 
     async def receive(request: Request) -> Response:
         try:
-            await to_thread.run_sync(inbox.receive, await _json(request))
+            await to_thread.run_sync(inbox.receive, await _json(request), limiter=writer)
         except DiscreetError as error:
             status = 403 if isinstance(error, NotAllowed) else 400 if isinstance(error, BadInput) else 503
             message = error.message.encode("utf-8", "replace").decode()  # it may quote what was sent

@@ -215,4 +215,4 @@ class QuantileFunction(_OrderStatistic):
     @property
     def share(self) -> Fraction:  # type: ignore[override]
         """Share of the rows that do not exceed it."""
-        return share_of(self.at, "a quantile")
+        return share_of(self.at, "The share of a quantile")

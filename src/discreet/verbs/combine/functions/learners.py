@@ -336,7 +336,7 @@ class KMeans(Function):
     def check(self, terms: Terms) -> None:
         of = number_columns(self.x, terms)
         if self.k < 1 or self.rounds < 1 or len(of) > len(_PRIMES):
-            raise BadInput(f"k-means has one centre and one round at least, and {len(_PRIMES)} columns at most.")
+            raise BadInput(f"k-means needs at least one centre and one round, and at most {len(_PRIMES)} columns.")
         limit_figures(self.k * (len(of) + 1))
         super().check(terms)
 

@@ -55,7 +55,7 @@ class Regression(SingleSumFunction):
 
     y: str = parameter("Column to explain, with bounds.")
     x: str = parameter("Columns that explain it, with bounds.")
-    title: ClassVar[str] = "linear regression, exactly that of the pooled rows"
+    title: ClassVar[str] = "linear regression, the same as on the pooled rows"
     example: ClassVar[str] = "regression y=income:0:100000 x=age:0:110,years:0:60"
 
     def bounds(self, terms: Terms) -> tuple[list[int], list[int]]:

@@ -40,12 +40,12 @@ class Sum(SingleSumFunction):
 
     of: str = parameter("Column, with bounds: income:0:100000; none: one number a party.", default="")
     length: int = parameter("Numbers that each party brings.", default=1)
-    title: ClassVar[str] = "the sum of one number a party, of several side by side, or of a column"
+    title: ClassVar[str] = "the sum of one number per party, of several in parallel, or of a column"
     example: ClassVar[str] = "sum; sum length=12; sum of=income:0:100000"
 
     def __post_init__(self) -> None:
         if self.length < 1 or (self.of and self.length > 1):
-            raise BadInput("A sum has a length of 1 or more, and of a column it is one number.")
+            raise BadInput("A sum needs a length of at least 1; the sum of a column is a single number.")
         limit_figures(self.length)
 
     @property

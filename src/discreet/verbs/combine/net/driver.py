@@ -297,7 +297,7 @@ class _Driver(Generic[T]):
         if mesh.convicted:
             return mesh.convicted
         if isinstance(error, DisputedBroadcast):
-            return Aborted(f"{error.message} It shows no proof.", culprits=(error.witness,))
+            return Aborted(f"{error.message} It gave no proof.", culprits=(error.witness,))
         if isinstance(error, SessionEnded) and not error.culprits:
             peers = (mesh.peers[name] for name in error.suspects if name in mesh.peers)
             missing = tuple(peer.name for peer in peers if not (peer.left or peer.done or (peer.link and peer.busy)))

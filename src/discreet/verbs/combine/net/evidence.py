@@ -102,7 +102,7 @@ class DisputedBroadcast(Aborted):
     """A witness heard another broadcast of a party than this party did: one of the two lies."""
 
     def __init__(self, suspect: str, witness: str, here: str) -> None:
-        super().__init__(f"What {witness} says it heard of {suspect} is not what {here} heard.")
+        super().__init__(f"{witness} and {here} received different messages from {suspect}.")
         self.suspects, self.witness = (suspect,), witness
 
 
@@ -126,5 +126,5 @@ def unpack_proof(proof: bytes) -> Iterator[Signed]:
         end = start + int.from_bytes(proof[at:start], "big")
         at = end + SIGNATURE_BYTES
         if at > len(proof):
-            raise BadInput("What it shows as proof cannot be read.")
+            raise BadInput("Its proof cannot be read.")
         yield Signed(proof[start:end], proof[end:at])

@@ -140,7 +140,7 @@ class Frame:
     def check_body(self) -> None:
         """Raise BadInput unless the body is the one that was signed."""
         if len(self.body) != self.header.size or hashlib.sha256(self.body).digest() != self.header.digest:
-            raise BadInput(f"The body of a message of {self.header.of} is not the one its header says.")
+            raise BadInput(f"The body of a message of {self.header.of} does not match its header.")
 
 
 def sign(identity: Identity, header: Header, body: bytes) -> Frame:
@@ -156,7 +156,7 @@ class Sealer:
         try:
             shared = X25519PrivateKey.from_private_bytes(mine).exchange(X25519PublicKey.from_public_bytes(theirs))
         except ValueError:
-            raise BadInput("That is not a key to seal with.") from None
+            raise BadInput("This is not an encryption key.") from None
         stream = Stream(shared, (b"seal", session, *(name.encode() for name in sorted(pair))))
         self._cipher, self._nonces = AESGCM(stream.bytes(32)), stream.bytes(32)
 
@@ -208,7 +208,7 @@ def decode_body(data: bytes | bytearray | memoryview, most: int) -> dict[str, An
     for _ in range(count):
         name = reader.text(reader.byte())
         if not name or len(name.encode()) > _MAX_NAME_BYTES or name in body:
-            raise BadInput("A part of the message has no name of its own.")
+            raise BadInput("A part of the message has no name, or the name of another part.")
         body[name] = reader.part()
     reader.end()
     return body
@@ -234,14 +234,14 @@ def _written(part: Any, most: int, widths: Mapping[int, int]) -> list[bytes]:
             _SHAPE.pack(group.bits, len(part)),
             group.pack(part),
         ]
-    raise BadInput(f"A message cannot say a {type(part).__name__}.")
+    raise BadInput(f"A message cannot contain a {type(part).__name__}.")
 
 
 def _width(vector: Vector, known: int) -> int:
     """Width of the known group, if the vector is in it; otherwise the whole words it needs."""
     wide = vector.dtype == object
     if wide and len(vector) and int(vector.min()) < 0:
-        raise BadInput("An element below zero is in no group.")
+        raise BadInput("Elements of a group cannot be negative.")
     needed = int(vector.max()).bit_length() if len(vector) else 0
     if known >= max(needed, 1) and (known > _WORD_BITS) == wide:
         return known
@@ -264,7 +264,7 @@ class _WireReader:
 
     def take(self, count: int) -> memoryview:
         if count > len(self._data) - self._at:
-            raise BadInput("The message is shorter than it says.")
+            raise BadInput("The message is shorter than it declares.")
         self._at += count
         return self._data[self._at - count : self._at]
 
@@ -289,7 +289,7 @@ class _WireReader:
             case 2:
                 count = self.size()
                 if count * _LENGTH.size > len(self._data) - self._at:
-                    raise BadInput("The message is shorter than it says.")
+                    raise BadInput("The message is shorter than it declares.")
                 return tuple(self.text(self.size()) for _ in range(count))
             case 3 | 4 as tag:
                 return self.vector(tag)
@@ -301,7 +301,7 @@ class _WireReader:
         _require_room(length, bits, self._most)
         packed = self.take(group.size(length))
         if (tag == _WIDE) != (bits > _WORD_BITS):
-            raise BadInput("A vector has another type than its width says.")
+            raise BadInput("A vector's type does not match its width.")
         vector = group.unpack(bytes(packed), length)
         if bits == 1 and group.pack(vector) != packed:
             raise BadInput("A vector has bits after its end.")
@@ -309,4 +309,4 @@ class _WireReader:
 
     def end(self) -> None:
         if self._at != len(self._data):
-            raise BadInput("The message is longer than it says.")
+            raise BadInput("The message is longer than it declares.")

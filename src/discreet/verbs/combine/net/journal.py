@@ -24,7 +24,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.core import document
-from discreet.core.document import Format, flush_name, owned, write
+from discreet.core.document import Format, flush_name, owned, private_folder, write
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
 from discreet.noise.stream import Stream
@@ -45,7 +45,7 @@ class Journal:
 
     def __init__(self, folder: Path, manifest: Manifest, name: str, brought: str, begun: Path | None = None) -> None:
         """``begun`` is the file that notes which sessions this party began, if there is one."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         self._handle = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self._pending: list[bytes | bytearray] = []
         self.frames: list[Frame] = []

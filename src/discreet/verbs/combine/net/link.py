@@ -239,7 +239,7 @@ def broadcast_digests(everybody: Sequence[Peer]) -> bytes:
 def compare_broadcasts(everybody: Sequence[Peer], own: Peer, name: str, heard: object) -> None:
     """Abort unless the party of this name heard the same broadcasts, as far as both heard them."""
     if not isinstance(heard, bytes) or len(heard) != _CHAIN.size * len(everybody):
-        raise Aborted(f"{name} broke the rules: what it says it heard cannot be read.", culprits=(name,))
+        raise Aborted(f"{name} broke the rules: its report of what it received cannot be read.", culprits=(name,))
     for peer, (count, digest) in zip(everybody, _CHAIN.iter_unpack(heard), strict=True):
         if 0 < count <= len(peer.chain) and peer.chain[count - 1][:16] != digest:
             if peer is own or peer.name == name:

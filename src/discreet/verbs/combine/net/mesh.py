@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._version import __version__
+from discreet.core.document import write
 from discreet.errors import Aborted, BadInput
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.effects import Body
@@ -91,7 +92,7 @@ class Mesh:
             try:
                 self._seal_all(peer)
             except _NoKey as error:
-                raise Aborted(f"What {to} gave to seal with is not a key.", culprits=(to,)) from error
+                raise Aborted(f"What {to} sent as its encryption key is not a key.", culprits=(to,)) from error
         self.writable(peer.link)
 
     def broadcast(self, kind: str, body: Body) -> None:
@@ -127,7 +128,7 @@ class Mesh:
     def take(self, of: str, kind: str, *, broadcast: bool) -> Body:
         """Take a received message; aborts if it had to be a ``broadcast`` and was sent to this party alone."""
         if broadcast and self.peers[of].known[kind].header.sealed:
-            raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be sent to all.", culprits=(of,))
+            raise Aborted(f"{of} sent {kind!r} to {self.name} alone, but it must go to all parties.", culprits=(of,))
         body = self.inbox.pop((of, kind))
         self.peers[of].unread -= _weight(body)
         return body
@@ -166,7 +167,7 @@ class Mesh:
             signed.check(self.manifest)
         path = self._folder / EVIDENCE
         if not path.exists():
-            path.write_text(evidence.Evidence(first, second).dump())
+            write(path, evidence.Evidence(first, second).dump().encode(), private=True)
         who = first.header.of
         self.convicted = self.convicted or Aborted(
             f"{who} signed two messages that contradict each other ({first.header.kind}, {second.header.kind}).",
@@ -332,9 +333,9 @@ class Mesh:
             digests = f"its digest is {header.session.hex()[:16]}…, here it is {self._session.hex()[:16]}…"
             raise _OtherManifest(f"{peer.name} has another manifest: {digests}. Compare the files.")
         if header.to and self.name not in header.to:
-            raise BadInput("It sent a message that is for others.")
+            raise BadInput("It sent a message addressed to others.")
         if header.to != ((self.name,) if header.sealed else ()):
-            raise BadInput("It sent some parties what it must seal for one, or send to all.")
+            raise BadInput("It sent some of the parties a message that must be encrypted for one, or sent to all.")
         came.check_body()
         came.signed.check(self.manifest)
 
@@ -356,7 +357,7 @@ class Mesh:
         if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
             raise BadInput("Its hello cannot be read.")
         if version != __version__:
-            raise BadInput(f"It runs version {version} of discreet, here is {__version__}.")
+            raise BadInput(f"It runs version {version} of discreet; this party runs {__version__}.")
         peer.hello, peer.seal_key = came.signed, key
         peer.known[frames.HELLO] = peer.known[0] = came.signed
         peer.record_broadcast(came.signed)
@@ -400,7 +401,7 @@ class Mesh:
         if evidence.contradict(self.manifest, first.header, second.header):
             self._stop(self.convict(first, second))
         else:
-            self._stop(Aborted(f"{peer.name} sent another message in the place of one.", culprits=(peer.name,)))
+            self._stop(Aborted(f"{peer.name} replaced a message that it had already sent.", culprits=(peer.name,)))
 
     def _began_twice(self, name: str) -> None:
         """Abort because a party said two hellos: no one knows which of them it stands by."""
@@ -419,7 +420,7 @@ class Mesh:
                 peer.left = evidence.SessionEnded(peer.name, suspects, why)
                 self.departed.append(peer.left)
             case _:
-                raise BadInput("Its last word cannot be read.")
+                raise BadInput("Its closing message cannot be read.")
 
     def _examine(self, proof: bytes) -> None:
         """Compare shown headers with what came here, and convict anyone who signed contradictory ones.
@@ -462,7 +463,7 @@ def _unsalted(body: dict[str, Any]) -> dict[str, Any]:
     """A broadcast's body without its salt; BadInput if it has none."""
     salt = body.pop(_SALT, None)
     if not isinstance(salt, bytes) or len(salt) != _SALT_BYTES:
-        raise BadInput("What it told has no salt.")
+        raise BadInput("Its broadcast has no salt.")
     return body
 
 

@@ -144,7 +144,9 @@ class TlsConnector:
                 await asyncio.shield(link.gone)
                 pause = _FIRST_PAUSE_SECONDS if link.greeted else pause
             except ssl.SSLCertVerificationError:
-                mesh.peers[party.name].problem = f"at {party.address} answers a party without {party.name}'s key"
+                mesh.peers[
+                    party.name
+                ].problem = f"at {party.address} answers a party that does not have {party.name}'s key"
             except (TimeoutError, OSError) as error:
                 mesh.peers[party.name].problem = f"{party.address}: {error}"
             await asyncio.sleep(pause)

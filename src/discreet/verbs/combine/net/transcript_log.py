@@ -21,6 +21,7 @@ from pathlib import Path
 from types import UnionType
 
 from discreet.core import document
+from discreet.core.document import owned
 from discreet.errors import BadInput, Damaged
 from discreet.verbs.combine.effects import Body
 from discreet.verbs.combine.net.frames import SETTLED, Signed, decode_body
@@ -83,7 +84,7 @@ class TranscriptLog:
                     self.sent[line.number] = line.header
                 else:
                     self.got.add((line.peer, line.number))
-        self._files = [_append(folder / TRANSCRIPT, 0o644), _append(folder / SEEN, 0o600)]
+        self._files = [_append(folder / TRANSCRIPT), _append(folder / SEEN)]
         self._lines: tuple[list[str], list[str]] = ([], [])
 
     @property
@@ -197,8 +198,8 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _append(path: Path, mode: int) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
+def _append(path: Path) -> int:
+    return owned(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
 def _remove_unfinished(path: Path) -> None:

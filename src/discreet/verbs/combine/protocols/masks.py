@@ -137,7 +137,7 @@ def masks_with(me: Party, owner: str, key: Secret, keys: Mapping[str, Public], *
         try:
             seed = me.crypto.agree(key, keys[other])
         except BadInput as error:
-            raise Aborted(f"What {other} told as its public key is none.", culprits=(other,)) from error
+            raise Aborted(f"What {other} sent as its public key is not a public key.", culprits=(other,)) from error
         yield me.mask(seed, "mask")
 
 
@@ -224,10 +224,10 @@ def _share_secrets(me: Party) -> Play[tuple[dict[str, Body], dict[str, Body], di
     received_shares = yield Gather(tuple(keys), me.kind("shares"), me.least - 1)
     for of, body in keys.items():
         if not all(crypto.is_public(body.get(word)) for word in secrets):
-            raise Aborted(f"What {of} told as its public keys are none.", culprits=(of,))
+            raise Aborted(f"What {of} sent as its public keys are not public keys.", culprits=(of,))
     for of, body in received_shares.items():
         if not all(crypto.is_share(body.get(word)) for word in secrets):
-            raise Aborted(f"What {of} gave as shares of its secrets are none.", culprits=(of,))
+            raise Aborted(f"What {of} sent as shares of its secrets are not shares.", culprits=(of,))
     return {me.name: public_keys, **keys}, {me.name: own_shares[me.name], **received_shares}, secrets
 
 
@@ -272,14 +272,14 @@ def require_safe_survivors(me: Party, stay: tuple[str, ...], gone: tuple[str, ..
     """Abort unless it is safe to reveal the seeds of the survivors and the keys of the dropouts."""
     if both := set(stay) & set(gone):
         named = ", ".join(_in_order(me, both))
-        raise Aborted(f"Both secrets of {named} were asked for; neither is given.", culprits=(me.adder,))
+        raise Aborted(f"Both secrets of {named} were requested; neither is revealed.", culprits=(me.adder,))
     if me.name not in stay:
         raise Aborted(f"{me.name} was too late; the others continue without it.", culprits=(me.name,))
     if len(stay) < me.least:
         raise Aborted(f"{len(stay)} parties remain, but {me.least} are needed.", culprits=gone)
     if strangers := set(stay) - set(peers):
         named = ", ".join(_in_order(me, strangers))
-        raise Aborted(f"{named} should stay, with whom {me.name} has no mask.", culprits=_in_order(me, strangers))
+        raise Aborted(f"{named} are to stay, but share no mask with {me.name}.", culprits=_in_order(me, strangers))
 
 
 def _require_keyed(me: Party, of: str, named: Iterable[str], keyed: tuple[str, ...]) -> None:
@@ -371,7 +371,7 @@ def _recover(me: Party, word: str, owner: str, public: Public, answers: Mapping[
     good = next((some for some in tried if _reconstruct(me, shares, some, public) is not None), None)
     if good is None:
         raise Aborted(
-            f"The shares of the {word} of {owner} do not fit together.",
+            f"The shares of the {word} of {owner} contradict each other.",
             hint=f"{owner} gave out wrong ones, or one of {', '.join(shares)} did not pass on what it got.",
         )
     bad = [one for one in shares if one not in good and _reconstruct(me, shares, (one, *good[1:]), public) is None]
@@ -401,7 +401,7 @@ def _party_list(me: Party, of: str, names: MessagePart) -> tuple[str, ...]:
     """A list of parties in a message; aborts unless it is one, in the manifest's order."""
     texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
     if not texts or _in_order(me, names) != names:
-        raise Aborted(f"{of} sent something else than a list of parties.", culprits=(of,))
+        raise Aborted(f"{of} did not send a list of parties.", culprits=(of,))
     parties: tuple[str, ...] = names
     return parties
 

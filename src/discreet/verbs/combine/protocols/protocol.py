@@ -56,7 +56,7 @@ class Party:
         """The vector in a party's message; aborts if there is none of the right length."""
         vector = cast("Vector", body.get("vector"))
         if not self.crypto.fits(vector, self.group, self.length):
-            raise Aborted(f"{of} sent something else than {self.length:,} {self.group}.", culprits=(of,))
+            raise Aborted(f"{of} did not send {self.length:,} {self.group}.", culprits=(of,))
         return vector
 
     def sum(self, first: Vector, more: Iterable[Vector], less: Iterable[Vector] = ()) -> Vector:

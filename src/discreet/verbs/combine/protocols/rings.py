@@ -48,7 +48,7 @@ class Ring(SumProtocol):
     """One ring: the sum goes round once."""
 
     title: ClassVar[str] = (
-        "the sum goes round, hidden by a random number of the first; two neighbours can expose a party"
+        "a running sum goes round, hidden by the first party's random number; two neighbours can expose a party"
     )
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
@@ -69,7 +69,7 @@ class Ring(SumProtocol):
     def adversary(self) -> str:
         return (
             "Every party follows the protocol, and may put together with others all that it saw (semi-honest); "
-            "those on both sides of others learn what those add up to, and no one can check the total."
+            "parties on both sides of others learn the sum of these, and no one can check the total."
         )
 
 

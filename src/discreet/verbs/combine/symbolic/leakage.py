@@ -148,7 +148,7 @@ def run(what: SumProtocol | Terms | str, parties: Sequence[str], **scenario: Unp
         plays[party] = protocol.play(me, value)
     played = bus.play(plays, leaves=leaves)
     if never := [party for party in leave if party not in left]:
-        raise BadInput(f"{listed(never)} never came to the message to die before.")
+        raise BadInput(f"{listed(never)} was to drop out before a message that it never sends.")
     seen = {party: [message.body for message in played.view(party)] for party in order}
     for party in late:
         to = left[party].to
@@ -210,7 +210,7 @@ def _parts(whole: Any) -> Iterator[Any]:
         case str() | bytes() | int() | symbols.Public() | None:
             pass
         case _:
-            raise BadInput(f"A message has a {type(whole).__name__}, of which nothing is known on symbols.")
+            raise BadInput(f"A message has a {type(whole).__name__}, which the symbolic analysis does not support.")
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Leakage:
             return f"{together} {learn} nothing, and there is no result."
         if self.values:
             exposed = listed(f"{party}'s value" for party in self.values)
-            return f"To {together} the sum itself gives {exposed} away; no protocol can prevent that."
+            return f"{together} can compute {exposed} from the sum; no protocol can prevent that."
         return f"{together} {learn} nothing beyond the sum."
 
     def _repr_html_(self) -> str:

@@ -133,7 +133,7 @@ class LinearForm:
         if not isinstance(other, LinearForm):
             if isinstance(other, int) and other == 0:
                 return self
-            raise BadInput(f"On symbols a vector is added to vectors only, not to {type(other).__name__}.")
+            raise BadInput(f"A symbolic vector can only be added to another one, not to {type(other).__name__}.")
         whole = LinearForm({})
         whole._parts = dict(self._parts)  # a copy does not hash the variables again, which is what takes time
         for variable, factor in other:

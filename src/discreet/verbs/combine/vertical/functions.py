@@ -140,10 +140,10 @@ class VerticalFunction(ABC):
     def check(self, terms: Terms) -> None:
         """Raise an error if the terms are invalid, before any data are read."""
         if not 1 <= self.most <= _MAX_KEYS:
-            raise BadInput(f"most= is from 1 to {_MAX_KEYS:,}, not {self.most}.")
+            raise BadInput(f"most= must be from 1 to {_MAX_KEYS:,}, not {self.most}.")
         named = self.columns(terms)
         if len(self.holders(terms)) < 2:
-            raise BadInput(f"{self.name} is of columns that two parties or more hold.", hint=f"Write: {self.example}")
+            raise BadInput(f"{self.name} needs columns of at least two parties.", hint=f"Write: {self.example}")
         if any(column.name == self.key for column in named):
             raise BadInput("The key cannot be one of the columns.")
         if self.min_people(terms) < len(named) + 2:
@@ -260,7 +260,7 @@ class Overlap(VerticalFunction):
                 hint="Ask for the overlap of two at a time.",
             )
         if unknown := [name for name in named if name not in terms.parties]:
-            raise BadInput(f"{unknown[0]!r} is no party of the session.", hint=f"Write: {self.example}")
+            raise BadInput(f"{unknown[0]!r} is not a party of the session.", hint=f"Write: {self.example}")
         super().check(terms)
 
     def answer(self, moments: Moments, terms: Terms) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def assumes(parties: tuple[str, ...], holders: tuple[str, ...]) -> str:
     deals = dealer(parties, holders, (holders[0], holders[1]))
     if deals in holders:
         return "No two parties put together what they saw: they deal random numbers for each other."
-    return f"{deals} deals random numbers to the holders, and puts nothing together with any of them."
+    return f"{deals} deals random numbers to the holders, and colludes with none of them."
 
 
 def withstands(parties: tuple[str, ...], holders: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -118,7 +118,7 @@ def withstands(parties: tuple[str, ...], holders: tuple[str, ...]) -> tuple[tupl
 def products(party: ProductParty, mine: Vector | None) -> Play[dict[Pair, Vector]]:
     """Compute the products of every pair of holders, for all parties; ``mine`` are this party's rows in the group."""
     if (mine is not None) != (party.name in party.holders):
-        raise BadInput(f"{party.name} must bring rows exactly if it holds columns.")
+        raise BadInput(f"{party.name} must bring rows if it holds columns, and only then.")
     yield from _deal(party)
     own = {} if mine is None else (yield from _multiply(party, mine))
     for pair, block in own.items():
@@ -133,7 +133,7 @@ def products(party: ProductParty, mine: Vector | None) -> Play[dict[Pair, Vector
         blocks[pair] = _matrix(party, message.get("block"), party.widths[pair[0]], party.widths[pair[1]], pair[0])
         if pair in own and (blocks[pair] != own[pair]).any():
             raise Aborted(
-                f"{pair[0]} told another product than the one it computed with {pair[1]}.", culprits=(pair[0],)
+                f"{pair[0]} reported a different product from the one it computed with {pair[1]}.", culprits=(pair[0],)
             )
     return blocks
 

@@ -202,7 +202,7 @@ def _blind(secret: bytes, many: Sequence[bytes], of: str) -> list[bytes]:
     try:
         return blind(secret, many)
     except BadInput:
-        raise Aborted(f"{of} sent something that is no blinded key.", culprits=(of,)) from None
+        raise Aborted(f"{of} sent something that is not a blinded key.", culprits=(of,)) from None
 
 
 def _require(holds: bool, of: str) -> None:
@@ -261,7 +261,7 @@ def blind(secret: bytes, many: Iterable[bytes]) -> list[bytes]:
     try:
         return [key.exchange(read(point)) for point in many]
     except ValueError:
-        raise BadInput("This is not a point that stands for a key.") from None
+        raise BadInput("This point does not encode a key.") from None
 
 
 def _point(digest: bytes, jacobi: Callable[[int, int], int]) -> bytes:

@@ -54,7 +54,7 @@ class Blocking:
                 code = problem.transactions.number[item]
                 for row in _decoys(working, possible[code], secret, item, len(rows), entropy):
                     possible[code, row // 64] |= np.uint64(1) << np.uint64(row % 64)
-                    working.steps.append(Step(row, item, "unknown", str(secret), "a decoy: it is not there"))
+                    working.steps.append(Step(row, item, "unknown", str(secret), "a decoy: the item is absent"))
 
         until_hidden(working, hide_one, progress)
         if self.decoys:
@@ -88,7 +88,9 @@ def _others(working: TransactionEditor, possible: Words, entropy: Entropy) -> No
         code = working.before.number[item]
         for row in _drawn(places(all_ones(working.before.rows) & ~possible[code]).tolist(), count, entropy):
             possible[code, row // 64] |= np.uint64(1) << np.uint64(row % 64)
-            working.steps.append(Step(row, item, "unknown", "", "a decoy: it is not there, and of no secret"))
+            working.steps.append(
+                Step(row, item, "unknown", "", "a decoy: the item is absent, and belongs to no secret")
+            )
 
 
 def _drawn(pool: list[_T], count: int, entropy: Entropy) -> list[_T]:

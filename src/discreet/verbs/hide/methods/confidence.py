@@ -83,7 +83,7 @@ class LowerConsequent:
         def hide_one(secret: Secret) -> None:
             item = max(sorted(secret.consequent), key=lambda one: working.after.support([one]))
             for row in shortest(working, working.after.rows_of(secret.whole))[: working.excess(secret)].tolist():
-                working.change(row, item, secret, "of the consequent most have it, and the transaction is short")
+                working.change(row, item, secret, "most frequent item of the consequent, in a short transaction")
 
         return until_hidden(working, hide_one, progress)
 
@@ -103,7 +103,7 @@ class LowerRule:
             for row in shortest(working, working.after.rows_of(secret.whole)).tolist():
                 if not working.excess(secret):
                     break
-                working.change(row, item, secret, "of the whole most have it, and the transaction is short")
+                working.change(row, item, secret, "most frequent item of the rule, in a short transaction")
 
         return until_hidden(working, hide_one, progress)
 

@@ -63,7 +63,7 @@ _FINEST = 2e-6
 
 @declare(HIDING, "exact", rank=0, extra="tabulate", paper="Gkoulalas-Divanis and Verykios 2006")
 class Exact:
-    """The least side effects that there can be, with the proof or how far from it."""
+    """Fewest possible side effects, with a proof, or a bound on what is missing from the optimum."""
 
     name: ClassVar[str]
     least: Goal = parameter("Objective: fewest non-sensitive itemsets lost, or fewest items removed.", default="lost")
@@ -165,11 +165,13 @@ def _told(
     lost, changed = reached
     goal = lost if exact.least == "lost" else changed
     proved = solved.bound >= goal
-    bound = f"not proved within {exact.seconds:g} seconds: at least {solved.bound:,}, and {goal:,} were reached"
+    bound = f"not proved within {exact.seconds:g} seconds: {goal:,}, where at least {solved.bound:,} are needed"
     if not lost:
         border = f"all {len(problem.innocent):,} non-sensitive itemsets stay frequent"
     elif proved and exact.least == "lost":
-        border = f"relaxed: nothing that hides the secrets keeps all {len(problem.innocent):,} non-sensitive itemsets"
+        border = (
+            f"relaxed: no solution hides the secrets and keeps all {len(problem.innocent):,} non-sensitive itemsets"
+        )
     else:
         border = f"relaxed: {number(lost, 'non-sensitive itemset')} of {len(problem.innocent):,} are lost"
     what = "non-sensitive itemsets lost" if exact.least == "lost" else "items removed"

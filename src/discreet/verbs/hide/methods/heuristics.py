@@ -49,7 +49,7 @@ class Atallah:
                 rows = working.after.rows_of(secret.whole)
                 pairs = working.has(friends.get(item, []), rows).sum(axis=0)
                 best = int(np.lexsort((rows, working.lengths[rows], pairs))[0])
-                why = f"{path}; of {len(rows):,} transactions this one touches fewest pairs ({pairs[best]} frequent)"
+                why = f"{path}; of {len(rows):,} transactions, this one costs fewest frequent pairs ({pairs[best]})"
                 working.change(int(rows[best]), item, secret, why)
 
         return until_hidden(working, hide_one, progress)
@@ -80,7 +80,7 @@ class MaxFIA:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take each secret's victim out of as many transactions as needed."""
-        return _sanitised(problem, progress, _extreme(problem, -1), "most transactions have it", most_secrets=False)
+        return _sanitised(problem, progress, _extreme(problem, -1), "in the most transactions", most_secrets=False)
 
 
 @declare(HIDING, "minfia", paper="Oliveira and Zaïane 2002")
@@ -91,7 +91,7 @@ class MinFIA:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take each secret's victim out of as many transactions as needed."""
-        return _sanitised(problem, progress, _extreme(problem, 1), "fewest transactions have it", most_secrets=False)
+        return _sanitised(problem, progress, _extreme(problem, 1), "in the fewest transactions", most_secrets=False)
 
 
 @declare(HIDING, "iga", paper="Oliveira and Zaïane 2002")
@@ -106,7 +106,7 @@ class IGA:
 
     def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take each group's victim out of as many transactions as needed."""
-        return _sanitised(problem, progress, _grouped(problem), "most secrets share it", most_secrets=True)
+        return _sanitised(problem, progress, _grouped(problem), "in the most secrets", most_secrets=True)
 
 
 def _supports(problem: HidingProblem) -> Mapping[str, int]:
@@ -281,7 +281,7 @@ class BBA(_Border):
             if best is None or harm[place] < best[0]:
                 best = (float(harm[place]), place, item)
         assert best is not None  # noqa: S101  # a secret has items
-        watched.take(best[1], best[2], f"the border loses a weight of {best[0]:.3g} by it, the least")
+        watched.take(best[1], best[2], f"its removal costs the border the least weight, {best[0]:.3g}")
 
 
 @declare(HIDING, "maxmin", paper="Moustakides and Verykios 2008")

@@ -154,7 +154,7 @@ def frequent(transactions: Transactions, least: int, *, longest: int | None = No
     if least < 1:
         raise BadInput(f"An itemset must be in at least one transaction to be frequent, not {least}.")
     if longest is not None and longest < 1:
-        raise BadInput(f"The longest itemset has at least one item, not {longest}.")
+        raise BadInput(f"The longest itemset must have at least one item, not {longest}.")
     from discreet.verbs.hide.mining import kernels
 
     supports = transactions.supports
@@ -182,5 +182,5 @@ def least_of(share: Number, rows: int) -> int:
     """How many of ``rows`` transactions are at least a ``share`` of them, and at least one."""
     given = exact(share, "The support")
     if given > 1:
-        raise BadInput(f"A support of {share} is more than all transactions.", hint="Write 2% as 0.02 or 1/50.")
+        raise BadInput(f"A support of {share} is above 100 %.", hint="Write 2% as 0.02 or 1/50.")
     return max(1, ceil(Fraction(given) * rows))

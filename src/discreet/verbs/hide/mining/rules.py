@@ -81,7 +81,7 @@ class Rules:
         return (self[place] for place in range(len(self)))
 
     def __str__(self) -> str:
-        return f"{len(self):,} rules of a confidence of at least {float(self.least_confidence):.4g}"
+        return f"{len(self):,} rules with a confidence of at least {float(self.least_confidence):.4g}"
 
     __repr__ = __str__
 

@@ -162,7 +162,9 @@ def read_quadruple(
     before, arrow, after = judgement.partition("=>")
     first, tilde, second = (part.strip() for part in names.partition("~"))
     if not (colon and arrow and tilde):
-        raise BadInput("A judgement is c1 ~ c2 : P => Q.", hint="Such as: pad ~ pad : true => result1 == result2")
+        raise BadInput(
+            "A judgement is written c1 ~ c2 : P => Q.", hint="Such as: pad ~ pad : true => result1 == result2"
+        )
     if missing := [name for name in (first, second) if name not in programs]:
         raise BadInput(f"There is no program {missing[0]}.")
     return Quadruple(

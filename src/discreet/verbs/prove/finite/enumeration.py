@@ -36,7 +36,7 @@ def possible_inputs(
     ]
     count = prod(map(len, choices))
     if count > MAX_INPUTS:
-        raise BadInput(f"{program.name} has {count} possible inputs; at most {MAX_INPUTS} are gone through.")
+        raise BadInput(f"{program.name} has {count} possible inputs; at most {MAX_INPUTS} can be enumerated.")
     for chosen in product(*choices):
         yield {one.name: value for one, value in zip(program.inputs, chosen, strict=True)}
 
@@ -49,7 +49,7 @@ def _possible_values(one: Input, length: int | None) -> Iterator[Symbolic]:
             raise BadInput(f"{one.name} may have any length.", hint=hint)
         items = _possible_items(one, one.type.item)
         if len(items) ** count > MAX_INPUTS:
-            raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MAX_INPUTS} are gone through.")
+            raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MAX_INPUTS} can be enumerated.")
         return iter(product(items, repeat=count))
     return iter(_possible_items(one, one.type))
 

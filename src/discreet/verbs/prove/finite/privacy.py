@@ -45,7 +45,7 @@ def exp_epsilon(eps: Exact) -> Enclosure:
     """e to the power of ``eps``: exact for 0 and integer multiples of the logarithm of a rational number."""
     if isinstance(eps, Logarithm):
         if eps.degree != 1:
-            raise BadInput(f"{eps} is no epsilon.", hint="Give a number, or a logarithm such as ln 3.")
+            raise BadInput(f"{eps} is not an epsilon.", hint="Give a number, or a logarithm such as ln 3.")
         if eps.factor.denominator == 1:
             exact = eps.base**eps.factor.numerator
             return Enclosure(exact, exact)
@@ -56,7 +56,7 @@ def exp_epsilon(eps: Exact) -> Enclosure:
         try:
             return Enclosure(*bounds(exponent.exp()))
         except Intractable:
-            raise BadInput(f"An epsilon of {eps} is too large to reckon with.") from None
+            raise BadInput(f"An epsilon of {eps} is too large to compute with.") from None
 
 
 def _distance(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction], factor: Fraction) -> Fraction:
@@ -103,7 +103,7 @@ def is_private(
     for pair in _neighbour_distances(program, given, length, public, others):
         delta = evaluate(program.delta, {**given, **pair.inputs})
         if not isinstance(delta, int | Fraction):
-            raise BadInput("The delta that is claimed is no number.")
+            raise BadInput("The claimed delta is not a number.")
         if delta < pair.delta.low:
             return False
         close = close or delta < pair.delta.high
@@ -126,10 +126,10 @@ def _neighbour_distances(
     for first, mu in zip(all_inputs, distributions, strict=True):
         claim = evaluate(program.epsilon, {**given, **first})
         if not isinstance(claim, int | Fraction | Logarithm):
-            raise BadInput("The claim is no number.")
+            raise BadInput("The claim is not a number.")
         for second, nu in zip(all_inputs, distributions, strict=True):
             if first is not second and are_neighbours(program, InputPair(given, first, second)):
                 some = True
                 yield WorstNeighbours(first, second, skewed_distance(mu, nu, claim))
     if not some:
-        raise BadInput(f"{program.name} has no two neighbours.")
+        raise BadInput(f"{program.name} has no two neighbouring inputs.")

@@ -25,7 +25,7 @@ def call_rule(walk: Walk, step: NumberedStep, call: syntax.Call, state: State, g
         raise Unsupported("a call in a claim with a delta")
     program = walk.others[call.program]
     if len(program.inputs) != len(call.arguments) or program.delta != syntax.Number(Fraction(0)):
-        raise Unsupported(f"a call of {program.name} with other inputs than it has, or whose claim has a delta")
+        raise Unsupported(f"a call of {program.name} with the wrong number of inputs, or whose claim has a delta")
     _require_result(program, walk)
     given = dict(zip((given.name for given in program.inputs), call.arguments, strict=True))
     close, same = _neighbours_by_callee(walk, program, given, state, guard)
@@ -69,7 +69,7 @@ def _require_result(program: syntax.Program, walk: Walk) -> None:
         else "int"
     )
     if declared is None or (shown != name and (shown, name) != ("int", "real")):
-        raise Unsupported(f"a call of {program.name}, whose result is not what it says")
+        raise Unsupported(f"a call of {program.name}, whose result has another type than it declares")
 
 
 def _neighbours_by_callee(
@@ -104,7 +104,7 @@ def _neighbours_by_callee(
 
 
 def _adjacent_by_kind(walk: Walk, kind: str, by: Term, changed: list[Term], changes: list[Term]) -> Term:
-    """Whether changes of single values are those of neighbours; a claim for values that grow was proved both ways."""
+    """Whether the changed values are neighbours by this adjacency; a claim for growing values was proved both ways."""
     world = walk.world
     sizes = [world.absolute(change) for change in changes]
     each = world.both(*(size <= by for size in sizes))
@@ -133,7 +133,7 @@ def _list_argument(
         (x for x in world.program.inputs if isinstance(argument, syntax.Name) and x.name == argument.name), None
     )
     if given is None or not isinstance(given.type, syntax.ListOf):
-        raise Unsupported(f"a call of {program.name} with a list that is no input")
+        raise Unsupported(f"a call of {program.name} with a list that is not an input")
     if given.type != wanted.type or (given.private and not wanted.private) or len(program.private) > 1:
         raise Unsupported(f"a call of {program.name} with a list of another type")
     if not given.private or program.adjacent.kind == "any":
@@ -146,7 +146,7 @@ def _list_argument(
         "dec": ("dec", "all"),
     }
     if program.adjacent.kind not in implied.get(world.program.adjacent.kind, ()) or len(world.program.private) > 1:
-        raise Unsupported(f"a call of {program.name}, whose neighbours are others")
+        raise Unsupported(f"a call of {program.name}, whose neighbouring inputs are defined differently")
     return world.by <= by
 
 

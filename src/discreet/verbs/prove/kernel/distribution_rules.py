@@ -71,7 +71,7 @@ class DrawRule:
 def rule_of(distribution: str) -> DrawRule:
     """The rule of a distribution; ``Unsupported`` if there is none."""
     if distribution not in RULES:
-        raise Unsupported(f"{distribution} draws, for which there is no rule")
+        raise Unsupported(f"{distribution} draws")
     return RULES[distribution]
 
 
@@ -107,7 +107,7 @@ def _shift_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guar
     charge = scope.number(walk.plan.charge(site, scope))
     if whole:
         if not (world.z3.is_int(shift) and world.z3.is_int(first) and world.z3.is_int(second)):
-            raise Unsupported("an integer moved by what may be no integer")
+            raise Unsupported("an integer shifted by a value that may not be an integer")
     else:
         shift, first, second = world.real(shift), world.real(first), world.real(second)
     if rule.one_sided:
@@ -118,7 +118,7 @@ def _shift_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guar
         walk.assume(guard, noise >= 0)
     for value in walk.plan.misses(site, scope):
         if not rule.continuous:
-            raise Unsupported("a draw that misses a value although it may hit any")
+            raise Unsupported("a draw from whole numbers that is assumed to miss a value")
         walk.assume(guard, first + noise != value)
     if walk.plan.lockstep:
         if not walk.layout.constant(draw.arguments[0]):
@@ -147,7 +147,7 @@ def _coin_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guard
         return state.after_draw(draw.name, (side, side), site, world.number(0))
     flip = walk.plan.shift(site, scope)
     if not world.z3.is_bool(flip):
-        raise Unsupported("a coin moved by a number")
+        raise Unsupported("a coin shifted by a number")
     other = world.z3.Xor(side, flip)
     likely = [world.z3.If(face, chance, 1 - chance) for face, chance in zip((side, other), chances, strict=True)]
     charge = walk.plan.charge(site, scope)
@@ -175,12 +175,12 @@ def _rotation_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, g
     world, site, line = walk.world, step.number, draw.at.line
     (low, low2), (high, high2) = (walk.values(argument, state, guard) for argument in draw.arguments)
     if not all(world.z3.is_int(end) for end in (low, low2, high, high2)):
-        raise Unsupported("a uniform draw between what may be no integers")
+        raise Unsupported("a uniform draw whose bounds may not be integers")
     same = world.both(low == low2, high == high2, low <= high)
     walk.require(guard, same, f"the range at line {line} is the same in both runs")
     turn = walk.plan.shift(site, _scope(walk, step, state, draw.name))
     if not world.z3.is_int(turn):
-        raise Unsupported("an integer moved by what may be no integer")
+        raise Unsupported("an integer shifted by a value that may not be an integer")
     walk.require(guard, world.both(turn >= 0, turn <= high - low), f"the shift at line {line} is within the range")
     value = world.new(draw.name, "int")
     walk.assume(guard, world.both(value >= low, value <= high))
@@ -196,9 +196,9 @@ def _selection_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, 
         (given for given in world.program.inputs if isinstance(scores, Name) and given.name == scores.name), None
     )
     if given is None or not isinstance(given.type, ListOf) or not walk.layout.constant(weight):
-        raise Unsupported("an exponential mechanism on what is no input, or with a weight that is not constant")
+        raise Unsupported("an exponential mechanism whose candidates are not an input, or whose weight is not constant")
     if walk.layout.kinds[f"{given.name}[]"] == "bool" or (given.private and world.kind == "any"):
-        raise Unsupported("an exponential mechanism on scores that may change by anything")
+        raise Unsupported("an exponential mechanism on scores of unbounded sensitivity")
     weights = [world.real(value) for value in walk.values(weight, state, guard)]
     walk.require(
         guard, world.both(weights[0] >= 0, world.size(given.name) >= 1), f"there is something to choose at line {line}"
@@ -225,7 +225,7 @@ def _coin_chances(arguments: tuple[Value, ...]) -> dict[Value, Fraction]:
 def _range_chances(arguments: tuple[Value, ...]) -> dict[Value, Fraction]:
     low, high = (_number(argument) for argument in arguments)
     if low.denominator != 1 or high.denominator != 1:
-        raise Unsupported("a uniform draw between what may be no integers")
+        raise Unsupported("a uniform draw whose bounds may not be integers")
     if high - low >= _MAX_VALUES:
         raise Unsupported("too many outcomes to enumerate")
     values = range(int(low), int(high) + 1)

@@ -76,7 +76,7 @@ def _claimed_number(claim: Expression) -> Fraction:
     except BadInput:
         raise Unsupported("a claim that has no value") from None
     if isinstance(value, bool) or not isinstance(value, int | Fraction) or value < 0:
-        raise Unsupported("a claim that is no number")
+        raise Unsupported("a claim that is not a number")
     return Fraction(value)
 
 

@@ -38,7 +38,7 @@ def log_above(ratio: Fraction) -> Fraction:
     if ratio <= 1:
         return low
     if ratio > exp_below(_MAX_EXPONENT):
-        raise Unsupported("odds that large")
+        raise Unsupported("odds too large to bound")
     while exp_below(high) < ratio:
         high *= 2
     while high - low > Fraction(1, 10**6):

@@ -81,7 +81,7 @@ def number_program(program: syntax.Program, others: Mapping[str, syntax.Program]
     """Number the parts of a program and find their kinds; ``Unsupported`` if that fails."""
     kinds = _kinds(program, others)
     if any("'" in name for name in kinds):
-        raise Unsupported("a name with a stroke (')")
+        raise Unsupported("a name with a prime (')")
     if any(isinstance(part, syntax.Return) for part in program.body[:-1]):
         raise Unsupported("a return before the end")
     numbering = _Numbering(kinds)
@@ -204,7 +204,7 @@ def _common_kind(first: Kind | None, second: Kind | None) -> Kind | None:
         return first or second
     if {first, second} == {"int", "real"}:
         return "real"
-    raise Unsupported(f"a value that is {first} here and {second} there")
+    raise Unsupported(f"a value that is {first} in one place and {second} in another")
 
 
 def _kinds(program: syntax.Program, others: Mapping[str, syntax.Program]) -> dict[str, Kind]:
@@ -242,7 +242,7 @@ def _propagate(
                 kind = rule_of(distribution).result
             case syntax.Call(name, called):
                 if called not in others:
-                    raise Unsupported(f"a call of {called}, which is not given")
+                    raise Unsupported(f"a call of {called}, which is unknown")
                 result = others[called].result
                 kind = _declared_kind(result) if result is not None else None
                 if kind is None:

@@ -12,7 +12,7 @@ Term: TypeAlias = Any
 
 
 class Unsupported(Exception):
-    """The rules cannot reason about this program. The text says about what."""
+    """Something in a program that no proof rule covers; the text names it."""
 
 
 def load_z3() -> Any:

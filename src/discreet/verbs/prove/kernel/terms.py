@@ -166,7 +166,7 @@ class Terms:
             return self.z3.Xor(left, right)
         left, right = self.same_sort(left, right)
         if not self.z3.is_int(left):
-            raise Unsupported("xor of what are neither integers nor truth values")
+            raise Unsupported("xor of values that are neither integers nor truth values")
         safe.extend(self.both(bit >= 0, bit <= 1) for bit in (left, right))
         return self.z3.If(left == right, self.number(0, "int"), self.number(1, "int"))
 
@@ -253,7 +253,7 @@ class Terms:
         """One over an expression of constants."""
         one = Operation("/", (Number(Fraction(1)), expression))
         if kind_of(expression, {**self.layout.kinds}) == "bool":
-            raise Unsupported("a scale that is no number")
+            raise Unsupported("a scale that is not a number")
         return self.real(self.value(one, self.constants.__getitem__, self._nothing_read, []))
 
 

@@ -212,7 +212,7 @@ class Walk:
             values[statement.name] = self.value(statement.value, state, guard, run)
             return after
         if not isinstance(statement, syntax.If):
-            raise Unsupported("something visible inside a branch that is not")
+            raise Unsupported("a draw or an output in a branch that only one of the two runs takes")
         condition = self.value(statement.condition, state, guard, run)
         then, other = state, state
         for inner in step.then:

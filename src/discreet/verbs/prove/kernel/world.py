@@ -33,7 +33,7 @@ class World(Terms):
         self._functions: dict[tuple[str, int], Any] = {}
         self.kind = self._kind(backwards)
         if "eps" in layout.assigned:
-            raise Unsupported("eps is changed")
+            raise Unsupported("an assignment to eps")
         self.constants["eps"] = self._constant("eps", "real")
         self.axioms.append(self.constants["eps"] > 0)
         self.first: dict[str, Term] = {}
@@ -61,7 +61,7 @@ class World(Terms):
         name, type_ = given.name, given.type
         if isinstance(type_, ListOf):
             if name in self.layout.assigned:
-                raise Unsupported(f"the list {name} is changed")
+                raise Unsupported(f"an assignment to the list {name}")
             size = self._constant(f"{SIZES}{name}", "int")
             self.constants[SIZES + name] = size
             self.axioms.append(size >= 0 if type_.length is None else size == type_.length)
@@ -108,9 +108,9 @@ class World(Terms):
         """An item of an input list in run 1 or 2."""
         given = next((given for given in self.program.inputs if given.name == name), None)
         if given is None or not isinstance(given.type, ListOf):
-            raise Unsupported(f"an item of {name}, which is no input")
+            raise Unsupported(f"an item of {name}, which is not an input")
         if not self.z3.is_int(index):
-            raise Unsupported("an index that is no integer")
+            raise Unsupported("an index that is not an integer")
         first = self._function(name, 1, "int", self.layout.kinds[f"{name}[]"])(index)
         if not given.private:
             self._once(name, index, lambda: self._bounds(given.type.item, first))  # type: ignore[union-attr]

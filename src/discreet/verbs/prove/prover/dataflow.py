@@ -155,7 +155,7 @@ class DrawFlow:
         values: dict[syntax.Expression, None] = {}
         for change in self.compared:
             factor = linear_parts(change).get(syntax.Name(self.draw))
-            rest = _zeroed(change, self.draw)
+            rest = _without_draw(change, self.draw)
             if factor in (1, -1) and "?" not in read_variables(rest):
                 values[rest if factor == -1 else negate(rest)] = None
         return list(values)
@@ -189,15 +189,15 @@ class DrawFlow:
         return True
 
 
-def _zeroed(expression: syntax.Expression, draw: str) -> syntax.Expression:
+def _without_draw(expression: syntax.Expression, draw: str) -> syntax.Expression:
     """An expression with 0 for a draw."""
     match expression:
         case syntax.Name(name) if name == draw:
             return ZERO
         case syntax.Item(of, index):
-            return syntax.Item(of, _zeroed(index, draw))
+            return syntax.Item(of, _without_draw(index, draw))
         case syntax.Operation(operator, arguments):
-            left = tuple(_zeroed(argument, draw) for argument in arguments)
+            left = tuple(_without_draw(argument, draw) for argument in arguments)
             if operator == "+" and ZERO in left:
                 return left[1] if left[0] == ZERO else left[0]
             return syntax.Operation(operator, left)

@@ -71,7 +71,7 @@ def infer_claim(
     """
     if program.delta != ZERO:
         raise BadInput(
-            f"{program.name} claims a delta, and only an epsilon alone is looked for.",
+            f"{program.name} claims a delta, but the search is for an epsilon alone.",
             hint="Leave the delta out, or try claims one by one.",
         )
     others = others or {}
@@ -125,7 +125,7 @@ class _Prover:
                     check_certificate(self.program, proof, self.others, until=end)
                     return proof
             except Unsupported as reason:
-                self.tried.append(f"the rules do not reach {reason}")
+                self.tried.append(f"no proof rule covers {reason}")
             except load_z3().Z3Exception as reason:
                 self.tried.append(f"the solver gave up: {reason}")
             except Damaged as reason:

@@ -93,7 +93,7 @@ class BoundedWorld(World):
     def item(self, name: str, run: int, index: Term) -> Term:
         cells = [cell for (of, which, _), cell in self._cells.items() if (of, which) == (name, run)]
         if not self.z3.is_int(index):
-            raise Unsupported("an index that is no integer")
+            raise Unsupported("an index that is not an integer")
         index = self.z3.simplify(index)
         if not cells:
             return self.new(name, self.layout.kinds[f"{name}[]"])

@@ -86,7 +86,7 @@ def _measure(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most
     names = {**task.parameters, **task.inputs}
     claim, delta = evaluate(program.epsilon, names), evaluate(program.delta, names)
     if not isinstance(claim, int | Fraction | Logarithm) or not isinstance(delta, int | Fraction):
-        raise Intractable("The claim is no number here.")
+        raise Intractable("The claim is not a number here.")
     eps = task.parameters["eps"]
     world: Arithmetic = RationalArithmetic(eps.base) if isinstance(eps, Logarithm) else BallArithmetic()
     allowed = allowed_ratio(world, claim)

@@ -116,8 +116,11 @@ def _numbers_of(value: Symbolic) -> tuple[int | Fraction, ...]:
 
 
 def candidate_pairs(program: Program, epsilons: Sequence[Exact]) -> Iterator[InputPair]:
-    """Neighbours to try. What is chosen (eps, public inputs, length, pattern, base) is ranked, and ranks are added up,
-    so that no one choice is gone through to its end before another begins."""
+    """Candidate pairs of neighbours, those made of the simplest choices first.
+
+    The choices (eps, public inputs, length, pattern, base) are ranked, and pairs come by the sum of their ranks, so
+    that no choice is exhausted before another begins.
+    """
     lists = any(isinstance(one.type, ListOf) and one.type.length is None for one in program.inputs)
     sizes = _LIST_LENGTHS if lists else (1,)
     public = [one for one in program.inputs if not one.private]
@@ -225,7 +228,7 @@ def _vectors(kind: str, slots: Sequence[_PrivateValue], by: Fraction) -> Iterato
 
 
 def _as_types(slots: Sequence[_PrivateValue], values: Sequence[Fraction]) -> _Vector:
-    """Values as the types want them: a truth, or counted from the lowest value of a range."""
+    """Values converted to their types: to a truth value, or counted from the lowest value of a range."""
     return tuple(
         bool(value) if slot.type == BOOL else value + slot.type.low if isinstance(slot.type, Range) else value
         for slot, value in zip(slots, values, strict=True)

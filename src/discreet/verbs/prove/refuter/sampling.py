@@ -157,7 +157,7 @@ def _runs(
     outputs = []
     for _ in range(count):
         if end is not None and thread_time() > end:
-            raise BadInput("There is no time for this many runs.")
+            raise BadInput("There is not enough time for this many runs.")
         outputs.append(_observed(run(program, given, parameters, draw, others, steps=_MAX_STATEMENTS)))
     return outputs
 

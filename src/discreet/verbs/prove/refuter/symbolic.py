@@ -209,7 +209,7 @@ class Evaluator:
                 return _xor(left, right)
             case _, [left, right]:
                 return self._holds(operator, left, right)
-        raise Intractable(f"{operator} is no operator.")
+        raise Intractable(f"{operator} is not an operator.")
 
     def _quotient(self, left: Symbolic, right: Symbolic) -> Symbolic:
         if isinstance(right, LinearForm):
@@ -237,7 +237,7 @@ class Evaluator:
             return (left == right) is (operator == "==")
         first, second = _number(left), _number(right)
         if operator not in _COMPARISONS:
-            raise Intractable(f"{operator} is no operator.")
+            raise Intractable(f"{operator} is not an operator.")
         if operator in ("<", ">="):
             return (first < second) is (operator == "<")
         return (first > second) is (operator == ">")

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import NUMBERS, Kind
-from discreet.core.report import Axis, Picture, bars, curves, shortened
+from discreet.core.report import Axis, Picture, bars, beside, curves, shortened
 from discreet.core.table import Table
 
 _STEPS = 12
@@ -50,7 +50,7 @@ def _draw_columns(tables: Mapping[str, Table], names: Sequence[str]) -> tuple[Pi
             if lines := {when: spread for when, spread in spreads.items() if spread is not None}:
                 found.append(_lines(name, lines, f"{values}, in the same steps." if both else f"{values}."))
         else:
-            shares = {f", {when}" if both else "": _shares(table, name) for when, table in tables.items()}
+            shares = {when: _shares(table, name) for when, table in tables.items()}
             draw = _date_bars if card[name].kind is Kind.DATE else _category_bars
             found += draw(name, shares, f"{values}.")
     return tuple(found)
@@ -113,8 +113,8 @@ def _date_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> 
     for when, found in shares.items():
         for day, share in found.items():
             sums[when][labels[day]] += share
-    shown = [(f"{label}{when}", sums[when][label]) for label in named for when in shares]
-    return [bars(f"{name}, per cent of the rows", *zip(*shown, strict=True), caption=f"{caption} By {what}.")]
+    shown = {when: [found[label] for label in named] for when, found in sums.items()}
+    return [_bars(name, named, shown, f"{caption} By {what}.")]
 
 
 def _category_bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
@@ -126,11 +126,20 @@ def _category_bars(name: str, shares: dict[str, dict[str, float]], caption: str)
     named = sorted(most, key=lambda value: (-most[value], value))[:_MOST]
     if not named:
         return []
-    labels = [f"{shortened(value, _LONGEST - len(when))}{when}" for value in named for when in shares]
-    values = [found.get(value, 0.0) for value in named for found in shares.values()]
+    labels = [shortened(value, _LONGEST) for value in named]
+    values = {when: [found.get(value, 0.0) for value in named] for when, found in shares.items()}
     left = len(most) - len(named)
     more = f" {left:,} more {'values are' if left > 1 else 'value is'} not shown." if left else ""
-    return [bars(f"{name}, per cent of the rows", labels, values, caption=caption + more)]
+    return [_bars(name, labels, values, caption + more)]
+
+
+def _bars(name: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]], caption: str) -> Picture:
+    """A bar per label; for the holder two, the original's and the release's."""
+    title = f"{name}, per cent of the rows"
+    if len(shares) > 1:
+        return beside(title, labels, shares, caption=caption)
+    (values,) = shares.values()
+    return bars(title, labels, values, caption=caption)
 
 
 def _shares(table: Table, name: str) -> dict[str, float]:

@@ -36,7 +36,7 @@ class SuppressUniques(Checked):
         names = columns_to_mask(table.card, self.columns, frozenset(Kind), self.name)
         rows = table.payload()
         found = minimal_uniques(rows, names, self.size)
-        gone = _hit(found, rows.num_rows, len(names))
+        gone = _cells_to_suppress(found, rows.num_rows, len(names))
         for place, name in enumerate(names):
             cells = rows.column(name)
             empty = pa.scalar(None, cells.type)
@@ -64,8 +64,8 @@ class SuppressUniques(Checked):
         )
 
 
-def _hit(found: dict[tuple[int, ...], Array], rows: int, columns: int) -> Array:
-    """Which cells go: greedily, for each row, the column that breaks most of what is left of its uniques."""
+def _cells_to_suppress(found: dict[tuple[int, ...], Array], rows: int, columns: int) -> Array:
+    """Cells to suppress: for each row, greedily, the column that breaks the most of its remaining uniques."""
     gone = np.zeros((rows, columns), np.bool_)
     left = dict(found)
     while left:

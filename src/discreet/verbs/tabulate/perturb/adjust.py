@@ -135,7 +135,7 @@ def adjust(
     if len(cells.broken()):
         raise BadInput("Adjustment needs a table that adds up.")
     if norm not in ("l1", "l2"):
-        raise BadInput(f"Tables are compared by l1 or l2, not by {norm!r}.")
+        raise BadInput(f"norm must be l1 or l2, not {norm!r}.")
     deadline = monotonic() + seconds
     limit = np.full(len(cells), np.inf) if limits is None else np.floor(limits)
     known = _Room(np.floor(cells.values - cells.lower), np.floor(cells.upper - cells.values))

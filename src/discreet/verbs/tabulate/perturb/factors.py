@@ -173,4 +173,4 @@ def _expected(shares: np.ndarray[Any, Any]) -> tuple[tuple[str, str], ...]:
     known = shares[np.isfinite(shares)]
     if not len(known):
         return ()
-    return (("expected change", f"{np.median(known):.1%} of a figure in the middle, {known.max():.1%} of one at most"),)
+    return (("expected change", f"{np.median(known):.1%} of a figure (median), {known.max():.1%} at most"),)

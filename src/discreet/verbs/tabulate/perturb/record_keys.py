@@ -116,7 +116,7 @@ def _finest(one: Side) -> int:
 
 
 def source_of(problem: ProtectionProblem, method: str, *, weights: bool = True) -> Table:
-    """The rows behind a table; an error if there are none, or if there are ``weights`` and the method takes none."""
+    """The rows of a table; an error if there are none, or if they have ``weights`` that the method does not support."""
     if problem.source is None:
         raise BadInput(
             f"{method} changes rows, but only an aggregate table is given.",
@@ -131,7 +131,7 @@ def source_of(problem: ProtectionProblem, method: str, *, weights: bool = True) 
 
 
 def secret_of(problem: ProtectionProblem, source: Table) -> tuple[bytes, tuple[str, ...]]:
-    """The given secret or a new one, and what must be said where no one can be recognised in the next table."""
+    """The given secret or a new one, and a caveat if people cannot be recognised in later tables."""
     unit = source.card.unit
     if problem.secret is not None and unit is None:
         raise BadInput(

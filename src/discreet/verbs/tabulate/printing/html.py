@@ -30,11 +30,11 @@ def laid_out(table: CrossTable, hidden: Numbers, about: Callable[[int], tuple[st
         return tag("p", f"The table has {table.size:,} cells, too many to show here. See the rows of the release.")
     *down, across = table.dimensions
     told = about or (lambda cell: (shown(table, hidden, cell), "", ""))
-    heads = [tag("th", side.name) for side in down] or [tag("th")]
+    heads = [tag("th", side.name) for side in down] or [tag("td")]
     heads += [_label("col", across, place) for place in range(len(across))]
     body = []
     for row, places in enumerate(product(*(range(len(side)) for side in down))):
-        labels = [_label("row", side, place) for side, place in zip(down, places, strict=True)] or [tag("th")]
+        labels = [_label("row", side, place) for side, place in zip(down, places, strict=True)] or [tag("td")]
         figures = (_figure(*told(row * len(across) + place), bool(parts)) for place, parts in enumerate(across.parts))
         body.append(tag("tr", labels, figures))
     return markup(style(_STYLE), tag("div", html_table(heads, body), class_="discreet-table"))

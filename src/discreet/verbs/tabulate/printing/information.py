@@ -16,7 +16,7 @@ from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 @dataclass(frozen=True)
 class HiddenLoss:
-    """What hiding took away. Shares are from 0 to 1, widths are in multiples of the hidden figure."""
+    """Information lost by hiding cells. Shares are from 0 to 1, widths are in multiples of the hidden figure."""
 
     cells: int
     primary: int
@@ -40,14 +40,14 @@ class HiddenLoss:
     def __str__(self) -> str:
         said = (
             f"{number(self.primary + self.secondary, 'cell')} of {self.cells:,} suppressed ({self.share:.1%}), "
-            f"{self.primary:,} of them sensitive; {self.weight_share:.1%} of the weight"
+            f"{self.primary:,} of them sensitive; {self.weight_share:.1%} of the total weight"
         )
-        return said if self.width is None else f"{said}; intervals {self.width:.2f} times the figure wide (median)"
+        return said if self.width is None else f"{said}; median interval {self.width:.2f} times the figure"
 
 
 @dataclass(frozen=True)
 class ChangedLoss:
-    """What changing figures took away. ``inner`` cells are those that are no total of others."""
+    """Information lost by changing figures. ``inner`` cells are those that are no total of others."""
 
     cells: int
     changed: int
@@ -75,9 +75,8 @@ class ChangedLoss:
     def __str__(self) -> str:
         adds = "it adds up" if not self.gaps else f"{number(self.gaps, 'total')} not the sum of the parts"
         return (
-            f"{self.changed:,} of {number(self.cells, 'figure')} changed, by {self.mean_relative:.1%} in the "
-            "mean and "
-            f"{self.max_relative:.1%} at most; shares by {self.max_share:.2%} at most; {adds}"
+            f"{self.changed:,} of {number(self.cells, 'figure')} changed, by {self.mean_relative:.1%} on "
+            f"average and {self.max_relative:.1%} at most; shares by {self.max_share:.2%} at most; {adds}"
         )
 
 
@@ -88,7 +87,7 @@ def hidden_loss(
     weights: Numbers,
     intervals: Intervals | None = None,
 ) -> HiddenLoss:
-    """What hiding these cells took away, by these weights."""
+    """Information lost by hiding these cells, which have these weights."""
     added = hidden & ~protection.sensitive
     whole = float(weights.sum())
     width = unbounded = None
@@ -111,7 +110,7 @@ def hidden_loss(
 
 
 def changed_loss(cells: Cells, values: Numbers) -> ChangedLoss:
-    """What printing these values instead of the cells' own took away."""
+    """Information lost by printing these values instead of the cells' own."""
     if values.shape != cells.values.shape:
         raise BadInput(f"A table of {len(cells)} cells is compared with {values.size} figures.")
     true, off = cells.values.astype(np.float64), np.abs(values - cells.values).astype(np.float64)
@@ -174,6 +173,6 @@ def _rank_correlation(here: Numbers, there: Numbers) -> float | None:
 
 
 def _ranks(values: Numbers) -> Numbers:
-    """Equal values share the mean of their ranks."""
+    """Ranks of values; equal values share the mean of their ranks."""
     _, place, times = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(times) - (times - 1) / 2)[place]

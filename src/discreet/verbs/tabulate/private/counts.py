@@ -23,8 +23,9 @@ from discreet.core.exact import Number
 from discreet.core.kind import Scalar
 from discreet.core.loss import Concentrated, Loss, Pure, sequential
 from discreet.core.table import Table
-from discreet.engines.contribution import COUNT, cell_counts, owned_rows
+from discreet.engines.contribution import owned_rows
 from discreet.engines.limits import fetch
+from discreet.engines.measures import COUNT, cell_counts
 from discreet.noise.deviation import Noise, Weighted, weighted_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
