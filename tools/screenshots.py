@@ -266,7 +266,9 @@ def asked(page: Page) -> None:
 def refused(page: Page) -> None:
     """Ask for more than is left."""
     written(page, "SELECT ward, AVG(cost) AS cost\nFROM visits\nGROUP BY ward", "0.9")
-    page.get_by_test_id("price-beyond").first.wait_for()
+    beyond = page.get_by_test_id("price-beyond").first
+    beyond.wait_for()
+    beyond.scroll_into_view_if_needed()
 
 
 def written(page: Page, sql: str, epsilon: str) -> None:

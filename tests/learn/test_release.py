@@ -72,7 +72,7 @@ def test_what_leaves_holds_nothing_that_is_for_the_holder(made):
     assert loaded.private
     assert (folder / "generators").stat().st_mode & 0o777 == 0o600
     text = "".join(path.read_text() for path in (folder / "model").glob("*.json")) + render(loaded)
-    for hidden in ("were set aside", "is left out by", "differentially private, ε"):
+    for hidden in ("were set aside", "leave out any one person", "differentially private, ε"):
         assert hidden in str(made[0])
         assert hidden not in text
     assert '"seed": null' in text

@@ -73,7 +73,7 @@ def test_people_are_recognised_by_what_only_one_of_them_has(tmp_path):
     assert len(unique) == 1
     found = declare_holding(table, held(tmp_path, rows, "town", "age", "ill"), "ann")
     assert (found.people, found.unmatched, found.different) == (1, 399, 0)
-    with pytest.raises(DataError, match=r"No row of .* matches one person"):
+    with pytest.raises(DataError, match=r"No row of .* matches exactly one person"):
         declare_holding(table, held(tmp_path, [rows[50]], "town", "age", "ill", name="some.csv"), "ann")
 
 

@@ -267,14 +267,14 @@ def test_a_graph_has_the_last_releases(register, monkeypatch):
 def test_a_summary_says_who_is_worst_placed(register):
     found = standing(register)
     assert dict(summary(population(()), found)) == {
-        "told of": "9 people in 4 groups that all releases together distinguish",
+        "covered": "9 people, whom all releases together divide into 4 groups",
         "in groups of fewer than 3": "3 people",
-        "worst placed": "1 person, in groups of one",
+        "most exposed": "1 person, in groups of one",
         "already exposed": "0 people: 0 counts of groups of fewer than 3 can be computed from all releases",
     }
     safe = replace(found, in_small=0, counts=0, smallest=2000, undecided=("a", "b"))
     said = dict(summary(population(()), safe))
-    assert said["in groups of fewer than 3"] == "no one" and said["worst placed"] == "1 person, in groups of 2,000"
+    assert said["in groups of fewer than 3"] == "no one" and said["most exposed"] == "1 person, in groups of 2,000"
     assert said["not decided"] == "a; b" and "already exposed" not in said
 
 

@@ -786,7 +786,7 @@ def test_weights_of_nothing_are_weights_and_the_best_is_said_to_be():
     assert {kept.cells.name(cell) for cell in np.flatnonzero(kept.hidden)} == {"a, x", "a, y", "b, x", "b, y"}
     facts = dict(kept.facts)
     assert facts["weight of secondary suppressions"] == "the least possible (method optimal)"
-    assert dict(kept.in_figures())["hidden besides"] == "3 cells, together 100"
+    assert dict(kept.in_figures())["secondary suppressions"] == "3 cells with a total of 100"
     fast = dict(kept_of(table, rules="min=3", method="suppress how=fast").facts)
     assert fast["weight of secondary suppressions"] == "not known how far above the least possible (method fast)"
 

@@ -298,7 +298,7 @@ def _typed_questions() -> list[Question]:
 def _show(result: SurveyResults) -> None:
     out, figures = console(), result.figures
     out.print(bold(f"{result.survey.title}: {result.people:,} people took part"))
-    out.print(f"Each interval holds with {result.confidence:.4g}; all at once, for every figure together.")
+    out.print(f"All intervals together contain the true figures with probability {result.confidence:.4g}.")
     if result.postprocess is not None:
         out.print(
             f"Shares were post-processed by {result.postprocess}, and may be biased; intervals are from before that."

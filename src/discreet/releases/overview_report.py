@@ -111,13 +111,13 @@ def summary(population: Population, standing: Standing) -> Iterator[tuple[str, s
     """What everything that left tells, in figures."""
     group = population.policy.smallest_group
     people = number(standing.people, "person", "people")
-    yield "told of", f"{people} in {number(standing.groups, 'group')} that all releases together distinguish"
+    yield "covered", f"{people}, whom all releases together divide into {number(standing.groups, 'group')}"
     yield (
         f"in groups of fewer than {group}",
         number(standing.in_small, "person", "people") if standing.in_small else "no one",
     )
     yield (
-        "worst placed",
+        "most exposed",
         f"{number(standing.in_smallest, 'person', 'people')}, in {_groups_of(standing.smallest)}",
     )
     if standing.counts:

@@ -225,7 +225,7 @@ def test_an_average_says_beforehand_how_far_off_it_may_be(console):
         await user.open("/ask?table=visits")
         with user:
             seen(user, "ask-sql")[0].set_value("SELECT AVG(cost) AS average FROM visits")
-        await until(lambda: "if 1,000 rows are behind it" in text(user))
+        await until(lambda: "for a group of 1,000 rows" in text(user))
         assert seen(user, "ask-rows")[0].visible
         assert "the whole range (average by" in text(user)
         with user:

@@ -17,7 +17,7 @@ from discreet.core.parameter import Parameter
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 
-DESPITE = "Release despite exposure: reason (optional)"
+DESPITE = "Override exposure: reason (optional)"
 """Label of the reason to release something although it exposes someone together with earlier releases."""
 
 

@@ -145,7 +145,7 @@ def _errors(offer: Offer) -> None:
 def _error(offer: Offer, name: str, off: float | None) -> str:
     if off is None:
         return f"up to ± {theme.number(offer.worst[name])}" if name in offer.worst else "the answer will say"
-    behind = f", if {number(offer.rows, 'row')} are behind it" if name in offer.worst and offer.rows else ""
+    behind = f", for a group of {number(offer.rows, 'row')}" if name in offer.worst and offer.rows else ""
     return f"± {theme.number(off)}{behind}"
 
 

@@ -165,8 +165,8 @@ def _sums_statement(terms: Terms) -> Statement:
     if function.sums(terms) > 1:
         assumes.append(
             f"Every party uses the same data in each of the up to {function.sums(terms)} sums. Each sum protects its "
-            "inputs separately: a party that changes its data between sums can steer what is asked next, and so learn "
-            "single values of others."
+            "inputs separately: a party that changes its data between sums changes what the next sum computes, and can "
+            "learn single values of others that way."
         )
     loss = distributed_noise.loss(terms)
     if loss is not None:

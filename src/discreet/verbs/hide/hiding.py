@@ -231,8 +231,8 @@ class _Hiding(Method[pa.Table]):
             support, confidence = _largest(self.problem.secrets)
             sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
             rows = self.source.transactions.rows
-            miner = f"a miner with a minimum support of {support:,} of {rows:,} transactions{sure}, or more,"
-        claim = Claim("hidden", f"one in which {miner} does not find it")
+            miner = f"a miner with a minimum support of {support:,} of {rows:,} transactions{sure}, or more"
+        claim = Claim("hidden", f"one from which {miner} cannot mine it")
         return Statement(
             "secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=_CAVEATS, of_holder=True
         )

@@ -45,8 +45,8 @@ class Generators:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.sets):,} different sets of people were found that yield this model; everyone is left out by "
-            f"{self.left_out:,} of them at least."
+            f"{len(self.sets):,} different sets of people yield this model. At least {self.left_out:,} of them leave out "
+            "any one person."
         )
 
     __repr__ = __str__

@@ -118,8 +118,8 @@ class TableHolder:
             weight = int(np.abs(self.cells.values[self.added]).sum())
             facts.append(
                 (
-                    "hidden besides",
-                    f"{number(int(self.added.sum()), 'cell')}, together {written(weight, self.cells.decimals)}",
+                    "secondary suppressions",
+                    f"{number(int(self.added.sum()), 'cell')} with a total of {written(weight, self.cells.decimals)}",
                 )
             )
         return [*facts, *self.facts]
