@@ -86,16 +86,16 @@ class Nearness:
     rows: int
     """Number of rows of the stand-in."""
 
-    def errors(self, plan: Plan, twin: Table) -> dict[str, dict[str, int]]:
+    def errors(self, plan: Plan, stand_in: Table) -> dict[str, dict[str, int]]:
         """Error bound of each measure of the figures in a plan on the stand-in, where there is one."""
-        return {name: one for part in plan.parts for name, one in self._errors(part, twin).items()}
+        return {name: one for part in plan.parts for name, one in self._errors(part, stand_in).items()}
 
-    def _errors(self, plan: Part, twin: Table) -> dict[str, dict[str, int]]:
-        seen = _condition(plan, twin)
+    def _errors(self, plan: Part, stand_in: Table) -> dict[str, dict[str, int]]:
+        seen = _condition(plan, stand_in)
         if seen is None or not plan.declared:
             return {}
         seen = seen.union(*(_columns(key.sql) for key in plan.keys.values()))
-        names = {numbered(place): column.name for place, column in enumerate(twin.card.columns)}
+        names = {numbered(place): column.name for place, column in enumerate(stand_in.card.columns)}
         found: dict[str, dict[str, int]] = {}
         for name, figure in plan.figures.items():
             if not isinstance(figure, Count | Total | Mean):
@@ -123,21 +123,21 @@ class Nearness:
         return (2 if one.signed else 1) * (one.most // plan.rows.most) * rows + rounding
 
 
-def measured_nearness(place: Path, twin: Table) -> Nearness:
+def measured_nearness(place: Path, stand_in: Table) -> Nearness:
     """Error bounds measured when a stand-in (with rows in the file ``place``) was made; empty if there are none."""
     from discreet.verbs.synthesize.distances import distances
 
     try:
         near = distances(Rows(place))
     except BadInput:
-        return Nearness({}, twin.count())
+        return Nearness({}, stand_in.count())
     told = {frozenset(columns): far for columns, far in near.reach.items()}
     return Nearness({columns: far for columns, far in told.items() if columns <= set(near.exact)}, near.rows)
 
 
-def _condition(plan: Part, twin: Table) -> frozenset[str] | None:
+def _condition(plan: Part, stand_in: Table) -> frozenset[str] | None:
     """Columns that select the rows of a question; ``None`` if it is about rows derived from the stand-in's."""
-    base, query = table_rows(twin).query, plan.rows.query
+    base, query = table_rows(stand_in).query, plan.rows.query
     seen: frozenset[str] = frozenset()
     while query != base:
         where, source = query.args.get("where"), query.args.get("from_")
