@@ -83,7 +83,9 @@ def declare_holding(table: Table, file: str | Path, recipient: str) -> Holding:
     units, unmatched, different = _matched(table, now, rows, told)
     found = Holding(recipient, tuple(one.name for one in told), len(units), unmatched, different)
     if not len(units):
-        raise DataError(f"No row of {Path(file).name} matches exactly one person of the current {table.card.name}: {found}")
+        raise DataError(
+            f"No row of {Path(file).name} matches exactly one person of the current {table.card.name}: {found}"
+        )
     unit = table.card[str(table.card.unit)]
     columns = (unit, *told, Column(_HELD, Kind.BOOLEAN, Role.OTHER))
     now = now.append_column(_HELD, pc.is_in(now.column(unit.name), value_set=units))

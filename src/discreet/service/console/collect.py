@@ -245,7 +245,11 @@ class _Shown:
             with theme.card("QR code", note="Leads to the survey."):
                 ui.html(qr_code(self._address), sanitize=False).props("data-testid=collect-qr").classes("dc-qr")
         with theme.card("Estimates", testid="collect-estimates"):
-            theme.prose("Estimated shares and means of the answers, with intervals: reports are randomised, so estimates are not exact.", soft=True)
+            theme.prose(
+                "Estimated shares and means of the answers, with intervals: reports are randomised, so estimates are "
+                "not exact.",
+                soft=True,
+            )
             estimate = theme.button("Estimate", "collect-estimate", self._estimate, icon="query_stats", look="outline")
             estimate.classes("dc-own")
             self._figures = ui.element("div").classes("dc-stack").props("aria-live=polite")
@@ -339,7 +343,10 @@ class _Shown:
 def draw_figures(found: SurveyResults) -> None:
     """Estimates of each question: shares as bars with intervals, means and quantiles as figures."""
     figures = found.figures
-    theme.prose(f"{found.people:,} people took part. Each interval contains the true figure with probability {found.confidence:.0%}.")
+    theme.prose(
+        f"{found.people:,} people took part. Each interval contains the true figure with probability "
+        f"{found.confidence:.0%}."
+    )
     if any(each.kind == "share" and not 0 <= each.estimate <= 1 for each in figures):
         theme.prose(
             "Estimates are unbiased, so that with few reports some lie below 0% or above 100%.", soft=True

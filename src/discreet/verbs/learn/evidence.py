@@ -45,8 +45,8 @@ class Generators:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.sets):,} different sets of people yield this model. At least {self.left_out:,} of them leave out "
-            "any one person."
+            f"{len(self.sets):,} different sets of people yield this model. At least "
+            f"{self.left_out:,} of them leave out any one person."
         )
 
     __repr__ = __str__
