@@ -174,9 +174,12 @@ class Aborted(DiscreetError):
         self.culprits = tuple(culprits)
 
     @classmethod
-    def missing(cls, parties: Sequence[str], kind: str) -> Aborted:
-        """Error for a session in which parties did not send their messages in time."""
-        return cls(f"Nothing came from {', '.join(parties)} in time ({kind}).", culprits=parties)
+    def missing(cls, parties: Sequence[str], kind: str, *, cut: Sequence[str] = ()) -> Aborted:
+        """Error for a session in which parties sent nothing in time; the connection to some is ``cut``."""
+        message = f"Nothing came from {', '.join(parties)} in time ({kind})."
+        if cut:
+            message += f" The connection to {', '.join(cut)} was lost: the network may have failed, not the party."
+        return cls(message, culprits=parties)
 
 
 class Damaged(DiscreetError):

@@ -161,6 +161,57 @@ def test_a_session_that_ends_says_what_it_has_cost(tmp_path):
                 take_part(file, PAY[name], name=name, charge=charge)
 
 
+def test_a_session_that_ended_before_any_data_was_sent_is_tried_again_and_charged_once(tmp_path):
+    """One party cannot pay, so it sends nothing, and none of the others goes on without its key."""
+    file = prepared(tmp_path, epsilon="1")
+    with create_ledger(tmp_path / "ledger.db") as ledger:
+        for name in PAY:
+            ledger.open_account(name, Pure(1))
+        paid = {name: LedgerCharge(ledger, name, "combine") for name in PAY}
+
+        def refused(loss, key):
+            raise BudgetExceeded("Not today.", asked=loss, left=loss, account="pay")
+
+        def attempt(number, charges):
+            with ThreadPoolExecutor(len(PAY)) as threads:
+                begun = {
+                    name: threads.submit(take_part, file, value, name=name, attempt=number, charge=charges[name])
+                    for name, value in PAY.items()
+                }
+                return {name: one.exception() or one.result() for name, one in begun.items()}
+
+        first = attempt(None, paid | {"east": refused})
+        for name in ("north", "south"):
+            assert "without a second charge: discreet combine run … --attempt 2" in first[name].hint
+        secrets = {(tmp_path / f"pay.{name}" / "secret").read_bytes() for name in PAY}
+        found = attempt(2, paid)
+        assert len({release.payload for release in found.values()}) == 1
+        assert {name: ledger.account(name).spent for name in PAY} == dict.fromkeys(PAY, Pure(1))
+        assert found == attempt(None, paid), "it goes on where it is"
+        secrets |= {(tmp_path / f"pay.{name}" / "secret").read_bytes() for name in PAY}
+        assert len(secrets) == 2 * len(PAY), "nothing is drawn twice from one secret"
+    with pytest.raises(BadInput, match="north is at attempt 2 of at most 20"):
+        find_participant(file, "north", attempt=1)
+    with pytest.raises(BadInput, match="already sent messages that depend on its data"):
+        take_part(file, PAY["north"], name="north", attempt=3, charge=_free)
+    shutil.rmtree(tmp_path / "attempt-1.pay.north")
+    with pytest.raises(Damaged, match="north started attempt 1 of this session, but its files are gone"):
+        take_part(file, PAY["north"], name="north", charge=_free)
+
+
+def test_parties_at_different_attempts_do_not_meet_and_are_told(tmp_path):
+    file = prepared(tmp_path, start_within=2)
+    told = []
+    with ThreadPoolExecutor(2) as threads:
+        north = threads.submit(take_part, file, PAY["north"], name="north", progress=told.append)
+        east = threads.submit(take_part, file, PAY["east"], name="east", attempt=2, progress=told.append)
+        ended = north.exception(), east.exception()
+    assert all(isinstance(error, Aborted) for error in ended)
+    assert any("east is at attempt 2 of this session, and north at 1: all parties" in line for line in told)
+    assert any("north is at attempt 1 of this session, and east at 2: all parties" in line for line in told)
+    assert {name: one.payload for name, one in together(file, attempt=2).items()} == dict.fromkeys(PAY, 100_500)
+
+
 def test_rows_of_a_file_are_one_persons_each_where_noise_hides_one(tmp_path):
     file = prepared(tmp_path, function="count", epsilon="1")
     (tmp_path / "visits.csv").write_text("person,age\n1,3\n2,4\n2,5\n")

@@ -155,6 +155,10 @@ def run(
             metavar="NAME",
         ),
     ] = None,
+    attempt: Annotated[
+        int | None,
+        Option(help="Try a session again that ended before any data was sent; all parties give the same number."),
+    ] = None,
     statement: Whole = False,
     as_json: Json = False,
 ) -> None:
@@ -169,7 +173,7 @@ def run(
     """
     from discreet.verbs.combine import participation
 
-    participant = participation.find_participant(file, name, keys)
+    participant = participation.find_participant(file, name, keys, attempt)
     with (
         _charging(participant, ledger, account, budget, keys or file.parent) as charge,
         stoppable(lambda: "Run the command again to resume."),

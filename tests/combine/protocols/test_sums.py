@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -141,3 +143,27 @@ def test_withstands_are_coalitions(text: str, count: int) -> None:
     assert found and len(set(found)) == len(found)
     most = 2 if text == "ring" else count
     assert all(len(some) == max(min(count - 2, most), 1) and set(some) < set(parties) for some in found)
+
+
+@pytest.mark.parametrize(("text", "threshold"), [*((text, 0) for text in (*TEXTS, "dining")), ("masks", 3)])
+def test_what_is_said_to_be_keys_alone_is_the_same_for_other_values(text: str, threshold: int) -> None:
+    """And what is not, in the end, is not: the values are somewhere."""
+    case = Case(text, 4, 1 if text == "dining" else 64, threshold=threshold)
+
+    def said(ones: int) -> tuple[list[Effect], list[Effect]]:
+        sent: dict[bool, list[Effect]] = {True: [], False: []}
+
+        def note(party: str, effect: Effect) -> bool:
+            if isinstance(effect, Send | Broadcast):
+                sent[effect.keys_only].append(replace(effect, body=repr(dict(effect.body))))
+            return False
+
+        values = {name: case.group.vector([ones] * case.length) for name in case.parties}
+        plays = {name: SUM_PROTOCOLS.parse(text).play(case.me(name), value) for name, value in values.items()}
+        assert len(bus.play(plays, leaves=note).results) == 4
+        return sent[True], sent[False]
+
+    (keys, rest), (keys_again, rest_again) = said(0), said(1)
+    assert keys == keys_again
+    assert rest != rest_again
+    assert bool(keys) == (text in ("masks", "dining"))

@@ -70,6 +70,7 @@ def combine(
     keys: str | Path | None = None,
     unit_column: str | None = None,
     charge: Charge | None = None,
+    attempt: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Release[Any]:
     """Compute a function of several holders' data: take part in a session, or simulate all parties in this process.
@@ -80,6 +81,7 @@ def combine(
     default beside the manifest). If there is noise inside, ``unit_column`` says whose each row of a file is (``-`` if
     each row is another person's), and ``charge``, a ``LedgerCharge``, charges the loss before the first message.
     Called again after a crash, it resumes; ``Aborted`` says who was missing or broke the rules, and what was charged.
+    If no one had sent anything of its data by then, all may call it again with the next ``attempt``, 2 at first.
 
     With all parties' data, ``combine({"north": 3, "south": 4})``, every party runs in this process, for teaching and
     tests: the statement says so, and promises nothing. ``protocol``, ``function`` and the others are the session's
@@ -91,7 +93,8 @@ def combine(
     terms: dict[str, Any] = {"function": function, "bounds": bounds, "decimals": decimals, "threshold": threshold}
     terms |= {"adder": adder, "epsilon": epsilon, "delta": delta, "honest": honest, "unit": unit}
     terms |= {"drops": drops, "seed": seed}
-    of_a_party = {"data": data, "name": name, "keys": keys, "unit_column": unit_column, "charge": charge}
+    of_a_party: dict[str, Any] = {"name": name, "keys": keys, "unit_column": unit_column, "charge": charge}
+    of_a_party |= {"attempt": attempt}
     if isinstance(source, str | Path):
         defaults = signature(combine).parameters
         options = {"protocol": protocol, **terms}
@@ -102,8 +105,8 @@ def combine(
             )
         from discreet.verbs.combine.participation import take_part
 
-        return take_part(source, data, name=name, keys=keys, unit_column=unit_column, charge=charge, progress=progress)
-    if wrong := [option for option, value in of_a_party.items() if value is not None]:
+        return take_part(source, data, progress=progress, **of_a_party)
+    if wrong := [option for option, value in {"data": data, **of_a_party}.items() if value is not None]:
         raise BadInput(
             f"{', '.join(wrong)}: only for one party of a session between hosts, and here all parties are given.",
             hint='Give the manifest, such as dc.combine("pay.toml", 31_000), or leave it out.',

@@ -25,6 +25,8 @@ class Send:
     to: str
     kind: str
     body: Body
+    keys_only: bool = False
+    """Whether the body is drawn for this session, and depends on no one's data."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Broadcast:
     to: tuple[str, ...]
     kind: str
     body: Body
+    keys_only: bool = False
+    """Whether the body is drawn for this session, and depends on no one's data."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ A party keeps a folder beside the manifest: ``pay.toml`` and north make ``pay.no
     charged             under which key a loss was charged, if there is noise inside
     release/            the result, with its statement
 
+(``attempt-1.pay.north/`` is what is left of an attempt that was given up before north sent anything of its data)
 and, beside its key, ``north.begun`` with the digests of the sessions that it began: if a folder is lost, its session is
 not begun again, since north would sign other messages in the place of those that the others have.
 """
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.document import make_private, private_folder, write
 from discreet.core.loss import Loss
-from discreet.errors import Aborted, BadInput, NotDeclared, NotFound
+from discreet.errors import Aborted, BadInput, Damaged, NotDeclared, NotFound
 from discreet.verbs.combine import data as inputs
 from discreet.verbs.combine import session as sessions
 from discreet.verbs.combine.crypto import NumericCrypto
@@ -33,8 +34,9 @@ from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.net.driver import Progress
 from discreet.verbs.combine.net.driver import run as drive
 from discreet.verbs.combine.net.frames import OWN_KINDS
+from discreet.verbs.combine.net.journal import abandon, is_begun, may_try_again
 from discreet.verbs.combine.net.keys import Identity
-from discreet.verbs.combine.net.manifest import Manifest, dump, load
+from discreet.verbs.combine.net.manifest import MAX_ATTEMPTS, Manifest, dump, load
 from discreet.verbs.combine.net.transcript_log import SEEN, read_view
 from discreet.verbs.combine.picture import MessageDiagram, draw_messages
 from discreet.verbs.combine.session import Charge
@@ -97,8 +99,13 @@ class Participant:
         return self.identity.name
 
 
-def find_participant(file: str | Path, name: str | None = None, keys: str | Path | None = None) -> Participant:
-    """Find the party of this name, or the one whose key is there, in the session of a manifest."""
+def find_participant(
+    file: str | Path, name: str | None = None, keys: str | Path | None = None, attempt: int | None = None
+) -> Participant:
+    """Find the party of this name, or the one whose key is there, in the session of a manifest.
+
+    ``attempt`` is the number of the attempt at the session; by default the one that its folder has.
+    """
     file = Path(file)
     manifest = load(file)
     key_folder = Path(keys) if keys is not None else file.parent
@@ -118,7 +125,38 @@ def find_participant(file: str | Path, name: str | None = None, keys: str | Path
             f"{key_folder / f'{name}.key'} is not the key that the manifest has for {name}.",
             hint="Use the key that belongs to the NAME.pub you sent, or have a new manifest made.",
         )
-    return Participant(manifest, identity, party_folder(file.with_suffix(""), name), key_folder / f"{name}.begun")
+    folder = party_folder(file.with_suffix(""), name)
+    here = load(folder / MANIFEST).attempt if (folder / MANIFEST).is_file() else 1
+    if attempt is not None and not here <= attempt <= MAX_ATTEMPTS:
+        raise BadInput(f"{name} is at attempt {here} of at most {MAX_ATTEMPTS} at this session, got {attempt}.")
+    manifest = manifest.at_attempt(attempt or here)
+    return Participant(manifest, identity, folder, key_folder / f"{name}.begun")
+
+
+def _earlier_folder(participant: Participant, attempt: int) -> Path:
+    """Folder of an attempt that was given up."""
+    return participant.folder.with_name(f"attempt-{attempt}.{participant.folder.name}")
+
+
+def _abandon_earlier(participant: Participant) -> None:
+    """Give up earlier attempts at the session, in which this party sent nothing that depends on its data."""
+    attempt, folder = participant.manifest.attempt, participant.folder
+    if (folder / MANIFEST).is_file() and (here := load(folder / MANIFEST).attempt) < attempt:
+        abandon(folder, _earlier_folder(participant, here))
+    for number in range(1, attempt):
+        earlier = participant.manifest.at_attempt(number)
+        if is_begun(participant.begun, earlier) and not _earlier_folder(participant, number).is_dir():
+            raise Damaged(
+                f"{participant.name} started attempt {number} of this session, but its files are gone: what it sent is "
+                "unknown.",
+                hint="Restore the folder, or agree on a new session (discreet combine new).",
+            )
+
+
+def _charge_key(participant: Participant, key: str) -> str:
+    """Key of the charge: that of an earlier attempt, if one was charged."""
+    earlier = (_earlier_folder(participant, number) / CHARGED for number in range(1, participant.manifest.attempt))
+    return next((file.read_text() for file in earlier if file.is_file()), key)
 
 
 def party_folder(session: Path, name: str) -> Path:
@@ -134,10 +172,11 @@ def take_part(
     keys: str | Path | None = None,
     unit_column: str | None = None,
     charge: Charge | None = None,
+    attempt: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Release[Any]:
     """Take part in a session, and keep its result in the party's folder; ``combine`` explains the parameters."""
-    participant = manifest if isinstance(manifest, Participant) else find_participant(manifest, name, keys)
+    participant = manifest if isinstance(manifest, Participant) else find_participant(manifest, name, keys, attempt)
     terms = participant.manifest.terms
     loss = sessions.statement(terms).loss
     if loss is not None and charge is None:
@@ -147,8 +186,10 @@ def take_part(
         )
     own_data = _load_data(terms, participant.name, data, unit_column)
     _require_playable(participant, own_data)
+    _abandon_earlier(participant)
     charged = participant.folder / CHARGED
-    if loss is not None and isinstance(charge, LedgerCharge) and not charged.exists():
+    begun = charged.exists() or bool(_charge_key(participant, ""))
+    if loss is not None and isinstance(charge, LedgerCharge) and not begun:
         charge.require(loss)
     private_folder(participant.folder)
     with suppress(FileExistsError):
@@ -157,6 +198,7 @@ def take_part(
 
     def charging(loss: Loss, key: str) -> Receipt:
         assert charge is not None  # noqa: S101  # there is a loss, and so a ledger
+        key = _charge_key(participant, key)
         with suppress(FileExistsError):
             write(charged, key.encode(), private=True)
         receipts.append(charge(loss, key))
@@ -182,7 +224,8 @@ def take_part(
         sentences = [printable(error.message)]
         if loss is not None:
             sentences.append(_describe_charge(charged, receipts, charge))
-        raise Aborted(" ".join(sentences), culprits=error.culprits, hint=printable(error.hint)) from None
+        hint = printable(error.hint) or _next_step(participant)
+        raise Aborted(" ".join(sentences), culprits=error.culprits, hint=hint) from None
     return _keep_release(participant, result, receipts[0] if receipts else None)
 
 
@@ -211,6 +254,17 @@ def _load_data(terms: Terms, name: str, data: Any, unit_column: str | None) -> D
             hint=f"Write --unit-column NAME, or --unit-column {EACH_ROW} if each row is another {terms.unit}'s.",
         )
     return inputs.load(data, None if unit_column == EACH_ROW or not counts else unit_column)
+
+
+def _next_step(participant: Participant) -> str:
+    """What a party can do after its session ended without a result."""
+    attempt = participant.manifest.attempt
+    if attempt < MAX_ATTEMPTS and may_try_again(participant.folder):
+        return (
+            f"{participant.name} sent nothing that depends on its data. If that is so for all, they can try again "
+            f"under the same manifest, without a second charge: discreet combine run … --attempt {attempt + 1}"
+        )
+    return "Agree on a new session: discreet combine new"
 
 
 def _describe_charge(file: Path, receipts: list[Receipt], charge: Charge | None) -> str:
@@ -307,6 +361,7 @@ def _progress_printer(tell: Callable[[str], None], name: str) -> Callable[[Progr
         message = _STEP_MESSAGES.get(progress.step, f"Step {progress.step}")
         if progress.step == "parties":
             message = f"There: {', '.join((name, *progress.there))}. Waiting for {', '.join(progress.waiting)}."
+            message += "".join(f" {problem}." for problem in progress.problems)
         if message != last:
             last = message
             tell(message)

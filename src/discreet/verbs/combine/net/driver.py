@@ -48,6 +48,8 @@ class Progress:
     """Parties that are connected."""
     waiting: tuple[str, ...]
     """Parties that are awaited."""
+    problems: tuple[str, ...] = ()
+    """Why some of them cannot be met, as sentences without a full stop."""
 
 
 class Connector(Protocol):
@@ -196,6 +198,8 @@ class _Driver(Generic[T]):
             received = None
             if effect.kind in OWN_KINDS:
                 raise BadInput(f"No protocol may call a message {effect.kind!r}.")
+            if isinstance(effect, Send | Broadcast) and not effect.keys_only:
+                self._journal.record_data_sent()
             match effect:
                 case Send(to=to, kind=kind, body=body):
                     self._mesh.send(to, kind, body)
@@ -247,7 +251,7 @@ class _Driver(Generic[T]):
                 return left
         silent = tuple(name for name in missing if not self._mesh.peers[name].busy)
         if silent:
-            return Aborted.missing(silent, kind)
+            return Aborted.missing(silent, kind, cut=tuple(name for name in silent if not self._mesh.peers[name].link))
         return Aborted(
             f"{Aborted.missing(missing, kind).message} They are connected, and may be waiting for another party."
         )
@@ -323,7 +327,8 @@ class _Driver(Generic[T]):
     def _report(self, step: str, waiting: tuple[str, ...]) -> None:
         if self._progress:
             there = tuple(peer.name for peer in self._mesh.peers.values() if peer.there)
-            self._progress(Progress(step, there, waiting))
+            problems = (self._mesh.peers[name].attempt_problem for name in waiting)
+            self._progress(Progress(step, there, waiting, tuple(filter(None, problems))))
 
 
 class _NeverMet(Aborted):

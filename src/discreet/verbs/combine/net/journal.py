@@ -34,10 +34,12 @@ from discreet.verbs.combine.net.manifest import Manifest
 FORMAT: Format[dict[str, Any]] = Format("journal", unmarked=True)
 """A step is given the first record of a journal."""
 SECRET, JOURNAL = "secret", "journal"
-_BEGUN, _GOT, _LATE, _ENDED, _OVER, _SETTLED = range(1, 7)
+_BEGUN, _GOT, _LATE, _ENDED, _OVER, _SETTLED, _DATA_SENT = range(1, 8)
 _NEW, _DIGEST = "secret.new", 32
 _RECORD = struct.Struct(">IIB")
 _FRAME = struct.Struct(">H")
+_TRACKS = {"data_sent": "recorded"}
+"""In the first record: whether the journal records that something of the data was sent. Older ones did not."""
 
 
 class Journal:
@@ -56,10 +58,11 @@ class Journal:
         """How the session ended, if it ended without a result."""
         self.over = False
         """Whether all parties have everything."""
+        self._data_sent = False
         self.settled: tuple[bytes, bytes] | None = None
         """Digests of broadcasts and the transcript's chain, as signed at the end; None before."""
         try:
-            self._lock(folder)
+            _lock(self._handle, folder)
             self._begin(folder, manifest, name, brought, begun)
         except BaseException:
             os.close(self._handle)
@@ -89,6 +92,13 @@ class Journal:
         self._add(_SETTLED, head, heard)
         self.flush()
 
+    def record_data_sent(self) -> None:
+        """Record, before the first message that depends on the party's data, that there is one from here on."""
+        if not self._data_sent:
+            self._data_sent = True
+            self._add(_DATA_SENT)
+            self.flush()
+
     def record_finished(self) -> None:
         """Record that all parties have everything. If this is lost, nothing is."""
         self._add(_OVER)
@@ -107,25 +117,19 @@ class Journal:
         _write(self._handle, self._pending)
         self._pending = []
 
-    def _lock(self, folder: Path) -> None:
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BadInput(f"Another process is running this session in {folder}.") from None
-
     def _begin(self, folder: Path, manifest: Manifest, name: str, brought: str, noted: Path | None) -> None:
         version = __version__
-        begun = {"session": manifest.digest.hex(), "name": name, "brought": brought, "version": version}
+        begun = {"session": manifest.digest.hex(), "name": name, "brought": brought, "version": version} | _TRACKS
         records = list(self._records())
         if not records:
-            if noted and _is_noted(noted, manifest):
+            if noted and is_begun(noted, manifest):
                 raise Damaged(
                     f"{name} started this session before, but its files are no longer in {folder}: it cannot "
                     "resume, because its earlier messages are unknown.",
                     hint="Restore the folder, or agree on a new session (discreet combine new).",
                 )
             self._new(folder, begun)
-        if noted and not _is_noted(noted, manifest):
+        if noted and not is_begun(noted, manifest):
             _note(noted, manifest)
         if not records:
             return
@@ -134,7 +138,8 @@ class Journal:
         if not (folder / SECRET).is_file():
             raise Damaged(f"{folder} has lost its secret: this party cannot continue.", hint="Agree on a new session.")
         first = FORMAT.read(document.loads(records[0][1].decode()), folder)
-        if len(records) == 1 and first != begun and {**first, "brought": brought} == begun:  # no one was met yet
+        agreed = all(first.get(part) == begun[part] for part in ("session", "name", "version"))
+        if len(records) == 1 and agreed and first.get("brought") != brought:  # no one was met yet
             os.ftruncate(self._handle, 0)
             self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
             self.flush()
@@ -184,17 +189,13 @@ class Journal:
                 self.over = True
             case 6:
                 self.settled = data[_DIGEST:], data[:_DIGEST]
+            case 7:
+                self._data_sent = True
 
     def _records(self) -> Iterator[tuple[int, bytes]]:
-        size, at = os.fstat(self._handle).st_size, 0
-        while at + _RECORD.size <= size:
-            length, check, kind = _RECORD.unpack(os.pread(self._handle, _RECORD.size, at))
-            if at + _RECORD.size + length > size:
-                break
-            data = os.pread(self._handle, length, at + _RECORD.size)
-            if zlib.crc32(data) != check or not kind:
-                break
-            at += _RECORD.size + length
+        at = 0
+        for kind, data in _read_records(self._handle):
+            at += _RECORD.size + len(data)
             yield kind, data
         os.ftruncate(self._handle, at)
 
@@ -205,7 +206,67 @@ class Journal:
         self._pending += [_RECORD.pack(length, check, kind), *parts]
 
 
-def _is_noted(file: Path, manifest: Manifest) -> bool:
+def abandon(folder: Path, to: Path) -> None:
+    """Give up an attempt at a session that sent nothing of the party's data: its folder is moved ``to`` another name.
+
+    So a party sends what depends on its data in one attempt at most, and one charge pays for all attempts.
+    """
+    handle = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock(handle, folder)
+        if _sent_data(handle, folder):
+            raise BadInput(
+                "This party has already sent messages that depend on its data: this session cannot be tried again.",
+                hint="Resume it without --attempt, or agree on a new one (discreet combine new).",
+            )
+        folder.rename(to)
+        flush_name(to)
+    finally:
+        os.close(handle)
+
+
+def may_try_again(folder: Path) -> bool:
+    """Whether nothing that depends on the party's data was sent in the session of this folder."""
+    handle = os.open(folder / JOURNAL, os.O_RDONLY)
+    try:
+        return not _sent_data(handle, folder)
+    finally:
+        os.close(handle)
+
+
+def _sent_data(handle: int, folder: Path) -> bool:
+    """Whether a message that depends on the data may have been sent: also if the journal is lost, or does not say."""
+    records = list(_read_records(handle))
+    if not records:
+        return (folder / SECRET).exists()
+    tracks = _TRACKS.items() <= document.loads(records[0][1].decode()).items()
+    return not tracks or any(kind == _DATA_SENT for kind, _ in records)
+
+
+def _lock(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BadInput(f"Another process is running this session in {folder}.") from None
+
+
+def _read_records(handle: int) -> Iterator[tuple[int, bytes]]:
+    """The whole records of a journal, by kind."""
+    size, at = os.fstat(handle).st_size, 0
+    while at + _RECORD.size <= size:
+        length, check, kind = _RECORD.unpack(os.pread(handle, _RECORD.size, at))
+        at += _RECORD.size
+        if at + length > size:
+            return
+        data = os.pread(handle, length, at)
+        if zlib.crc32(data) != check or not kind:
+            return
+        at += length
+        yield kind, data
+
+
+def is_begun(file: Path, manifest: Manifest) -> bool:
+    """Whether the file beside a party's key notes that it began this session."""
     return file.is_file() and manifest.digest.hex() in file.read_text().split()
 
 

@@ -211,6 +211,8 @@ class Peer:
     """Whether it answered when it was asked."""
     left: Aborted | None = None
     """Why it ended the session, if it did."""
+    attempt_problem: str = ""
+    """Why the party cannot be met, if it is at another attempt."""
     problem: str = ""
     """Why there is no connection, if something is known."""
 

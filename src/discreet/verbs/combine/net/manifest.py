@@ -10,7 +10,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,10 @@ LARGEST_MEGABYTES = 64
 FIRST_PORT = 8650
 """Port of the first party of a session on one computer; the next ones follow."""
 _NONCE_LETTERS = 24
+MAX_ATTEMPTS = 20
+"""Most attempts at a session under one manifest."""
+_ATTEMPT = " attempt "
+"""What the nonce of a later attempt ends with, before its number."""
 _MANIFEST_BYTES = 1_000_000
 """Size limit of a manifest."""
 _HINT = "The author of the file should make a new one: discreet combine new"
@@ -100,8 +104,11 @@ class Manifest:
                 yield f"{party.name}: {error.message} It is in {party.name}.pub."
         if not NAME.fullmatch(self.name):
             yield f"{self.name!r} is not a session's name: {NAMES}"
-        if not 16 <= len(self.nonce) <= 100:
+        nonce, later, number = self.nonce.partition(_ATTEMPT)
+        if not 16 <= len(nonce) <= 100:
             yield "The nonce must have 16 to 100 letters, different for each session."
+        if later and not (number.isdecimal() and 1 < int(number) <= MAX_ATTEMPTS):
+            yield f"The nonce names attempt {number!r}; attempts are numbered up to {MAX_ATTEMPTS}."
         for what, most in (("deadline", 86_400), ("start_within", 604_800), ("largest", 4_000)):
             if not 1 <= getattr(self, what) <= most:
                 yield f"{what} must be between 1 and {most:,}."
@@ -111,6 +118,16 @@ class Manifest:
         """SHA-256 of the manifest, which identifies the session."""
         text = json.dumps(_plain(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(b"discreet combine manifest 1\n" + text.encode()).digest()
+
+    @property
+    def attempt(self) -> int:
+        """Number of the attempt at this session: 1 as it was agreed on."""
+        return int(self.nonce.partition(_ATTEMPT)[2] or 1)
+
+    def at_attempt(self, number: int) -> Manifest:
+        """The same terms for another attempt: a session of its own, in which nothing of the others is valid."""
+        nonce = self.nonce.partition(_ATTEMPT)[0]
+        return replace(self, nonce=nonce if number == 1 else f"{nonce}{_ATTEMPT}{number}")
 
     @property
     def most_bytes(self) -> int:

@@ -38,7 +38,7 @@ from discreet.verbs.combine.net.link import (
     broadcast_digests,
     compare_broadcasts,
 )
-from discreet.verbs.combine.net.manifest import Manifest
+from discreet.verbs.combine.net.manifest import MAX_ATTEMPTS, Manifest
 from discreet.verbs.combine.net.transcript_log import HEAD, TranscriptLog
 
 EVIDENCE = "evidence.json"
@@ -257,7 +257,10 @@ class Mesh:
     def failed(self, link: Link, error: BadInput) -> None:
         """Handle a violation of the wire format."""
         link.drop()
-        if self.peers[link.peer].link is link:
+        peer = self.peers[link.peer]
+        if isinstance(error, _OtherAttempt):
+            peer.problem = peer.attempt_problem = error.message  # it may come again, at the same attempt
+        elif peer.link is link:
             message = (
                 error.message if isinstance(error, _OtherManifest) else f"{link.peer} broke the rules: {error.message}"
             )
@@ -330,6 +333,12 @@ class Mesh:
         if header.of != peer.name:
             raise BadInput(f"It sent a message in the name of {header.of}.")
         if header.session != self._session:
+            for number in range(1, MAX_ATTEMPTS + 1):
+                if header.session == self.manifest.at_attempt(number).digest:
+                    raise _OtherAttempt(
+                        f"{peer.name} is at attempt {number} of this session, and {self.name} at "
+                        f"{self.manifest.attempt}: all parties must give the same --attempt"
+                    )
             digests = f"its digest is {header.session.hex()[:16]}…, here it is {self._session.hex()[:16]}…"
             raise _OtherManifest(f"{peer.name} has another manifest: {digests}. Compare the files.")
         if header.to and self.name not in header.to:
@@ -449,6 +458,10 @@ class Mesh:
     def _wake(self) -> None:
         if self._wakes and not self._wakes.done():
             self._wakes.set_result(None)
+
+
+class _OtherAttempt(BadInput):
+    """Another party is at another attempt at this session."""
 
 
 class _OtherManifest(BadInput):

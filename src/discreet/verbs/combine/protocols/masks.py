@@ -75,7 +75,7 @@ class Masks(SumProtocol):
         if me.least < len(me.parties):
             return (yield from play_with_dropout(me, value))
         key = me.crypto.secret(me.kind("mask key"))
-        yield Broadcast(me.others, me.kind("key"), {"key": me.crypto.public(key)})
+        yield Broadcast(me.others, me.kind("key"), {"key": me.crypto.public(key)}, keys_only=True)
         key_messages = yield Gather(me.others, me.kind("key"), len(me.others), broadcast=True)
         mine = mask_vector(me, value, key, {other: body.get("key") for other, body in key_messages.items()})
         total = None
@@ -212,7 +212,7 @@ def _share_secrets(me: Party) -> Play[tuple[dict[str, Body], dict[str, Body], di
     crypto = me.crypto
     secrets = {word: crypto.secret(me.kind(f"{word} of masks")) for word in ("seed", "key")}
     public_keys = {word: crypto.public(secret) for word, secret in secrets.items()}
-    yield Broadcast(me.others, me.kind("keys"), public_keys)
+    yield Broadcast(me.others, me.kind("keys"), public_keys, keys_only=True)
     keys = yield Gather(me.others, me.kind("keys"), me.least - 1, broadcast=True)
     shares = {
         word: crypto.split(secret, me.kind(f"shares of {word}"), me.parties, me.least)
@@ -220,7 +220,7 @@ def _share_secrets(me: Party) -> Play[tuple[dict[str, Body], dict[str, Body], di
     }
     own_shares = {party: {word: shares[word][party] for word in shares} for party in me.parties}
     for other in keys:
-        yield Send(other, me.kind("shares"), own_shares[other])
+        yield Send(other, me.kind("shares"), own_shares[other], keys_only=True)
     received_shares = yield Gather(tuple(keys), me.kind("shares"), me.least - 1)
     for of, body in keys.items():
         if not all(crypto.is_public(body.get(word)) for word in secrets):
