@@ -126,10 +126,10 @@ def find_participant(
             hint="Use the key that belongs to the NAME.pub you sent, or have a new manifest made.",
         )
     folder = party_folder(file.with_suffix(""), name)
-    here = load(folder / MANIFEST).attempt if (folder / MANIFEST).is_file() else 1
-    if attempt is not None and not here <= attempt <= MAX_ATTEMPTS:
-        raise BadInput(f"{name} is at attempt {here} of at most {MAX_ATTEMPTS} at this session, got {attempt}.")
-    manifest = manifest.at_attempt(attempt or here)
+    reached = load(folder / MANIFEST).attempt if (folder / MANIFEST).is_file() else 1
+    if attempt is not None and not reached <= attempt <= MAX_ATTEMPTS:
+        raise BadInput(f"{name} is at attempt {reached} of at most {MAX_ATTEMPTS} at this session, got {attempt}.")
+    manifest = manifest.at_attempt(attempt or reached)
     return Participant(manifest, identity, folder, key_folder / f"{name}.begun")
 
 
@@ -188,8 +188,8 @@ def take_part(
     _require_playable(participant, own_data)
     _abandon_earlier(participant)
     charged = participant.folder / CHARGED
-    begun = charged.exists() or bool(_charge_key(participant, ""))
-    if loss is not None and isinstance(charge, LedgerCharge) and not begun:
+    key_known = charged.exists() or bool(_charge_key(participant, ""))
+    if loss is not None and isinstance(charge, LedgerCharge) and not key_known:
         charge.require(loss)
     private_folder(participant.folder)
     with suppress(FileExistsError):
