@@ -19,7 +19,7 @@ def test_a_steward_sees_what_left_and_what_it_tells_together(console):
         shown = text(user)
         assert "Releases about patients" in shown
         assert "counts by sex × insurance" in shown
-        assert "1,999 people in 2 groups" in shown
+        assert "1,999 people, whom all releases together divide into 2 groups" in shown
         with user:
             seen(user, "exposure-recipient")[0].set_value("ann")
         await until(lambda: "Nothing has been released yet." in text(user))
