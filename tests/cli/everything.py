@@ -75,6 +75,7 @@ combine keys a
 combine keys b
 combine new session.toml --parties a,b --bounds 0:10 --start-within 1 --protocol ring
 combine run session.toml --input number.txt --as a
+combine relay session.toml
 combine show session --as a
 combine coalition session.toml --of a
 combine verify session.a

@@ -46,6 +46,7 @@ NEEDS = {
 NOT_DONE = (
     "card from-arx",
     "collect serve",
+    "combine relay",
     "combine run",
     "mcp",
     "people",

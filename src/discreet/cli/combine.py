@@ -84,7 +84,11 @@ def new(
     ] = 0,
     unit: Annotated[str, Option(help="Privacy unit that the noise protects.")] = "person",
     at: Annotated[
-        list[str] | None, Option(help="Address of a party; default: this computer.", metavar="NAME=HOST:PORT")
+        list[str] | None,
+        Option(
+            help="Address of a party, or of the relay where it waits; default: this computer.",
+            metavar="NAME=[relay:]HOST:PORT",
+        ),
     ] = None,
     deadline: Annotated[int, Option(min=1, help="Time limit of a step, seconds.")] = 60,
     start_within: Annotated[int, Option(min=1, help="Time to wait for all parties, seconds.")] = 600,
@@ -189,6 +193,32 @@ def run(
     _show(release, participant, whole=statement)
     view = f"discreet combine show {file.with_suffix('')} --as {participant.name}"
     typer.echo(f"Kept in {participant.folder}; what was seen: {view}")
+
+
+@app.command("relay")
+def relay(
+    file: File,
+    *,
+    listen: Annotated[
+        str | None,
+        Option(help="Where to listen; default: the relay's address in the manifest.", metavar="HOST:PORT"),
+    ] = None,
+) -> None:
+    """Join parties of a session that cannot call each other, on a host that both can call.
+
+    The manifest gives such a party the address relay:HOST:PORT. The relay sees who speaks with whom, when and how
+    much; it can read and change nothing.
+
+    \b
+    Example:
+      discreet combine new pay.toml --parties north,south,east --bounds 0:100000 --at north=relay:10.0.0.9:8650
+      discreet combine relay pay.toml --listen 0.0.0.0:8650
+    """
+    from discreet.verbs.combine.net.manifest import load
+    from discreet.verbs.combine.net.relay import run_relay
+
+    with stoppable(lambda: "The relay has ended."):
+        run_relay(load(file), listen, progress=lambda line: typer.echo(line, err=True))
 
 
 @app.command("show")

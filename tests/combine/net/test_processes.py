@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from itertools import combinations
 
 import pytest
 from tests.combine.net.sessions import NAMES, manifest, total
+from tests.hosts import hosts
 
 from discreet.verbs.combine.net.journal import SECRET
 from discreet.verbs.combine.net.manifest import dump
@@ -87,33 +89,45 @@ def test_killed_at_any_time_and_started_again_a_party_says_the_same_again(tmp_pa
         assert all(sent[line.number] == line.header for line in got)
 
 
-def test_parties_in_network_namespaces_of_their_own(tmp_path):
-    """Three hosts at a bridge, each with an address of its own."""
-    names, bridge = NAMES[:3], "dcbridge"
-    addresses = [f"10.213.7.{place}" for place in range(1, 4)]
-    commands = [f"ip link add {bridge} type bridge", f"ip link set {bridge} up"]
-    for name, address in zip(names, addresses, strict=True):
-        commands += [
-            f"ip netns add dc{name}",
-            f"ip link add dc{name} type veth peer name eth0 netns dc{name}",
-            f"ip link set dc{name} master {bridge} up",
-            f"ip -n dc{name} addr add {address}/24 dev eth0",
-            f"ip -n dc{name} link set eth0 up",
-            f"ip -n dc{name} link set lo up",
-        ]
-    written(tmp_path, names=names, text="masks", at=[f"{address}:7000" for address in addresses])
-    try:
-        for command in commands:
-            made = subprocess.run(command.split(), capture_output=True, text=True, check=False)
-            if made.returncode:
-                pytest.skip(f"network namespaces cannot be made here: {command}: {made.stderr.strip()}")
-        with ExitStack() as stack:
-            prefix = {name: ("ip", "netns", "exec", f"dc{name}") for name in names}
-            hosts = [stack.enter_context(Host(tmp_path, name, prefix=prefix[name])) for name in names]
-            for host in hosts:
-                expect_total(host.said(), names)
-    finally:
-        for name in names:
-            subprocess.run(["ip", "netns", "delete", f"dc{name}"], capture_output=True, check=False)
-            subprocess.run(["ip", "link", "delete", f"dc{name}"], capture_output=True, check=False)
-        subprocess.run(["ip", "link", "delete", bridge], capture_output=True, check=False)
+def test_parties_on_hosts_of_their_own(tmp_path):
+    names = NAMES[:3]
+    with hosts(*names) as lan, ExitStack() as stack:
+        written(tmp_path, names=names, text="masks", at=[f"{lan.addresses[name]}:7000" for name in names])
+        for host in [stack.enter_context(Host(tmp_path, name, prefix=lan.run(name))) for name in names]:
+            expect_total(host.said(), names)
+
+
+@pytest.mark.slow
+def test_parties_on_a_bad_line_that_is_cut_for_a_while(tmp_path):
+    """60 ms there and back, one packet in twenty lost, and nothing at all for three seconds."""
+    names = NAMES[:3]
+    with hosts(*names, delay=0.03, loss=0.05) as wan, ExitStack() as stack:
+        places = [f"{wan.addresses[name]}:7000" for name in names]
+        written(tmp_path, names=names, text="masks", at=places, deadline=60, start_within=60)
+        running = [stack.enter_context(Host(tmp_path, name, prefix=wan.run(name))) for name in names]
+        time.sleep(1)  # they start, and connect
+        with wan.cut("north", "south"), wan.cut("north", "east"):
+            time.sleep(3)
+        for host in running:
+            expect_total(host.said(), names)
+        assert wan.lost > 0
+
+
+@pytest.mark.slow
+def test_parties_behind_firewalls_meet_at_a_relay(tmp_path):
+    """No two parties reach each other; each reaches the relay, by the command, over a bad line."""
+    names = NAMES[:3]
+    with hosts(*names, "relay", delay=0.02, loss=0.02) as wan, ExitStack() as stack:
+        for one, other in combinations(names, 2):
+            stack.enter_context(wan.cut(one, other))
+        place = f"relay:{wan.addresses['relay']}:8700"
+        written(tmp_path, names=names, text="masks", at=[place] * 3, deadline=60, start_within=60)
+        running = [stack.enter_context(Host(tmp_path, name, prefix=wan.run(name))) for name in names]
+        command = [sys.executable, "-m", "discreet.cli", "combine", "relay", str(tmp_path / "pay.toml")]
+        relay = subprocess.Popen(wan.run("relay", *command), stderr=subprocess.PIPE, text=True)
+        for host in running:
+            expect_total(host.said(), names)
+        relay.send_signal(signal.SIGINT)
+        _, said = relay.communicate(timeout=20)
+        assert said.count(": joined") >= 3
+        assert "The relay has ended." in said

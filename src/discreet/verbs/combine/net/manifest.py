@@ -32,6 +32,7 @@ FIRST_PORT = 8650
 _NONCE_LETTERS = 24
 MAX_ATTEMPTS = 20
 """Most attempts at a session under one manifest."""
+_RELAY = "relay:"
 _ATTEMPT = " attempt "
 """What the nonce of a later attempt ends with, before its number."""
 _MANIFEST_BYTES = 1_000_000
@@ -45,15 +46,19 @@ class Endpoint:
 
     name: str
     address: str
-    """host:port."""
+    """``host:port``, or ``relay:host:port`` of the relay where it waits for callers."""
     key: str
     """``ed25519:`` and the key in base64."""
 
     @property
+    def relayed(self) -> bool:
+        """Whether the address is that of a relay."""
+        return self.address.startswith(_RELAY)
+
+    @property
     def place(self) -> tuple[str, int]:
         """The host and the port."""
-        host, _, port = self.address.rpartition(":")
-        return host.removeprefix("[").removesuffix("]"), int(port)
+        return read_place(self.address.removeprefix(_RELAY))
 
     @property
     def fingerprint(self) -> str:
@@ -89,15 +94,16 @@ class Manifest:
             owners: dict[str, str] = {}
             for party in self.parties:
                 value = getattr(party, what)
-                if value in owners:
+                if value in owners and not (what == "address" and party.relayed):
                     yield f"{owners[value]} and {party.name} have the same {what}."
                 owners[value] = party.name
         for party in self.parties:
             if not NAME.fullmatch(party.name):
                 yield f"{party.name!r} is not a party's name: {NAMES}"
-            host, _, port = party.address.rpartition(":")
-            if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-                yield f"{party.name}: {party.address!r} is not an address: host:port, with a port up to 65535."
+            try:
+                _ = party.place
+            except BadInput as error:
+                yield f"{party.name}: {error.message}"
             try:
                 public_bytes(party.key)
             except BadInput as error:
@@ -229,6 +235,14 @@ def parse(text: str) -> Manifest:
         else:
             return Manifest(terms=agreed, parties=tuple(Endpoint(**party) for party in parties), **made)
     raise BadInput("\n  ".join(["The manifest has problems:", *problems]), hint=_HINT)
+
+
+def read_place(text: str) -> tuple[str, int]:
+    """The host and the port of host:port."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise BadInput(f"{text!r} is not an address: host:port, with a port up to 65535.")
+    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def _read(

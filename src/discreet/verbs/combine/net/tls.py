@@ -7,7 +7,8 @@ meant. Handshakes that are not finished are limited in number and time, so that 
 there are too many, one makes room that has said nothing yet, the oldest of the address that has most of these, so
 that strangers do not keep a party out.
 
-Of two parties the later one in the manifest calls the earlier one, again and again until it answers.
+Of two parties the later one in the manifest calls the earlier one, again and again until it answers. If the earlier
+one's address is that of a relay, both call the relay (``relay.py``).
 
 **The transport reads and writes its socket directly.** asyncio's own TLS passes everything through buffers in memory
 and several objects in Python, which for short messages costs more than the cryptography. Here OpenSSL has the socket
@@ -33,6 +34,7 @@ from discreet.verbs.combine.net.keys import Identity, certificate
 from discreet.verbs.combine.net.link import Link
 from discreet.verbs.combine.net.manifest import Endpoint, Manifest
 from discreet.verbs.combine.net.mesh import Mesh
+from discreet.verbs.combine.net.relay import meet
 
 with extra("combine"):
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -60,6 +62,7 @@ class TlsConnector:
                 f"The manifest has another key of {identity.name} than the one here.",
                 hint=f"Send {identity.name}.pub again to the author of the manifest.",
             )
+        self._manifest = manifest
         place = manifest.parties.index(self._me)
         self._earlier, self._later = manifest.parties[:place], manifest.parties[place + 1 :]
         self._key = identity.pem()
@@ -72,13 +75,16 @@ class TlsConnector:
 
     def open(self, mesh: Mesh) -> None:
         """Listen for and open connections until ``close``."""
-        if self._later:
+        if self._me.relayed:
+            for party in self._later:
+                self._start(self._connect(mesh, party, _context(self._key, (party,), ssl.PROTOCOL_TLS_SERVER)))
+        elif self._later:
             listening = _listen(self._me)
             self._start(self._answer(mesh, listening, _context(self._key, self._later, ssl.PROTOCOL_TLS_SERVER)))
         if self._earlier:
             context = _context(self._key, self._earlier, ssl.PROTOCOL_TLS_CLIENT)
             for party in self._earlier:
-                self._start(self._call(mesh, party, context))
+                self._start(self._connect(mesh, party, context))
 
     async def close(self) -> None:
         """Stop listening and connecting, and close all connections, after what was sent if that is quick."""
@@ -135,20 +141,26 @@ class TlsConnector:
                 self._silent.pop(task, None)
             self._attach(mesh, await handshake(caller, context, server=True, seconds=HANDSHAKE_SECONDS), names)
 
-    async def _call(self, mesh: Mesh, party: Endpoint, context: ssl.SSLContext) -> None:
+    async def _connect(self, mesh: Mesh, party: Endpoint, context: ssl.SSLContext) -> None:
+        """Connect to this party again and again: by a call, or at a relay."""
         names, pause = {_der(party): party.name}, _FIRST_PAUSE_SECONDS
+        answers = party in self._later
+        answering, calling = (self._me, party) if answers else (party, self._me)
+        peer = mesh.peers[party.name]
         while True:
             try:
-                raw = await _connect(*party.place)
-                link = self._attach(mesh, await handshake(raw, context, server=False, seconds=HANDSHAKE_SECONDS), names)
+                raw = await _call(*answering.place)
+                if answering.relayed:
+                    peer.problem = f"has not called the {answering.address} yet"
+                    await meet(raw, self._manifest, answering, calling, wait=answers)
+                secure = await handshake(raw, context, server=answers, seconds=HANDSHAKE_SECONDS)
+                link = self._attach(mesh, secure, names)
                 await asyncio.shield(link.gone)
                 pause = _FIRST_PAUSE_SECONDS if link.greeted else pause
             except ssl.SSLCertVerificationError:
-                mesh.peers[
-                    party.name
-                ].problem = f"at {party.address} answers a party that does not have {party.name}'s key"
+                peer.problem = f"at {answering.address} answers a party that does not have {party.name}'s key"
             except (TimeoutError, OSError) as error:
-                mesh.peers[party.name].problem = f"{party.address}: {error}"
+                peer.problem = f"{answering.address}: {error}"
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
@@ -165,7 +177,7 @@ class TlsConnector:
         return link
 
 
-async def _connect(host: str, port: int) -> socket.socket:
+async def _call(host: str, port: int) -> socket.socket:
     loop = asyncio.get_running_loop()
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
