@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import heapq
 import os
@@ -20,6 +21,8 @@ _NEW_DEVICE = 0x400454CA
 """TUNSETIFF."""
 _PACKETS = 0x1001
 """IFF_TUN and IFF_NO_PI: packets alone, without a header of the device's."""
+_NETWORK = 0x40000000
+"""CLONE_NEWNET."""
 _SUBNET = "10.213.9."
 
 
@@ -38,6 +41,12 @@ class Hosts:
     def run(self, name, *command):
         """The command as it is started on this host."""
         return ("ip", "netns", "exec", f"dc-{name}", *command)
+
+    def enter(self, name):
+        """Have the sockets that this thread makes from now on be of this host."""
+        with Path(f"/run/netns/dc-{name}").open() as there:
+            if ctypes.CDLL(None, use_errno=True).setns(there.fileno(), _NETWORK):
+                raise OSError(ctypes.get_errno(), "setns")
 
     @contextmanager
     def cut(self, one, other):
