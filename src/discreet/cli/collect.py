@@ -326,12 +326,13 @@ def _row(each: SurveyFigure, most: float) -> list[str]:
 def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Callable[[str], None]) -> None:
     """Serve the page of a survey until interrupted; ``ready`` gets the address once requests are answered."""
     from discreet.service.api.guard import Guard
-    from discreet.service.listen import listening
+    from discreet.service.listen import Certificate, listening
     from discreet.service.server import Server
     from discreet.service.survey_pages import RateLimit
     from discreet.verbs.collect.survey.web import make_app
 
     with listening(settings) as listener, suppress(KeyboardInterrupt):  # the way to stop it
         app = Guard(RateLimit(make_app(survey, inbox), settings), settings)
-        server = Server(app, settings, lambda: ready(settings.address(listener.getsockname()[1])))
+        address = settings.address(listener.getsockname()[1])
+        server = Server(app, settings, lambda: ready(address), Certificate.of(settings))
         server.run(sockets=[listener])

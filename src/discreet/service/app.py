@@ -35,6 +35,7 @@ from discreet.service.api.routes import (
     surveys,
 )
 from discreet.service.condition import Condition
+from discreet.service.listen import Certificate
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.survey_pages import PREFIX, RateLimit, SurveyPages
@@ -74,6 +75,7 @@ def make_app(
     app.state.turns = turns = Turns(settings.at_once, settings.waiting, partial(metrics.took, "wait"))
     app.state.condition = Condition(desk, turns, settings)
     app.state.metrics_readers = operations.MetricsReaders()
+    app.state.certificate = Certificate.of(settings)
     app.state.people_limits = Buckets(settings.rate, settings.burst)
     app.state.sign_in_limits = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
     app.state.api = api = _api()

@@ -71,12 +71,22 @@ class Certificate:
     def __init__(self, cert: Path, key: Path, names: Sequence[str] = ()) -> None:
         self._cert, self._key, self._names = cert, key, names
         self._newest = self.context = server_context(cert, key)
+        self.chain = cert.read_text(encoding="ascii", errors="ignore")
+        """What was read last, as PEM."""
         self.context.sni_callback = self._choose
+
+    @classmethod
+    def of(cls, settings: Settings) -> Certificate | None:
+        """The certificate that settings name; ``None`` without TLS."""
+        if settings.cert is None or settings.key is None:
+            return None
+        return cls(settings.cert, settings.key, settings.names)
 
     def renew(self) -> dt.datetime:
         """Take what is in the files now, and say until when it is good; an error if it is not, and nothing changes."""
         until = min(good_until(self._cert, self._key, name) for name in self._names or (None,))
         self._newest = server_context(self._cert, self._key)
+        self.chain = self._cert.read_text(encoding="ascii", errors="ignore")
         return until
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:

@@ -130,7 +130,7 @@ class _Stoppable(Server):
     """A server that says which signal told it to stop."""
 
     def __init__(self, app: FastAPI, settings: Settings, started: Callable[[], None], stops: Set[int]) -> None:
-        super().__init__(app, settings, started)
+        super().__init__(app, settings, started, app.state.certificate)
         self.told = ""
         self._stops = stops
         self._at_terminal = has_terminal()

@@ -16,7 +16,9 @@ from discreet.service.settings import Settings
 class Server(uvicorn.Server):
     """Serves an app; ``started`` is called in a thread once requests are answered."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, started: Callable[[], None]) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, started: Callable[[], None], certificate: Certificate | None
+    ) -> None:
         config = uvicorn.Config(
             app,
             access_log=False,
@@ -26,10 +28,9 @@ class Server(uvicorn.Server):
             timeout_graceful_shutdown=round(settings.grace),
         )
         config.load()
-        self.certificate: Certificate | None = None
-        if settings.cert is not None and settings.key is not None:
-            self.certificate = Certificate(settings.cert, settings.key, settings.names)
-            config.ssl = self.certificate.context
+        self.certificate = certificate
+        if certificate is not None:
+            config.ssl = certificate.context
         super().__init__(config)
         self._started = started
 

@@ -156,15 +156,19 @@ def encrypted(clinic, tmp_path_factory):
     cert, key = certificate(folder)
     settings = replace(MANY, postgres_port=0, cert=cert, key=key, names=("localhost",))
     with serving(clinic.desk, settings) as service:
-        yield service.app.state.postgres.port, cert
+        yield service.app.state, cert
 
 
 def test_where_there_is_a_certificate_connections_are_encrypted_and_bound_to_it(encrypted, clinic):
-    port, cert = encrypted
+    state, cert = encrypted
+    port = state.postgres.port
     given = {"host": "localhost", "hostaddr": "127.0.0.1", "port": port, "user": "ann", "dbname": "clinic"}
     given |= {"password": clinic.tokens["ann"], "sslrootcert": str(cert)}
-    with psycopg.connect(**given, sslmode="verify-full", channel_binding="require") as connection:
-        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+    for _ in range(2):
+        with psycopg.connect(**given, sslmode="verify-full", channel_binding="require") as connection:
+            assert connection.execute("SELECT 1").fetchall() == [(1,)]
+        certificate(cert.parent)
+        state.certificate.renew()
     with psycopg.connect(**given, sslmode="require", channel_binding="disable") as connection:
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
     with pytest.raises(psycopg.OperationalError, match="must be encrypted"):
@@ -172,8 +176,8 @@ def test_where_there_is_a_certificate_connections_are_encrypted_and_bound_to_it(
 
 
 def test_what_comes_before_the_encryption_is_not_taken_for_what_comes_after(encrypted):
-    port, _ = encrypted
-    with Wire(port) as wire:
+    state, _ = encrypted
+    with Wire(state.postgres.port) as wire:
         wire.send(struct.pack(">ii", 8, 80877103), startup(user="ann"))
         found = wire.socket.recv(1)
         assert found in (b"", b"E", b"S")

@@ -17,7 +17,6 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from discreet.curator.people.scram import ITERATIONS, Verifier, salt_of
 from discreet.noise.entropy import token
@@ -84,10 +83,9 @@ class Exchange:
         return known if same else None
 
 
-def certificate_digest(cert: Path) -> bytes | None:
+def certificate_digest(chain: str) -> bytes | None:
     """What a client that binds the exchange to our certificate sends; ``None`` if there is no rule for it."""
-    text = cert.read_text(encoding="ascii", errors="ignore")
-    first = re.search(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", text, re.DOTALL)
+    first = re.search(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", chain, re.DOTALL)
     if first is None:
         return None
     der = ssl.PEM_cert_to_DER_cert(first[0])

@@ -26,7 +26,7 @@ from discreet.errors import BadInput, DiscreetError, NotAllowed, NotSignedIn, To
 from discreet.noise.entropy import SYSTEM
 from discreet.service.api.limits import Buckets, neighbourhood
 from discreet.service.in_process import proved
-from discreet.service.listen import listening, server_context
+from discreet.service.listen import Certificate, listening
 from discreet.service.postgres import messages
 from discreet.service.postgres.catalogue import Catalogue, Result
 from discreet.service.postgres.connection import Connection, Ended, Prepared
@@ -60,11 +60,7 @@ class PostgresServer:
         """``app`` is the whole service, to which all requests go."""
         self._app, self._settings = app, settings
         self.tls = settings.tls
-        self._context: ssl.SSLContext | None = None
-        self._binding: bytes | None = None
-        if settings.cert is not None and settings.key is not None:
-            self._context = server_context(settings.cert, settings.key)
-            self._binding = certificate_digest(settings.cert)
+        self._certificate: Certificate | None = app.state.certificate
         self._door: socket.socket | None = None
         self._failures = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
         self._catalogues = _Catalogues(app.state.desk.workspace.folder.name)
@@ -196,8 +192,8 @@ class PostgresServer:
 
     async def _encrypted(self, stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection is encrypted from now on. Nothing that came before counts as said after."""
-        stream.send(b"N" if self._context is None else b"S")
-        if self._context is None:
+        stream.send(b"N" if self._certificate is None else b"S")
+        if self._certificate is None:
             await stream.flush()
             return False
         transport = writer.transport
@@ -206,7 +202,7 @@ class PostgresServer:
         if not isinstance(reader, _CountingReader) or reader.unread:
             raise BadMessage("something came before the encryption")
         await stream.flush()
-        await writer.start_tls(self._context, ssl_handshake_timeout=SIGN_IN_SECONDS)
+        await writer.start_tls(self._certificate.context, ssl_handshake_timeout=SIGN_IN_SECONDS)
         return True
 
     async def _known(self, stream: Stream, person: str, address: str, *, tls: bool) -> str | None:
@@ -229,7 +225,9 @@ class PostgresServer:
     def exchange(self, person: str, *, tls: bool) -> Exchange:
         """A new exchange with someone who calls themselves ``person``."""
         verifiers = self._app.state.desk.people.verifiers(person) or {"": _NOBODYS}  # so that it takes as long
-        return Exchange(person, verifiers, self._binding if tls else None)
+        certificate = self._certificate if tls else None
+        binding = None if certificate is None else certificate_digest(certificate.chain)
+        return Exchange(person, verifiers, binding)
 
     async def _serve_person(self, stream: Stream, person: str, digest: str, startup: Startup) -> None:
         request = proved(self._app, digest)
