@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pandas as pd
 import polars as pl
+import psycopg
 import pyarrow as pa
 import pytest
 
 import discreet as dc
 from discreet import samples
+from discreet.core.card import Card, Column
 from discreet.core.cardfile import parse_cards
+from discreet.core.kind import Kind
+from discreet.core.text_format import TextFormat
 from discreet.errors import DataError, NotDeclared
 
 
@@ -95,6 +99,27 @@ def test_texts_of_a_database_are_drafted_and_read(postgres, postgres_address, fr
         "1980-02-01",
         "None",
     ]
+
+
+@pytest.mark.parametrize(("type_", "value"), [("uuid", "md5(n::text)"), ("jsonb", "'[' || n || ']'"), ("char(4)", "n")])
+def test_units_that_postgres_prints_as_text_are_drafted_read_and_counted(
+    postgres, postgres_address, fresh, type_, value
+):
+    """No type but text takes patterns, and a UUID has no smallest value before PostgreSQL 18."""
+    name = fresh()
+    with psycopg.connect(postgres_address) as connection:
+        connection.execute(
+            f"CREATE TABLE {name} AS SELECT ({value})::{type_} AS id, (ARRAY['x', 'y'])[1 + n % 2] AS town, n AS paid"
+            " FROM generate_series(1, 40) AS n"
+        )
+    source = f"{postgres_address}#{name}"
+    drafted = dc.draft(source)
+    assert drafted.card["id"].kind is Kind.TEXT
+    missing = replace(drafted.card["id"], text=TextFormat(missing=("n/a",)))
+    columns = (missing, Column("town", Kind.TEXT), Column("paid", Kind.INTEGER))
+    table = dc.read(source, Card(name, columns, unit="id", rows_per_unit=1))
+    made = dc.tabulate(table, by="town", value="paid", rules="min=3").payload.to_pylist()
+    assert sorted(row["paid"] for row in made) == [400, 420, 820]
 
 
 def test_numbers_that_often_stand_for_missing_ones_are_asked_about(tmp_path):

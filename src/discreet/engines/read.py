@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -159,11 +159,12 @@ def _drafted(opened: Source, file: FileLayout | None, bounds_from_data: bool) ->
     if not known:
         raise DataError("No column has a type that a card can describe.")
     texts = [name for name, kind in known.items() if kind is Kind.TEXT]
-    readings = detect(engine, opened.relation, texts)
+    source = _with_text_casts(opened.relation, kinds, texts)
+    readings = detect(engine, source, texts)
     if file is None:
         readings = {name: _of_typed_source(one) for name, one in readings.items()}
     shown = [as_read(name, readings[name], engine.dialect) if name in readings else sql.column(name) for name in known]
-    relation = exp.select(*shown).from_(opened.relation.subquery("t"))
+    relation = exp.select(*shown).from_(source.subquery("t"))
     same = {name: (kind, kind) for name, kind in (known | {name: one.kind for name, one in readings.items()}).items()}
     relation = plain(relation, same, engine.dialect)
     made = draft_card(
@@ -345,12 +346,16 @@ def _as_declared(card: Card, opened: Source) -> Source:
         if declared(formats[column.name])
         and (there.get(column.name) is Kind.TEXT or (formats[column.name].labels and column.name in there))
     }
-    codes = [name for name in columns if there[name] is not Kind.TEXT]
-    shown = [sql.named(sql.as_text(sql.column(name)), name) if name in codes else sql.column(name) for name in there]
-    text = exp.select(*shown).from_(opened.relation.subquery("s"))
+    text = _with_text_casts(opened.relation, there, columns)
     rest = [name for name in there if name not in columns]
     relation, misfits = typed(opened.engine, text, columns, opened.name, rest=rest)
     return replace(opened, relation=relation, misfits=misfits, as_written=False)
+
+
+def _with_text_casts(relation: exp.Query, there: Iterable[str], texts: Container[str]) -> exp.Select:
+    """A source whose columns ``texts`` are text in SQL, too: codes, and what PostgreSQL prints as text (a UUID)."""
+    shown = [sql.named(sql.as_text(sql.column(name)), name) if name in texts else sql.column(name) for name in there]
+    return exp.select(*shown).from_(relation.subquery("s"))
 
 
 def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]], dialect: str) -> exp.Select:
