@@ -120,15 +120,20 @@ def test_what_is_no_open_survey_is_answered_alike_and_tells_nothing(clinic, view
     ((status, text),) = told
     assert status == 404 and "There is no open survey here." in text and str(clinic.folder) not in text
     clinic.desk.surveys.set_open(clinic.steward, view.id, open=True)
-    for path in ("toml", "../workspace.toml", "reports.jsonl"):
+    for path in ("toml", "../workspace.toml", "reports.jsonl", "reports/", "page.js/", "/evil.example/", "%00", "docs"):
         assert call("GET", f"/s/{view.id}/{path}").status_code in (404, 405)
+    assert call("POST", f"/s/{view.id}/reports/", json=report(view, 1)).status_code == 404  # and not sent elsewhere
+    assert call.said.getvalue() == ""
 
 
 def test_requests_from_elsewhere_too_large_or_too_many_are_refused(clinic, view, call):
     clinic.desk.surveys.set_open(clinic.steward, view.id, open=True)
     place = f"/s/{view.id}/reports"
     assert call("POST", place, json=report(view, 1), headers={"Origin": "http://evil.example"}).status_code == 403
-    assert call("POST", place, json=report(view, 1), headers={"Host": "evil.example"}).status_code == 421
+    for host in ("evil.example", "127.0.0.1:80@evil.example", "evil.example:8640", ""):
+        assert call("POST", place, json=report(view, 1), headers={"Host": host}).status_code == 421
+    for origin in ("null", "file://", "http://[", f"{BASE}.evil.example"):
+        assert call("POST", place, json=report(view, 1), headers={"Origin": origin}).status_code == 403
     assert call("POST", place, content=b" " * 200_000).status_code == 413
     assert call("POST", place, json=report(view, 1, answer=2)).status_code == 400
     codes = [call("POST", place, json=report(view, number)).status_code for number in range(8)]

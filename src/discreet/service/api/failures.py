@@ -52,12 +52,13 @@ _STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
 """The first that fits. What is damaged is no fault of the code, but no one can use it until it is mended."""
 _FOR_ANYBODY = (AccessError, Refused, BadInput, Taken)
 _FOR_STEWARDS = (CardError, DataError, HierarchyError)
-_ALWAYS = (413, 415, 421, 429, 500, 503)
+_ALWAYS = (408, 413, 415, 421, 429, 500, 503)
 _SAID = {
     400: "The request is invalid: the message says why.",
     401: "Not signed in.",
     403: "Not permitted for this person or token.",
     404: "Not found, or not visible to you.",
+    408: "The request took too long to arrive.",
     409: "Refused for privacy, not covered by the budget, or a name is taken. Nothing was changed.",
     413: "The request is too large.",
     415: "Compressed requests are not accepted.",

@@ -5,13 +5,16 @@
 * ``Origin``, where a browser says it, must be ours for everything that may change something, and for the console's
   socket.
 * A body may be so large and no larger, however it is sent, and not compressed: a small one could unpack to anything.
-  Files that are uploaded may be larger; they are written to the disk as they come, by stewards alone.
+  Files that are uploaded may be larger; they are written to the disk as they come, by stewards alone. Any other body
+  has to come soon, so that no one holds connections by sending a byte now and then.
 
 Every response says what browsers may do with it: load nothing from elsewhere, be in no frame of others, keep no copy.
 """
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -49,12 +52,15 @@ _HEADERS = {
 }
 _NAMED = "The administrator can add the name: discreet serve --name NAME, once per name."
 _STRICT_TRANSPORT = "max-age=31536000"
+BODY_SECONDS = 60.0
+"""How long a request's body may take to come, unless it is a file that is uploaded."""
 UPLOADS = "/v1/data/uploads"
 """Where files are uploaded."""
 _STATIC = "/_nicegui/"
 """Scripts and styles: the same for everyone, and kept by browsers."""
 
 
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 _SOCKET = "/_nicegui_ws/"
 """The console's socket, which can be polled too, and would be by pages of anyone."""
 
@@ -73,7 +79,8 @@ class Guard:
         sealed = self._sealing(scope, send)
         wrong = self._wrong(scope)
         if wrong is None:
-            await self._app(scope, self._counted(receive, self._most(scope)), sealed)
+            counted = self._counted(receive, self._most(scope))
+            await self._app(scope, counted if scope["path"] == UPLOADS else _within(counted, BODY_SECONDS), sealed)
             return
         status, message, hint = wrong
         note(scope).error = "Guard"
@@ -150,6 +157,25 @@ class Guard:
         return sealing
 
 
+def _within(receive: Receive, seconds: float) -> Receive:
+    """A body that has to come within some seconds of when it is first asked for."""
+    until: float | None = None
+    whole = False
+
+    async def limited() -> Message:
+        nonlocal until, whole
+        until = until or asyncio.get_running_loop().time() + seconds
+        try:
+            async with asyncio.timeout_at(None if whole else until):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "The request took too long to arrive", {"Connection": "close"}) from None
+        whole = whole or not message.get("more_body", False)
+        return message
+
+    return limited
+
+
 def _reads_pages(scope: Scope) -> bool:
     """Whether a browser asks, for someone to read."""
     accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
@@ -165,7 +191,6 @@ def _all(headers: Iterable[tuple[bytes, str]], name: bytes) -> list[str]:
 
 
 def _name(host: str) -> str:
-    """A ``Host`` without its port: ``[::1]:8640`` is ``::1``."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
+    """A ``Host`` without its port: ``[::1]:8640`` is ``::1``. None if it has more than that."""
+    found = _HOST.fullmatch(host.lower())
+    return found[1].strip("[]") if found else ""

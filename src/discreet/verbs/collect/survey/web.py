@@ -26,7 +26,7 @@ from discreet.verbs.collect.survey.survey import QuestionProtocol, Survey
 with extra("serve"):
     from anyio import CapacityLimiter, to_thread
     from starlette.applications import Starlette
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
@@ -149,6 +149,8 @@ def make_app(survey: Survey, inbox: Inbox) -> Starlette:
     async def receive(request: Request) -> Response:
         try:
             await to_thread.run_sync(inbox.receive, await _json(request), limiter=writer)
+        except ClientDisconnect:  # no one is there to be answered, and the server's log would say when
+            return Response(status_code=400)
         except DiscreetError as error:
             status = 403 if isinstance(error, NotAllowed) else 400 if isinstance(error, BadInput) else 503
             message = error.message.encode("utf-8", "replace").decode()  # it may quote what was sent
@@ -159,7 +161,9 @@ def make_app(survey: Survey, inbox: Inbox) -> Starlette:
 
     files = [Route(f"/{name}", _file(name, kind)) for name, kind in FILES.items()]
     none = Route("/favicon.ico", lambda _: Response(status_code=204))
-    return Starlette(routes=[Route("/", front), *files, none, Route("/reports", receive, methods=["POST"])])
+    app = Starlette(routes=[Route("/", front), *files, none, Route("/reports", receive, methods=["POST"])])
+    app.router.redirect_slashes = False  # to the same name without the survey's folder before it
+    return app
 
 
 def _file(name: str, kind: str) -> Any:
