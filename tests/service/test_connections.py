@@ -38,7 +38,7 @@ def serve(clinic):
     def started():
         ready = threading.Event()
         settings = Settings(port=0)
-        service = server.Server(make_app(clinic.desk, settings, console=False), settings, ready.set)
+        service = server.Server(make_app(clinic.desk, settings, console=False), settings, ready.set, None)
         listener = sockets.enter_context(socket.create_server((settings.host, 0)))
         thread = threading.Thread(target=service.run, kwargs={"sockets": [listener]})
         thread.start()
