@@ -144,7 +144,7 @@ def test_a_ledger_begins_once_and_repeats_are_no_lines() -> None:
         with pytest.raises(Taken, match="already exists"):
             made.post(Opened("t", budget, partition), AT)
     with pytest.raises(LedgerError, match="already exists"):
-        made.apply(Opened("t", Budget(Pure(1)), "year"))
+        made.apply(Opened("t", Budget(Pure(1)), "year"), dt.datetime.now(dt.UTC))
     assert made.post(charge("t", Pure("0.1")), AT) is made.written[2][0]
     for other in (charge("t", Pure("0.2")), charge("t", Pure("0.1"), part="x"), Charged("t", Pure("0.1"), "k", "y")):
         with pytest.raises(Taken, match="another charge, in entry 3"):

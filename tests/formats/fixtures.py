@@ -38,6 +38,7 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import FILE, SERVICE, State
+from discreet.curator.upgrading import upgrade
 from discreet.releases.register import Entry, Register
 from discreet.service.jobs.queue import WAITING, Job, Queue
 from discreet.verbs.collect.survey import file as survey_file
@@ -88,23 +89,31 @@ def fill_ledger(ledger):
     ledger.charge("trials", dc.Concentrated("0.01"), key="second", what="a histogram")
     ledger.charge("wards", dc.Pure("0.5"), key="third", what="a mean", part="north")
     ledger.set_limit("visits/ann", dc.Pure(2), why="Asked for more.")
+    ledger.open_account("months", Budget.parse("epsilon=1 per month; epsilon=3 in total"))
+    ledger.charge("months", dc.Pure("0.5"), key="monthly", what="another count")
 
 
 def require_ledger(ledger):
     """All of that is there, and the ledger can be gone on with."""
-    assert [account.name for account in ledger.accounts()] == ["trials", "visits", "visits/ann", "wards"]
+    renews = {"months"} & {account.name for account in ledger.accounts()}  # from version 2 on
+    assert [account.name for account in ledger.accounts()] == sorted(
+        {"trials", "visits", "visits/ann", "wards", *renews}
+    )
+    if renews:
+        months = ledger.account("months")
+        assert (str(months.budget), months.spent_ever) == ("ε = 1 per month; ε = 3 in total", dc.Pure("0.5"))
     assert ledger.account("visits/ann").budget.limit == dc.Pure(2)
     assert ledger.account("visits/ann").spent == dc.Pure("0.25")
     assert ledger.find("first").loss == dc.Pure("0.25")
     assert ledger.find("third").account == "wards"
     kinds = [type(line.entry).__name__ for line in ledger.lines()]
-    assert kinds == ["Began", *["Opened"] * 4, *["Charged"] * 3, "Limited"]
+    assert kinds == ["Began", *["Opened"] * 4, *["Charged"] * 3, "Limited", *(["Opened", "Charged"] if renews else [])]
     assert ledger.verify([ledger.find("second")]).sound
     again = ledger.charge("visits/ann", dc.Pure("0.25"), key="first", what="a count")
     assert again == ledger.find("first")  # the same key is charged once, for ever
     ledger.charge("visits/ann", dc.Pure("0.25"), key="fourth", what="another count")
     assert ledger.account("visits/ann").spent == dc.Pure("0.5")
-    assert ledger.verify().lines == 10
+    assert ledger.verify().lines == (12 if renews else 10)
 
 
 def write_ledger(folder):
@@ -210,6 +219,7 @@ def write_workspace(folder):
 
 
 def check_workspace(folder):
+    upgrade(folder / "clinic")
     with dc.Curator(folder / "clinic") as curator:
         assert curator.verify().sound
         before = curator.left("visits")
@@ -340,6 +350,7 @@ def write_streams(folder):
 
 def check_streams(folder):
     told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
+    upgrade(folder / "clinic")
     with dc.Curator(folder / "clinic") as curator:
         begun = curator.stream(STREAM, "visits")
         assert [begun.release(step).payload.to_pylist() for step in (1, 2)] == told

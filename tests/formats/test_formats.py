@@ -48,6 +48,7 @@ from discreet.verbs.combine.net.manifest import load
 FIXTURES = sorted(FOLDER.glob("v*/*.zip"))
 DUMPS = [path for path in FIXTURES if DUMP in ZipFile(path).namelist()]
 FORMATS = formats()
+NOW = LEDGER.format.version
 
 
 def named(path):
@@ -111,7 +112,7 @@ def test_what_is_written_now_passes_the_same_checks(name, tmp_path):
 def newer_database(path, version):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
-        connection.execute("CREATE TABLE formats (number integer PRIMARY KEY, discreet text NOT NULL)")
+        connection.execute("CREATE TABLE IF NOT EXISTS formats (number integer PRIMARY KEY, discreet text NOT NULL)")
         connection.execute("INSERT INTO formats VALUES (?, '9.9')", (version,))
         connection.commit()
 
@@ -265,7 +266,7 @@ def opened_ledger(address, schema, contents=LEDGER):
 
 @dataclass
 class Database:
-    """A ledger of version 1, in a file or in PostgreSQL."""
+    """A ledger of the current version, in a file or in PostgreSQL."""
 
     path: Path | None
     address: str = ""
@@ -297,7 +298,7 @@ class Database:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request, opened):
-    fixture = FOLDER / "v1" / "ledger.zip"
+    fixture = FOLDER / f"v{LEDGER.format.version}" / "ledger.zip"
     if request.param == "sqlite":
         return Database(opened(fixture) / "ledger.db")
     address = request.getfixturevalue("postgres_address")
@@ -305,13 +306,13 @@ def database(request, opened):
 
 
 def with_steps(*steps):
-    """A ledger's contents after these steps, which are SQL or functions."""
+    """A ledger's contents after these further steps, which are SQL or functions."""
 
     def step(one):
         return one if callable(one) else lambda session: session.run(one, [()])
 
-    numbered = {number: Migration(f"9.{number}", step(one)) for number, one in enumerate(steps, 2)}
-    return replace(LEDGER, format=Format("ledger", numbered, error=LedgerError))
+    numbered = {number: Migration(f"9.{number}", step(one)) for number, one in enumerate(steps, NOW + 1)}
+    return replace(LEDGER, format=Format("ledger", {**LEDGER.format.migrations, **numbered}, error=LedgerError))
 
 
 ADD, FILL = "CREATE TABLE notes (note text)", "INSERT INTO notes SELECT name || '!' FROM accounts"
@@ -319,43 +320,44 @@ UNDO = "DROP TABLE notes"
 
 
 def test_a_database_is_migrated_once_and_in_order(database):
-    two, four = with_steps(ADD), with_steps(ADD, FILL, UNDO)
+    one, three = with_steps(ADD), with_steps(ADD, FILL, UNDO)
     with database.open() as ledger:
         require_ledger(ledger)
-    assert database.version() is None
+    assert database.version() == NOW
     database.open(with_steps(ADD, FILL)).close()  # fails if FILL came first, and if ADD came again
-    assert database.version() == 3
+    assert database.version() == NOW + 2
     assert ("visits/ann!",) in database.rows("SELECT note FROM notes")
     for _ in range(2):
-        with database.open(four) as ledger:
-            assert ledger.verify().lines == 10
+        with database.open(three) as ledger:
+            assert ledger.verify().sound
             ledger.charge("visits/ann", Pure("0.25"), key="fourth", what="another count")
-        assert database.version() == 4
-    with pytest.raises(LedgerError, match="has format 4; discreet") as refusal:
-        database.open(two)
-    assert refusal.value.hint == "Install discreet 9.4 or later."
-    with pytest.raises(LedgerError, match="has format 4; discreet"):
+        assert database.version() == NOW + 3
+    with pytest.raises(LedgerError, match=f"has format {NOW + 3}; discreet") as refusal:
+        database.open(one)
+    assert refusal.value.hint == f"Install discreet 9.{NOW + 3} or later."
+    with pytest.raises(LedgerError, match=f"has format {NOW + 3}; discreet"):
         database.open()
-    assert database.rows("SELECT number, discreet FROM formats ORDER BY number") == [(3, "9.3"), (4, "9.4")]
+    recorded = [(NOW, LEDGER.format.needs), (NOW + 2, f"9.{NOW + 2}"), (NOW + 3, f"9.{NOW + 3}")]
+    assert database.rows("SELECT number, discreet FROM formats ORDER BY number") == recorded
 
 
 def test_a_migration_that_fails_leaves_what_was_there(database):
     def fail(session):
-        assert session.rows("SELECT COUNT(*) FROM notes") == [(4,)]
+        assert session.rows("SELECT COUNT(*) FROM notes") == [(5,)]
         raise RuntimeError("on purpose")
 
     with pytest.raises(RuntimeError, match="on purpose"):
         database.open(with_steps(ADD, FILL, fail))
     with pytest.raises(LedgerError, match="note"):
         database.open(with_steps(ADD, ADD))
-    assert database.version() is None
+    assert database.version() == NOW
     with database.open() as ledger:
         require_ledger(ledger)
 
 
 def test_a_process_killed_within_a_migration_leaves_what_was_there(database):
     def die(session):
-        assert session.rows("SELECT COUNT(*) FROM notes") == [(4,)]
+        assert session.rows("SELECT COUNT(*) FROM notes") == [(5,)]
         os.kill(os.getpid(), signal.SIGKILL)
 
     child = os.fork()
@@ -365,7 +367,7 @@ def test_a_process_killed_within_a_migration_leaves_what_was_there(database):
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    assert database.version() is None
+    assert database.version() == NOW
     with database.open() as ledger:
         require_ledger(ledger)
 
@@ -392,6 +394,6 @@ def test_a_new_database_has_the_current_version(database, tmp_path):
         store = PostgresStore(database.address, database.schema, contents)
         store.create()
         store.close()
-    assert database.version() == 3
+    assert database.version() == NOW + 2
     database.open(contents).close()
-    assert database.rows("SELECT number, discreet FROM formats") == [(3, "9.3")]
+    assert database.rows("SELECT number, discreet FROM formats") == [(NOW + 2, f"9.{NOW + 2}")]

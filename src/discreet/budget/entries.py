@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
 from discreet.budget.filter import Budget, Spent
+from discreet.budget.period import first_day, period_number
 from discreet.budget.store import digest
 from discreet.core import loss as losses
 from discreet.core.document import fields
@@ -179,6 +180,11 @@ class Account:
     Why this is private: a unit lies in one part, so it has lost what was spent on everyone and what was
     spent on its own part, and no more than ``whole`` and ``peak`` together (parallel composition; McSherry
     2009). Charges to other parts lose it nothing, whatever they were chosen by.
+
+    Of a budget that renews, ``whole`` and ``peak`` are those of the present period, and ``past`` is what earlier ones
+    add up to: of every one the ``total``, which is never less than what any unit lost in it (``filter.py`` has the
+    argument for periods). ``period`` only grows: a time before the present period counts as in it, so no clock makes
+    a period begin again.
     """
 
     name: str
@@ -189,21 +195,80 @@ class Account:
     """What was spent on everyone."""
     peak: Spent
     """What was spent on any one part at most."""
+    period: int = 0
+    """The period that it is in, if its budget renews (``period.py``); else 0."""
+    past: Spent | None = None
+    """What was spent in earlier periods; ``None`` if there was none."""
 
     @property
     def total(self) -> Spent:
-        """Largest loss of any person, in the accountant's own terms."""
+        """Largest loss of any person, in the accountant's own terms; of one period, if the budget renews."""
         return self.budget.join(self.whole, self.peak)
 
     @property
     def spent(self) -> Loss:
-        """Largest loss of any person, in the terms of the limit."""
+        """Largest loss of any person, in the terms of the limit; of one period, if the budget renews."""
         return self.budget.restated(self.total)
 
     @property
+    def spent_ever(self) -> Loss:
+        """Largest loss of any person in all periods together, in the terms of the limit, or of the lifetime cap."""
+        return (self.budget.lifetime or self.budget).restated(self.budget.join(self._past, self.total))
+
+    @property
     def left(self) -> Loss:
-        """What may still be charged to everyone."""
-        return self.budget.left(self.total)
+        """What may still be charged to everyone, in this period if the budget renews."""
+        return self.budget.left(self.total, self.ceiling)
+
+    @property
+    def left_ever(self) -> Loss | None:
+        """What the lifetime cap leaves of a budget that renews; ``None`` without a cap."""
+        lifetime = self.budget.lifetime
+        return None if lifetime is None else lifetime.left(self.budget.join(self._past, self.total))
+
+    @property
+    def began(self) -> dt.date | None:
+        """The first day of the present period; ``None`` if the budget does not renew."""
+        return first_day(self.budget.renews, self.period) if self.budget.renews else None
+
+    @property
+    def renewal(self) -> dt.date | None:
+        """The first day of the next period; ``None`` if the budget does not renew."""
+        return first_day(self.budget.renews, self.period + 1) if self.budget.renews else None
+
+    @property
+    def ceiling(self) -> Spent:
+        """What may be spent until the budget renews, if it does, or ever."""
+        return self.budget.restricted(self._past)
+
+    def admits(self, loss: Loss) -> bool:
+        """Whether ``loss`` may still be charged to everyone."""
+        return self.budget.admits(self.total, loss, self.ceiling)
+
+    def as_of(self, at: dt.datetime) -> Account:
+        """The account at a time: in a new period if one has begun since, and never in an earlier one."""
+        budget = self.budget
+        if budget.renews is None or (now := period_number(budget.renews, at)) <= self.period:
+            return self
+        past = budget.join(self._past, self.total)
+        return replace(self, whole=budget.nothing, peak=budget.nothing, period=now, past=past)
+
+    def with_budget(self, budget: Budget, at: dt.datetime) -> Account:
+        """The account under another budget of its kind. What was spent counts: in the present period, if there is one.
+
+        With periods from now on, what was spent before is spent in the first of them; without periods from now on, all
+        that was ever spent counts against the limit.
+        """
+        past, whole, period = self.past, self.whole, self.period
+        if budget.renews is None:
+            past, whole, period = None, budget.join(self._past, self.whole), 0
+        elif budget.renews != self.budget.renews:
+            period = period_number(budget.renews, at)
+        return replace(self, budget=budget, whole=whole, period=period, past=past)
+
+    @property
+    def _past(self) -> Spent:
+        return self.budget.nothing if self.past is None else self.past
 
 
 @dataclass
@@ -226,7 +291,7 @@ class Book:
         if isinstance(entry, Opened) and (account := self.accounts.get(entry.account)):
             _require_same(account, entry)
             return None
-        self.apply(entry)
+        self.apply(entry, at)
         content = write(self.number + 1, at, entry)
         line = Line(self.number + 1, at, entry, digest(self.digest, content))
         self.number, self.digest = line.number, line.digest
@@ -235,40 +300,43 @@ class Book:
         self.written.append((line, content))
         return line
 
-    def apply(self, entry: Entry) -> None:
-        """Fold ``entry`` into the accounts; an error leaves them as they were."""
+    def apply(self, entry: Entry, at: dt.datetime) -> None:
+        """Fold ``entry``, of a line of that time, into the accounts; an error leaves them as they were."""
         match entry:
             case Began():
                 if self.number:
                     raise LedgerError("A ledger has one opening entry.")
             case Opened():
-                self._open(entry)
+                self._open(entry, at)
             case Limited():
-                self._limit(entry)
+                self._limit(entry, at)
             case Charged():
-                self._charge(entry)
+                self._charge(entry, at)
 
-    def _open(self, entry: Opened) -> None:
+    def _open(self, entry: Opened, at: dt.datetime) -> None:
         if entry.account in self.accounts:
             raise LedgerError(f"The account {entry.account} already exists.")
         for name in path(entry.account)[:-1]:
             self._account(name)
-        nothing = entry.budget.nothing
-        self.accounts[entry.account] = Account(entry.account, entry.budget, entry.partition, nothing, nothing)
+        _require_no_periods(entry.budget, entry.partition)
+        nothing, renews = entry.budget.nothing, entry.budget.renews
+        period = period_number(renews, at) if renews else 0
+        self.accounts[entry.account] = Account(entry.account, entry.budget, entry.partition, nothing, nothing, period)
 
-    def _limit(self, entry: Limited) -> None:
-        account = self._account(entry.account)
+    def _limit(self, entry: Limited, at: dt.datetime) -> None:
+        account = self._account(entry.account).as_of(at)
+        _require_no_periods(entry.budget, account.partition)
         if account.budget.nothing != entry.budget.nothing:
             raise BadInput(
                 f"The account {account.name} is accounted as {account.budget.ceiling.core}; a limit of "
                 f"{entry.budget} has another kind or other orders.",
                 hint="Give a limit of the same kind.",
             )
-        self.accounts[account.name] = replace(account, budget=entry.budget)
+        self.accounts[account.name] = account.with_budget(entry.budget, at)
 
-    def _charge(self, entry: Charged) -> None:
+    def _charge(self, entry: Charged, at: dt.datetime) -> None:
         """All accounts on the path are charged, or none."""
-        accounts = [self._account(name) for name in path(entry.account)]
+        accounts = [self._account(name).as_of(at) for name in path(entry.account)]
         changed, refusals = [], []
         for account in accounts:
             try:
@@ -295,7 +363,7 @@ class Book:
         else:
             on_part = account.budget.add(self._spent_on(account, entry.part), entry.loss)
             after = replace(account, peak=account.budget.peak(account.peak, on_part))
-        if not account.budget.covers(after.total):
+        if not account.budget.covers(after.total, account.ceiling):
             spent = account.total
             if entry.part is not None:
                 spent = account.budget.join(account.whole, self._spent_on(account, entry.part))
@@ -313,14 +381,17 @@ class Book:
 
 def budget_refusal(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
     """The error for a loss that does not fit into an account of which so much was spent."""
-    left = account.budget.room(spent, asked)
+    left = account.budget.room(spent, asked, account.ceiling)
+    day, wait = account.renewal, ""
+    if day and account.as_of(dt.datetime.combine(day, dt.time(), dt.UTC)).admits(asked):
+        wait = f", wait until it renews on {day} (UTC)"
     return BudgetExceeded(
         f"The budget of {account.name} does not cover this: {asked} was asked, {left} is left of "
         f"{account.budget}. Nothing was charged.",
         asked=asked,
         left=left,
         account=account.name,
-        hint="Ask for less, or have the holder of the data raise the limit.",
+        hint=f"Ask for less{wait}, or have the holder of the data raise the limit.",
     )
 
 
@@ -340,17 +411,22 @@ def limit_warnings(account: Account, budget: Budget) -> list[str]:
         said.append(
             f"the limit had {equation('δ', was.delta)}, and would have none: questions that need a δ would be refused"
         )
-    if account.budget.nothing == budget.nothing and not budget.covers(account.total):
-        said.append(f"more was already spent ({account.spent}): no further question would be answered")
+    if account.budget.nothing == budget.nothing:
+        changed = account.with_budget(budget, dt.datetime.now(dt.UTC))
+        if not budget.covers(changed.total, changed.ceiling):
+            said.append(f"more was already spent ({changed.spent}): no further question would be answered")
+    if budget.renews and not budget.lifetime and not (account.budget.renews and not account.budget.lifetime):
+        said.append("nothing would limit all periods together")
     return said
 
 
 def is_above(own: Budget, whole: Budget) -> bool:
     """Whether an analyst's budget is larger than that of the table above it, as far as the two compare."""
     try:
-        return not whole.admits(whole.nothing, own.limit)
+        larger = not whole.admits(whole.nothing, own.limit)
     except NoPromise:
         return False
+    return larger or (own.renews is not None and whole.renews is None)
 
 
 def _size(loss: Loss) -> tuple[Fraction, Fraction]:
@@ -363,6 +439,11 @@ def _size(loss: Loss) -> tuple[Fraction, Fraction]:
             return rho, Fraction(0)
         case Renyi(curve=curve):
             return min(epsilon for _, epsilon in curve), Fraction(0)
+
+
+def _require_no_periods(budget: Budget, partition: str | None) -> None:
+    if budget.renews and partition is not None:
+        raise BadInput("The budget of an account with parts cannot renew.", hint="Give a limit without a period.")
 
 
 def _repeated(found: Line, entry: Charged) -> Line:

@@ -11,27 +11,47 @@ rule
 * for the Rényi divergence of every order fixed beforehand (Feldman and Zrnic 2021; Lécuyer 2021).
 
 So a ceiling is fixed when a budget is made, one number a coordinate, and never traded against another.
+
+A budget may *renew*: then the ceiling is that of each period (``period.py``), and a lifetime cap may stand beside it.
+Why that is private: within a period the filter is the one above. At any time in the n-th period, all that was ever
+spent is, for sure and whatever was asked, at most n times the ceiling, coordinate by coordinate; so the same filters
+say that n periods together keep n times the ceiling, and with a cap the smaller of the two. Nothing keeps n small but
+time, so without a cap no loss bounds all periods to come: a statement must name the number of periods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from operator import is_
+from types import UnionType
 from typing import Any, TypeAlias
 
 from discreet.budget.convert import largest_concentrated, to_approximate
+from discreet.budget.period import PERIODS
 from discreet.core.document import fields
 from discreet.core.exact import Number, equation, exact, sqrt_lower
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi, from_dict, parallel, sequential
+from discreet.core.loss import (
+    Approximate,
+    Concentrated,
+    Loss,
+    Pure,
+    Renyi,
+    from_dict,
+    parallel,
+    parse_loss,
+    sequential,
+)
 from discreet.errors import BadInput, NoPromise
 
 Core: TypeAlias = Pure | Concentrated | Renyi
 
 _LONGEST = 256
 _GRID = 10**60
+_EXAMPLE = 'Write "epsilon=1 per month" or "epsilon=1 per month; epsilon=10 in total".'
 
 
 @dataclass(frozen=True)
@@ -60,21 +80,36 @@ class Spent:
 
 @dataclass(frozen=True, init=False)
 class Budget:
-    """A limit on everything that will ever be lost.
+    """A limit on everything that will ever be lost; or, if it ``renews``, on what is lost in each period.
 
     The sum is kept in the limit's own kind. An (ε, δ) limit may be kept as ρ instead (``concentrated``),
     which admits many more small losses: the ceiling is the largest ρ that the limit can stand. The δ in
     ``reserve`` is set aside for losses that have a δ themselves; the rest goes into the ceiling.
+
+    A renewing budget may have a ``lifetime`` cap beside it, of the same kind, on all periods together.
     """
 
     limit: Loss
     concentrated: bool = False
     reserve: Fraction = Fraction(0)
+    renews: str | None = None
+    """The period after which it renews: one of ``PERIODS``; ``None`` if never."""
+    lifetime: Budget | None = None
 
-    def __init__(self, limit: Loss, *, concentrated: bool = False, reserve: Number = 0) -> None:
+    def __init__(
+        self,
+        limit: Loss,
+        *,
+        concentrated: bool = False,
+        reserve: Number = 0,
+        renews: str | None = None,
+        lifetime: Budget | None = None,
+    ) -> None:
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "concentrated", concentrated)
         object.__setattr__(self, "reserve", exact(reserve, "reserve"))
+        object.__setattr__(self, "renews", renews)
+        object.__setattr__(self, "lifetime", lifetime)
         if concentrated and not (isinstance(limit, Approximate) and self.reserve < limit.delta):
             raise BadInput(
                 "A budget can be accounted as ρ only if its limit is (ε, δ) and the reserve is below δ.",
@@ -82,9 +117,57 @@ class Budget:
             )
         if self.reserve and not concentrated:
             raise BadInput("Only a budget accounted as ρ has a reserve of δ.")
+        if renews is not None and renews not in PERIODS:
+            raise BadInput(f"A budget cannot renew every {renews!r:.80}.", hint=f"Choose {', '.join(PERIODS)}.")
+        if lifetime is not None:
+            if renews is None or lifetime.renews is not None:
+                raise BadInput("Only a budget that renews has a lifetime cap, and the cap does not renew.")
+            if lifetime.nothing != self.nothing or type(lifetime.limit) is not type(limit):
+                raise BadInput(
+                    f"The lifetime cap {lifetime} is not of the kind of {limit}.",
+                    hint="Give both as epsilon, both as epsilon and delta, or both as rho.",
+                )
+
+    @classmethod
+    def parse(cls, text: str) -> Budget:
+        """What people write as "epsilon=3", "epsilon=1 per month" or "epsilon=1 per month; epsilon=10 in total"."""
+        first, semicolon, rest = text.partition(";")
+        limit, per, renews = first.partition(" per ")
+        if not per:
+            if semicolon:
+                raise BadInput(f"{text!r} is not a budget.", hint=f"Only one that renews has a total. {_EXAMPLE}")
+            return cls(parse_loss(text))
+        capped = re.fullmatch(r"\s*(.*?)\s+in total\s*", rest)
+        if semicolon and not capped:
+            raise BadInput(f"{text!r} is not a budget.", hint=_EXAMPLE)
+        lifetime = cls(parse_loss(capped[1])) if capped else None
+        return cls(parse_loss(limit), renews=renews.strip(), lifetime=lifetime)
 
     def __str__(self) -> str:
-        return f"{self.limit} (accounted as {self.ceiling})" if self.concentrated else str(self.limit)
+        said = f"{self.limit} (accounted as {self.ceiling})" if self.concentrated else str(self.limit)
+        if self.renews is not None:
+            said += f" per {self.renews}"
+        return f"{said}; {self.lifetime} in total" if self.lifetime else said
+
+    @property
+    def promise(self) -> str:
+        """What it promises of all that is ever charged to it, in a sentence."""
+        if self.renews is None:
+            return f"All answers together lose at most {self.limit}."
+        cap = f", and never more than {self.lifetime.limit}" if self.lifetime else ", without end"
+        return (
+            f"All answers of one {self.renews} (UTC) together lose at most {self.limit}; those of n {self.renews}s at "
+            f"most n times as much{cap}."
+        )
+
+    def restricted(self, past: Spent) -> Spent:
+        """The ceiling of a period after so much was spent in earlier ones: what the lifetime cap leaves of it."""
+        if self.lifetime is None:
+            return self.ceiling
+        left = _minus(self.lifetime.ceiling.core, past.core)
+        pairs = zip(_coordinates(self.ceiling.core), _coordinates(left), strict=True)
+        delta = min(self.ceiling.delta, self.lifetime._delta_left(past))
+        return Spent(_like(left, [min(pair) for pair in pairs]), delta)
 
     @cached_property
     def ceiling(self) -> Spent:
@@ -117,32 +200,33 @@ class Budget:
         """What was spent on different people at most, coordinate by coordinate."""
         return Spent(self._as_kept(parallel([one.core, other.core])), max(one.delta, other.delta))
 
-    def covers(self, spent: Spent) -> bool:
-        """Whether this much keeps the limit; decided exactly."""
-        return spent.delta <= self.ceiling.delta and _within(spent.core, self.ceiling.core)
+    def covers(self, spent: Spent, ceiling: Spent | None = None) -> bool:
+        """Whether this much keeps the limit, or another ``ceiling``; decided exactly."""
+        most = ceiling or self.ceiling
+        return spent.delta <= most.delta and _within(spent.core, most.core)
 
-    def admits(self, spent: Spent, loss: Loss) -> bool:
+    def admits(self, spent: Spent, loss: Loss, ceiling: Spent | None = None) -> bool:
         """Whether ``loss`` may still be had after ``spent``."""
-        return self.covers(self.add(spent, loss))
+        return self.covers(self.add(spent, loss), ceiling)
 
-    def left(self, spent: Spent) -> Loss:
+    def left(self, spent: Spent, ceiling: Spent | None = None) -> Loss:
         """What may still be spent, in the kind the sum is kept in (without the reserve of δ)."""
-        core = _minus(self.ceiling.core, spent.core)
+        core = _minus((ceiling or self.ceiling).core, spent.core)
         if isinstance(core, Pure) and isinstance(self.limit, Approximate):
-            return Approximate(core.epsilon, self._delta_left(spent))
+            return Approximate(core.epsilon, self._delta_left(spent, ceiling))
         return core
 
-    def room(self, spent: Spent, asked: Loss) -> Loss:
+    def room(self, spent: Spent, asked: Loss, ceiling: Spent | None = None) -> Loss:
         """The largest loss of the kind that was ``asked`` for that would still be admitted, rounded down.
 
         A Rényi curve is answered with the orders of the ceiling.
         """
-        left = _minus(self.ceiling.core, spent.core)
+        left = _minus((ceiling or self.ceiling).core, spent.core)
         match asked:
             case Pure():
                 return Pure(_pure_within(left))
             case Approximate():
-                return Approximate(_pure_within(left), self._delta_left(spent))
+                return Approximate(_pure_within(left), self._delta_left(spent, ceiling))
             case Concentrated() if isinstance(left, Renyi):
                 return Concentrated(min(epsilon / order for order, epsilon in left.curve))
             case _:
@@ -158,21 +242,29 @@ class Budget:
         return Approximate(found.epsilon, found.delta + spent.delta)
 
     def to_dict(self) -> dict[str, Any]:
-        """This as plain data, for JSON."""
-        return {
+        """This as plain data, for JSON. One that does not renew is written as it was before there were others."""
+        said: dict[str, Any] = {
             "limit": self.limit.to_dict(),
             "concentrated": self.concentrated,
             "reserve": str(self.reserve),
         }
+        if self.renews is not None:
+            said |= {"renews": self.renews, "lifetime": self.lifetime.to_dict() if self.lifetime else None}
+        return said
 
     @classmethod
     def from_dict(cls, data: object) -> Budget:
         """What ``to_dict`` gave, read back strictly."""
-        read = fields(data, "a budget", limit=dict, concentrated=bool, reserve=str)
-        return cls(from_dict(read["limit"]), concentrated=read["concentrated"], reserve=read["reserve"])
+        kinds: dict[str, type | UnionType] = {"limit": dict, "concentrated": bool, "reserve": str}
+        if isinstance(data, Mapping) and "renews" in data:
+            kinds |= {"renews": str, "lifetime": dict | None}
+        read = fields(data, "a budget", **kinds)
+        if (lifetime := read.pop("lifetime", None)) is not None:
+            lifetime = cls.from_dict(lifetime)
+        return cls(from_dict(read.pop("limit")), lifetime=lifetime, **read)
 
-    def _delta_left(self, spent: Spent) -> Fraction:
-        return max(self.ceiling.delta - spent.delta, Fraction(0))
+    def _delta_left(self, spent: Spent, ceiling: Spent | None = None) -> Fraction:
+        return max((ceiling or self.ceiling).delta - spent.delta, Fraction(0))
 
     def _as_kept(self, core: Loss) -> Core:
         """A sum in the coordinates of the ceiling, or a refusal if it says nothing about one of them."""

@@ -31,8 +31,9 @@ from discreet.budget.sqlite import create_store, open_store
 from discreet.budget.store import POSTGRES, Contents, Session, Store
 from discreet.budget.tables import (
     SCHEMA,
-    account_of,
     accounts_among,
+    add_periods,
+    all_accounts,
     line_of,
     load,
     page_after,
@@ -41,12 +42,12 @@ from discreet.budget.tables import (
     sums_of,
 )
 from discreet.budget.verify import Verdict, require_sound, verify_entries
-from discreet.core.document import Format
+from discreet.core.document import Format, Migration
 from discreet.core.loss import Loss
 from discreet.core.release import Receipt
 from discreet.errors import DiscreetError, LedgerError, NotFound
 
-FORMAT: Format[Session] = Format("ledger", error=LedgerError)
+FORMAT: Format[Session] = Format("ledger", {2: Migration("0.2.0", add_periods)}, error=LedgerError)
 _FEW, _MANY = 1000, 10_000
 """Lines after which sums are kept for the next opening: when a ledger is opened or closed, and while it is charged."""
 _LARGEST_GROUP = 500
@@ -162,12 +163,15 @@ class SqlLedger:
 
     def find_accounts(self, *names: str) -> dict[str, Account]:
         """Those of the named accounts that there are, all as of one moment."""
-        return accounts_among(self._store, names)
+        now = self._clock()
+        return {name: account.as_of(now) for name, account in accounts_among(self._store, names).items()}
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, by name."""
+        now = self._clock()
         with self._store.reading() as session:
-            return tuple(sorted(map(account_of, session.rows("SELECT * FROM accounts")), key=lambda a: path(a.name)))
+            found = [account.as_of(now) for account in all_accounts(session)]
+        return tuple(sorted(found, key=lambda account: path(account.name)))
 
     def lines(self, account: str | None = None, *, newest_first: bool = False) -> Iterator[Line]:
         """All lines in order, or those of one account and all below it: who spent what on what, and when."""
@@ -207,6 +211,15 @@ class SqlLedger:
         with self._store.reading() as session:
             return verify_entries(session, self._store, receipts)[0]
 
+    def renewals(self, charged: Iterable[str]) -> tuple[str, ...]:
+        """What budgets that renew promise of each period and of all together: those of these accounts and above."""
+        names = sorted({name for account in charged for name in path(account)})
+        accounts = {name: found for name in names if (found := self._known.accounts.get(name)) is not None}
+        if len(accounts) < len(names):  # others write, too
+            accounts = self.find_accounts(*names)
+        budgets = ((name, account.budget) for name, account in sorted(accounts.items()))
+        return tuple(f"The budget of {name} renews. {budget.promise}" for name, budget in budgets if budget.renews)
+
     def close(self) -> None:
         """Finish what is waiting, and let go."""
         if self._group.close():
@@ -224,13 +237,18 @@ class SqlLedger:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store.place!r})"
 
+    @staticmethod
+    def _clock() -> dt.datetime:
+        """The time of the lines that are written now. The periods of budgets follow it, but never back."""
+        return dt.datetime.now(dt.UTC)
+
     def _commit(self, entries: Sequence[Entry]) -> list[Line | Exception | None]:
         """Write what the rules allow of ``entries`` in one transaction. Refused ones leave no trace."""
         answers: list[Line | Exception | None] = []
         with self._store.writing() as session:
             book = load(session, entries, self._known)
             seen = book.number
-            now = dt.datetime.now(dt.UTC)
+            now = self._clock()
             for entry in entries:
                 try:
                     answers.append(book.post(entry, now))

@@ -72,6 +72,25 @@ class PostgresStore:
                 stored, needs = _version(session)  # anew: another process may have been faster
                 migrate(session, self._contents, stored, self.place, needs)
 
+    def version(self) -> int | None:
+        """The format version that is stored; ``None`` if the schema does not exist. Nothing is migrated."""
+        with self.reading() as session:
+            if session.rows("SELECT to_regclass(?)", (self._contents.lines,)) == [(None,)]:
+                return None
+            return _version(session)[0]
+
+    def rehearse(self) -> None:
+        """Migrate in a transaction that is undone at its end; until then others wait who would write."""
+        with extra("postgres"):
+            import psycopg
+
+        with self._transaction() as connection:
+            connection.execute(f"LOCK TABLE {self._contents.lines} IN EXCLUSIVE MODE")
+            session = _Session(connection)
+            stored, needs = _version(session)
+            migrate(session, self._contents, stored, self.place, needs)
+            raise psycopg.Rollback
+
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A transaction that holds the lock of the entries, and is on the disk when the block ends."""

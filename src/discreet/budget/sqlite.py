@@ -77,6 +77,15 @@ def is_retired(path: Path) -> bool:
         return _version(connection) == _RETIRED
 
 
+def stored_version(path: Path) -> int:
+    """The format version of a file that is there; it is not opened to be written to, so nothing is migrated."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+            return _version(connection)
+    except sqlite3.Error as error:
+        raise LedgerError(f"{path} could not be read: {error}.", hint="Fix that first, and try again.") from None
+
+
 def revive(path: Path, contents: Contents) -> None:
     """Have a retired file used again, since it was not moved after all."""
     turn = _Turn(path.resolve(), contents)

@@ -403,6 +403,20 @@ class Home:
                 raise gone(contents, f"{self.schema} in PostgreSQL", head[0]) from None
             return None
 
+    def version(self, contents: Contents) -> int | None:
+        """The format version of the database as it is stored; ``None`` if there is none. Nothing is migrated."""
+        if not self.address:
+            from discreet.budget.sqlite import stored_version
+
+            return stored_version(self.path) if self.path.is_file() else None
+        from discreet.budget.postgres import PostgresStore
+
+        store = PostgresStore(self.address, self.schema, contents)
+        try:
+            return store.version()
+        finally:
+            store.close()
+
     def find_or_create(self, contents: Contents) -> Store:
         """The database, which is made if it was not there before."""
         if (found := self.find(contents)) is not None:

@@ -17,16 +17,29 @@ from discreet.errors import BadInput, DiscreetError, Unsound
 SCHEMA = (
     "CREATE TABLE lines (number integer PRIMARY KEY, key text UNIQUE, content text NOT NULL, digest text NOT NULL)",
     "CREATE TABLE accounts (name text PRIMARY KEY, budget text NOT NULL, partition text, "
-    "whole text NOT NULL, peak text NOT NULL)",
+    "whole text NOT NULL, peak text NOT NULL, period integer NOT NULL DEFAULT 0, past text)",
     "CREATE TABLE parts (account text, part text, spent text NOT NULL, PRIMARY KEY (account, part))",
 )
 """``lines`` is the ledger. The others hold what its lines add up to, so that a charge costs the same after
 ten as after ten million; ``verify`` adds up again and compares."""
+_ACCOUNTS = "SELECT name, budget, partition, whole, peak, period, past FROM accounts"
+"""Columns by name: a later version may add others while this one has the ledger open."""
 _PAGE, _SHORT_PAGE = 5000, 500
 """Lines read at once, oldest first and newest first."""
 _NO_LINE = 2**31 - 1
 _CHECKED = 4
 """Lines whose digests are computed again before a charge: those of the last answer. All are when a ledger is opened."""
+
+
+def add_periods(session: Session) -> None:
+    """Migrate accounts to a version in which budgets can renew: none of those that are there does."""
+    session.run("ALTER TABLE accounts ADD COLUMN period integer NOT NULL DEFAULT 0", [()])
+    session.run("ALTER TABLE accounts ADD COLUMN past text", [()])
+
+
+def all_accounts(session: Queried) -> list[Account]:
+    """All accounts, in no order."""
+    return [account_of(row) for row in session.rows(_ACCOUNTS)]
 
 
 def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
@@ -67,8 +80,9 @@ def save(session: Session, book: Book) -> None:
     lines = [(line.number, _key(line.entry), content, line.digest) for line, content in book.written]
     session.run("INSERT INTO lines (number, key, content, digest) VALUES (?, ?, ?, ?)", lines)
     session.run(
-        "INSERT INTO accounts (name, budget, partition, whole, peak) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) "
-        "DO UPDATE SET budget = excluded.budget, whole = excluded.whole, peak = excluded.peak",
+        "INSERT INTO accounts (name, budget, partition, whole, peak, period, past) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET budget = excluded.budget, whole = excluded.whole, peak = excluded.peak, "
+        "period = excluded.period, past = excluded.past",
         [_row(book.accounts[name]) for name in sorted(_names(entries))],
     )
     session.run(
@@ -115,14 +129,15 @@ def page_before(session: Session, number: int | None) -> list[tuple[int, str | N
 
 def accounts_among(session: Queried, names: Iterable[str]) -> dict[str, Account]:
     """Those of the named accounts that there are."""
-    rows = _among(session, "SELECT * FROM accounts WHERE name", {(name,) for name in names})
+    rows = _among(session, f"{_ACCOUNTS} WHERE name", {(name,) for name in names})
     return {row[0]: account_of(row) for row in rows}
 
 
 def account_of(row: tuple[Any, ...]) -> Account:
     """A row of ``accounts``."""
-    name, budget, partition, whole, peak = row
-    return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak))
+    name, budget, partition, whole, peak, period, past = row
+    before = None if past is None else spent_of(past)
+    return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak), period, before)
 
 
 @lru_cache(maxsize=1024)
@@ -181,7 +196,8 @@ def _key(entry: Entry) -> str | None:
 
 def _row(account: Account) -> tuple[object, ...]:
     texts = [_text(said) for said in (account.budget, account.whole, account.peak)]
-    return (account.name, texts[0], account.partition, *texts[1:])
+    past = None if account.past is None else _text(account.past)
+    return (account.name, texts[0], account.partition, *texts[1:], account.period, past)
 
 
 def _text(said: Budget | Spent) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from discreet.budget.entries import Began, Book, Charged, is_filed_under, write
 from discreet.budget.store import REMEDY, Session, Store, digest, require_head
-from discreet.budget.tables import account_of, book_of, line_of, page_after, spent_of
+from discreet.budget.tables import all_accounts, book_of, line_of, page_after, spent_of
 from discreet.core.release import Receipt
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError, Unsound
 
@@ -122,14 +122,14 @@ def _check(book: Book, number: int, key: str | None, content: str, found: str) -
     if isinstance(line.entry, Began) != (number == 1):
         raise LedgerError("an opening entry must be the first")
     try:
-        book.apply(line.entry)
+        book.apply(line.entry, line.at)
     except BudgetExceeded:
         raise LedgerError("it charges more than was left") from None
 
 
 def _wrong_sums(session: Session, book: Book) -> list[str]:
     """Accounts and parts that are not what their lines add up to."""
-    accounts = {row[0]: account_of(row) for row in session.rows("SELECT * FROM accounts")}
+    accounts = {account.name: account for account in all_accounts(session)}
     parts = {(account, part): spent_of(spent) for account, part, spent in session.rows("SELECT * FROM parts")}
     differing = _different(accounts, book.accounts) | {account for account, _ in _different(parts, book.parts)}
     return [f"{name} does not match the sum of its entries" for name in sorted(differing)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -14,6 +14,9 @@ from discreet.cli.options import Json
 from discreet.cli.output import console, grid, print_json
 from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, LedgerError
+
+if TYPE_CHECKING:
+    from discreet.budget.entries import Account
 
 
 class _ShowByDefault(TyperGroup):
@@ -68,10 +71,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
     if as_json:
         print_json(
             {
-                "accounts": {
-                    a.name: {"budget": str(a.budget), "spent": a.spent.to_dict(), "left": a.left.to_dict()}
-                    for a in accounts
-                },
+                "accounts": {a.name: _account(a) for a in accounts},
                 "charges": [
                     {
                         "line": number,
@@ -88,6 +88,15 @@ def show(folder: Folder, as_json: Json = False) -> None:
     out = console()
     rows = ((account.name, str(account.budget), str(account.spent), str(account.left)) for account in accounts)
     out.print(grid("account", "budget", "spent", "left", rows=rows))
+    if renewing := [account for account in accounts if account.budget.renews]:
+        out.print("Budgets that renew; above is what was spent in the present period, and what is left of it:")
+        listed = grid("account", "period began (UTC)", "renews", "spent in all periods", "left of the total")
+        for account in renewing:
+            left = "no total" if account.left_ever is None else str(account.left_ever)
+            listed.add_row(account.name, str(account.began), str(account.renewal), str(account.spent_ever), left)
+        out.print(listed)
+        for account in renewing:
+            out.print(f"{account.name}: {account.budget.promise}")
     if not lines:
         out.print("Nothing has been spent yet.")
         return
@@ -102,10 +111,16 @@ def show(folder: Folder, as_json: Json = False) -> None:
 def limit(
     folder: Folder,
     account: Annotated[str, Argument(help="A table, or TABLE/ANALYST, as `discreet budget` shows it.")],
-    budget: Annotated[str, Option(help="The new limit, for example 'epsilon=5, delta=1e-6'.")],
+    budget: Annotated[
+        str,
+        Option(
+            help="The new limit, for example 'epsilon=5, delta=1e-6', or 'epsilon=1 per month; epsilon=10 in total'."
+        ),
+    ],
     why: Annotated[str, Option(help="The reason, for the ledger.")],
     yes: Annotated[
-        bool, Option("--yes", help="Confirm a limit that removes delta or is below what was spent.")
+        bool,
+        Option("--yes", help="Confirm a limit that removes delta, is below what was spent, or renews without a total."),
     ] = False,
 ) -> None:
     """Set a new limit for an account; what was spent stays spent.
@@ -115,12 +130,11 @@ def limit(
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
     from discreet.budget.entries import limit_warnings
-    from discreet.budget.filter import Budget
-    from discreet.cli.workspace import loss_of
+    from discreet.cli.workspace import budget_of
     from discreet.curator.audited import require_noise
     from discreet.curator.curator import Curator
 
-    limit = Budget(loss_of(budget))
+    limit = budget_of(budget)
     with Curator(folder) as curator:
         before = curator.ledger.account(account)
         require_noise(curator.ledger, [account.partition("/")[0]])
@@ -207,6 +221,24 @@ def advise(
         "believe of one person no further than that.\n"
         f"A count of people that gets all of it is off by {off:,.1f} at most, with 95 % confidence."
     )
+
+
+def _account(account: Account) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "budget": str(account.budget),
+        "spent": account.spent.to_dict(),
+        "left": account.left.to_dict(),
+    }
+    if account.budget.renews:
+        left = account.left_ever
+        said |= {
+            "period_began": str(account.began),
+            "renews_on": str(account.renewal),
+            "spent_ever": account.spent_ever.to_dict(),
+            "left_ever": None if left is None else left.to_dict(),
+            "promise": account.budget.promise,
+        }
+    return said
 
 
 def _questions(purpose: str) -> list[str]:

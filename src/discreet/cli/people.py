@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from discreet.cli.options import Json
 from discreet.cli.output import console, grid, print_json
-from discreet.cli.workspace import Folder, loss_of, tell_if_above
+from discreet.cli.workspace import Folder, budget_of, tell_if_above
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def add(
     name: Name,
     role: Annotated[Role, Option(help="Role.")] = Role.ANALYST,
     budget: Annotated[
-        str | None, Option(help='Privacy budget: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+        str | None,
+        Option(help='Privacy budget: "epsilon=3", "epsilon=3, delta=1e-6", "rho=0.1" or "epsilon=1 per month".'),
     ] = None,
     table: Annotated[
         list[str] | None,
@@ -51,7 +52,7 @@ def add(
       discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
       discreet people add clinic eve --role auditor
     """
-    limit = None if budget is None else loss_of(budget)
+    limit = None if budget is None else budget_of(budget)
     with _desk(folder) as (desk, host):
         password = desk.access.add_person(host, name, role, budget=limit, tables=table or None)
         _tell(name, password)

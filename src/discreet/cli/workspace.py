@@ -86,7 +86,7 @@ def init(
     options = {"ledger": ledger, "analyst": analyst or None}
     with (
         working("Registering"),
-        Curator.create(folder, tables, loss_of(budget), public=dict(about_nobody), **options) as curator,
+        Curator.create(folder, tables, budget_of(budget), public=dict(about_nobody), **options) as curator,
     ):
         _show(curator, as_json)
         if not as_json:
@@ -128,7 +128,7 @@ def add_table(
 
     [(name, source)] = _pairs([table])
     with working("Registering"), Curator(folder) as curator:
-        curator.add_table(name, source, card, loss_of(budget))
+        curator.add_table(name, source, card, budget_of(budget))
         _show(curator, as_json)
         if not as_json:
             _tell_adopted(curator, name)
@@ -186,7 +186,7 @@ def add_analyst(
     from discreet.curator.curator import Curator
 
     with Curator(folder) as curator:
-        curator.add_analyst(name, loss_of(budget), table or None)
+        curator.add_analyst(name, budget_of(budget), table or None)
         _show(curator, as_json)
         if not as_json:
             tell_if_above({one.name: one.budget for one in curator.ledger.accounts()}, name)
@@ -425,12 +425,73 @@ def move_ledger(
     typer.echo(f"{folder}/ledger.db, service.db and register.db")
 
 
+@app.command("upgrade")
+def upgrade(
+    folder: Folder,
+    *,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Change nothing: migrate copies, and say what would change.")
+    ] = False,
+    backup: Annotated[
+        Path | None, Option(help="New file for the backup; by default beside the workspace.", metavar="FILE")
+    ] = None,
+    database_backed_up: Annotated[
+        bool, Option("--database-is-backed-up", help="Confirm a backup of the ledger's PostgreSQL database.")
+    ] = False,
+    take_back: Annotated[
+        Path | None,
+        Option(
+            help="Undo an upgrade: put back the databases from its backup, if nothing was spent since.", metavar="FILE"
+        ),
+    ] = None,
+) -> None:
+    """Upgrade what an earlier version of discreet wrote, after a backup of all of it.
+
+    \b
+    Examples:
+      discreet workspace upgrade clinic --dry-run
+      discreet workspace upgrade clinic
+      discreet workspace upgrade clinic --take-back clinic-before-upgrade-20261201T080000Z.tar
+
+    Services of the earlier version write nothing any more once the workspace is upgraded: stop them before, or restart
+    them with this version after. Until then they go on, and this version does not open the workspace.
+    """
+    from discreet.curator import upgrading
+
+    if take_back is not None:
+        copy = upgrading.take_back(folder, take_back)
+        typer.echo(f"{folder} has the formats of {copy.made} again. Start discreet {copy.discreet} on it.")
+        return
+    with working("Migrating copies" if dry_run else "Upgrading"):
+        due = upgrading.rehearse(folder) if dry_run else upgrading.outdated(folder)
+        file = None if dry_run else upgrading.upgrade(folder, backup, database_backed_up=database_backed_up)
+    if not due:
+        typer.echo(f"{folder} is up to date.")
+        return
+    for one in due:
+        typer.echo(str(one))
+    if dry_run:
+        typer.echo("All of it can be migrated, as was tried on copies. Nothing was changed.")
+        return
+    typer.echo(f"{folder} is upgraded, and sound.")
+    if file is not None:
+        typer.echo(f"As it was before, it is in {file}. Until something is spent, this undoes the upgrade:")
+        typer.echo(f"discreet workspace upgrade {folder} --take-back {file}")
+
+
 def _named(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def budget_of(text: str) -> Budget:
+    """Parse a budget such as "epsilon=3, delta=1e-6" or "epsilon=1 per month; epsilon=10 in total"."""
+    from discreet.budget.filter import Budget
+
+    return Budget.parse(text)
+
+
 def loss_of(text: str) -> Loss:
-    """Parse a budget such as "epsilon=3, delta=1e-6"."""
+    """Parse a loss such as "epsilon=3, delta=1e-6"."""
     from discreet.core.loss import parse_loss
 
     return parse_loss(text)

@@ -172,6 +172,10 @@ class Statement:
             caveats=self.caveats + _dropped(self.models, "protects one unit at a time, not groups"),
         )
 
+    def noted(self, notes: tuple[str, ...]) -> Statement:
+        """The same promise with further caveats."""
+        return replace(self, caveats=self.caveats + notes) if notes else self
+
     @property
     def lines(self) -> tuple[str, ...]:
         """What is promised in a line, and what is assumed and to be noted in a line each."""

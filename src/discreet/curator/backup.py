@@ -74,15 +74,19 @@ class Copy:
     format: int = FORMAT
 
 
-def back_up(folder: str | Path, file: str | Path) -> Copy:
-    """Copy the workspace in ``folder`` to a new file. People may go on asking meanwhile."""
+def back_up(folder: str | Path, file: str | Path, *, as_stored: bool = False) -> Copy:
+    """Copy the workspace in ``folder`` to a new file. People may go on asking meanwhile.
+
+    One that an earlier discreet wrote is copied ``as_stored``: for that discreet to restore. It is checked all the
+    same, on a second copy, which this one migrates.
+    """
     workspace, file = open_workspace(Path(folder)), Path(file).absolute()
     _require_new(file, workspace)
     workspace.require_twins()
     made = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with TemporaryDirectory(prefix=".discreet-", dir=file.parent) as scratch:
         here = Path(scratch)
-        with _copied_ledger(workspace, here) as book:
+        with _copied_ledger(workspace, here, as_stored=as_stored) as book:
             charged = _charged(workspace, book)
             verdict = book.verify(one for receipts in charged.values() for one in receipts)
         if not verdict.sound:
@@ -102,7 +106,7 @@ def back_up(folder: str | Path, file: str | Path) -> Copy:
             if workspace.ledger == LEDGER and (workspace.folder / STREAMS).is_file():
                 _copy_database(workspace.folder / STREAMS, here / STREAMS)
                 tar.add(here / STREAMS, STREAMS)
-            if _copied_register(workspace, here):
+            if _copied_register(workspace, here, as_stored=as_stored):
                 tar.add(here / REGISTER, REGISTER)
         give_name(draft, file)
     return copy
@@ -132,7 +136,7 @@ def restore(
         workspace.require_twins()
         with Register(workspace.register) as register:
             register.verify()
-        with open_books(workspace) as book:
+        with open_books(workspace, upgrade=True) as book:
             verdict = book.verify(Store(workspace.releases, book).receipts())
             if not verdict.sound:
                 raise Damaged(f"{file} failed its check: {verdict}", hint="Restore another backup.")
@@ -191,10 +195,15 @@ def receipts_in(folder: str | Path) -> list[Receipt]:
     return [one for place in places for one in receipts_of(Release.load(place.parent))]
 
 
-def _copied_ledger(workspace: Workspace, here: Path) -> SqlLedger:
+def _copied_ledger(workspace: Workspace, here: Path, *, as_stored: bool) -> SqlLedger:
     """The ledger that the copy will have: a copy of the file, or the database."""
     if workspace.ledger != LEDGER:
         return open_books(workspace)
+    if as_stored:
+        for name in (STATE, LEDGER):
+            if (workspace.folder / name).is_file():
+                _copy_database(workspace.folder / name, here / name)
+        return open_ledger(shutil.copy(here / LEDGER, str(here / f"checked-{LEDGER}")))
     # both are held open meanwhile, so that the copying reader never is the last one, who would tidy up out of turn
     if (workspace.folder / STATE).is_file():
         with closing(State.open(workspace)):
@@ -204,10 +213,15 @@ def _copied_ledger(workspace: Workspace, here: Path) -> SqlLedger:
     return open_ledger(here / LEDGER)
 
 
-def _copied_register(workspace: Workspace, here: Path) -> bool:
+def _copied_register(workspace: Workspace, here: Path, *, as_stored: bool) -> bool:
     """Whether there is a register to be copied, all of which was found as it was written."""
     if workspace.ledger != LEDGER or not (workspace.folder / REGISTER).is_file():
         return False
+    if as_stored:
+        _copy_database(workspace.folder / REGISTER, here / REGISTER)
+        with Register(shutil.copy(here / REGISTER, str(here / f"checked-{REGISTER}"))) as register:
+            register.verify()
+        return True
     with Register(workspace.register) as register:
         register.verify()
         _copy_database(workspace.folder / REGISTER, here / REGISTER)
@@ -267,18 +281,38 @@ def _extracted(file: Path, place: Path) -> Copy:
             raise Damaged(f"{file} is not a backup of a workspace.", hint="`discreet workspace backup` makes them.")
         with tarfile.open(file) as tar:
             _extract(tar, place)
-        about = place / _ABOUT
-        kinds = {"made": str, "releases": int, "lines": int, "discreet": str, "format": int}
-        said = fields(json.loads(about.read_text(encoding="utf-8")), _ABOUT, **kinds)
-        about.unlink()
+        copy = _about((place / _ABOUT).read_bytes())
+        (place / _ABOUT).unlink()
     except FileNotFoundError:
         what = f"There is no file {file}." if not file.exists() else f"{file} is not a backup of a workspace."
         raise NotFound(what) from None
     except (tarfile.TarError, ValueError, BadInput, OSError) as error:
         raise Damaged(f"{file} is not a complete backup of a workspace: {error}") from None
-    if said["format"] > FORMAT:
-        raise BadInput(f"{file} was made by discreet {said['discreet']}.", hint="Install a later version of discreet.")
-    return Copy(**said)
+    return _known(file, copy)
+
+
+def about(file: Path) -> Copy:
+    """What a backup says of itself."""
+    try:
+        with tarfile.open(file) as tar:
+            member = tar.extractfile(_ABOUT)
+            copy = _about(member.read() if member else b"")
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {file}.") from None
+    except (tarfile.TarError, KeyError, ValueError, BadInput, OSError) as error:
+        raise Damaged(f"{file} is not a backup of a workspace: {error}") from None
+    return _known(file, copy)
+
+
+def _about(data: bytes) -> Copy:
+    kinds: dict[str, type] = {"made": str, "releases": int, "lines": int, "discreet": str, "format": int}
+    return Copy(**fields(json.loads(data), _ABOUT, **kinds))
+
+
+def _known(file: Path, copy: Copy) -> Copy:
+    if copy.format > FORMAT:
+        raise BadInput(f"{file} was made by discreet {copy.discreet}.", hint="Install a later version of discreet.")
+    return copy
 
 
 def _extract(tar: tarfile.TarFile, place: Path) -> None:

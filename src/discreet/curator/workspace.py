@@ -48,7 +48,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.budget.ledger import SqlLedger, open_ledger
+from discreet.budget.ledger import POSTGRES_SCHEMA, SqlLedger, open_ledger
 from discreet.budget.store import POSTGRES, REMEDY, Home
 from discreet.core import sql, toml
 from discreet.core.card import Card, ExposurePolicy
@@ -226,6 +226,12 @@ class Workspace:
             return Home(file)
         return Home(file, self.ledger_place, f"discreet_{file.stem}_{self.identity}")
 
+    @property
+    def ledger_home(self) -> Home:
+        """The place of the ledger."""
+        file = self.folder / LEDGER
+        return Home(file) if self.ledger == LEDGER else Home(file, self.ledger_place, POSTGRES_SCHEMA)
+
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""
         said = self.tables[name].source
@@ -384,8 +390,16 @@ def require_free(folder: Path) -> None:
         raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
 
 
-def open_books(workspace: Workspace) -> SqlLedger:
-    """The ledger of a workspace; ``Unsound`` if it is not what was written, or older than an answer."""
+def open_books(workspace: Workspace, *, upgrade: bool = False) -> SqlLedger:
+    """The ledger of a workspace; ``Unsound`` if it is not what was written, or older than an answer.
+
+    One that an earlier discreet wrote is refused, unless it may be upgraded: other processes may use it as it is, and
+    who goes back needs a backup of it (``upgrading.py``).
+    """
+    if not upgrade:
+        from discreet.curator.upgrading import require_current
+
+        require_current(workspace)
     answers = {place.name for place in workspace.releases.iterdir() if not place.name.startswith(".")}
     ledger = open_ledger(workspace.ledger_place, witness=workspace.folder / LEDGER)
     try:

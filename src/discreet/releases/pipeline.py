@@ -168,7 +168,8 @@ class Pipeline:
     def _kept(self, one: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
         """Make what was charged, and keep it: that it was made, or that it failed."""
         with self.steps.timed("rows"), limited(self._limits, whole=False):
-            made = _made(one, receipts, Watched())
+            statement = one.statement.noted(self._ledger.renewals({paid.account for paid in receipts}))
+            made = _made(replace(one, statement=statement), receipts, Watched())
         with self.steps.timed("keep"):
             if made is None:
                 return self._store.fail(one.identity, one.tables[0])
@@ -241,7 +242,7 @@ class Pipeline:
             refusals = [
                 budget_refusal(account, account.total, charge.loss)
                 for account in (self._ledger.account(table), self._ledger.account(charge.account))
-                if not account.budget.admits(account.total, charge.loss)
+                if not account.admits(charge.loss)
             ]
             if refusals:
                 return tightest_refusal(refusals)

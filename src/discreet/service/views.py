@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any, Self
 
-from discreet.budget.entries import Charged, Limited, Line, Opened
+from discreet.budget.entries import Account, Charged, Limited, Line, Opened
 from discreet.budget.filter import Budget
 from discreet.budget.verify import Verdict
 from discreet.core.card import Card
@@ -54,7 +54,22 @@ class BudgetView:
     analyst: str | None
     budget: Budget
     spent: Loss
+    """Of one period, if the budget renews; and so is what is left."""
     left: Loss
+    spent_ever: Loss | None = None
+    """In all periods, if the budget renews."""
+    left_ever: Loss | None = None
+    """What its lifetime cap leaves, if it has one."""
+    renewal: dt.date | None = None
+    """The first day of the next period (UTC), if the budget renews."""
+
+    @classmethod
+    def of(cls, account: Account) -> BudgetView:
+        """An account for display."""
+        table, _, analyst = account.name.partition("/")
+        ever = account.spent_ever if account.budget.renews else None
+        about = (account.name, table, analyst or None, account.budget, account.spent, account.left)
+        return cls(*about, ever, account.left_ever, account.renewal)
 
 
 @dataclass(frozen=True)

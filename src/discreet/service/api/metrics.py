@@ -103,10 +103,18 @@ class Now:
         if self.found is None:
             return
         left = _gauge("discreet_budget_left_epsilon", "Privacy budget left, per question.", "table", "analyst")
+        spent = _gauge(
+            "discreet_budget_spent_epsilon", "Privacy budget spent: in this period, in all.", "table", "analyst", "in"
+        )
         for view in self.found.accounts:
             if self.names or view.analyst is None:
-                left.add_metric([view.table, view.analyst or ""], float(min(_epsilon(view.left), _LARGEST)))
+                whose = [view.table, view.analyst or ""]
+                left.add_metric(whose, _figure(view.left))
+                if view.spent_ever is not None:
+                    spent.add_metric([*whose, "period"], _figure(view.spent))
+                spent.add_metric([*whose, "total"], _figure(view.spent_ever or view.spent))
         yield left
+        yield spent
         jobs = _gauge("discreet_jobs", "Jobs, by what became of them.", "state")
         for state, count in self.found.jobs.items():
             jobs.add_metric([state], count)
@@ -115,6 +123,10 @@ class Now:
 
 def _gauge(name: str, says: str, *labels: str) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, says, labels=labels)
+
+
+def _figure(loss: Loss) -> float:
+    return float(min(_epsilon(loss), _LARGEST))
 
 
 def _epsilon(left: Loss) -> Fraction:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from discreet.core import document
 from discreet.core.release import Release
-from discreet.service.api.schemas import LossShape, ScopeName
+from discreet.service.api.schemas import LimitShape, LossShape, ScopeName
 from discreet.service.api.views import RoleName, View
 from discreet.service.operations.surveys import SurveyView
 from discreet.service.views import BudgetView
@@ -27,15 +27,25 @@ class BudgetOut(View):
     limit: LossShape
     concentrated: bool = Field(description="Whether an (ε, δ) limit is accounted as ρ.")
     reserve: str
-    spent: LossShape
-    left: LossShape
+    spent: LossShape = Field(description="In the present period, if the budget renews.")
+    left: LossShape = Field(description="Until the budget renews, if it does.")
+    renews: str | None = Field(default=None, description="The period after which it renews.", examples=["month"])
+    renewal: dt.date | None = Field(default=None, description="First day of the next period, in UTC.")
+    lifetime: LimitShape | None = Field(default=None, description="Cap on all periods together.")
+    spent_ever: LossShape | None = Field(default=None, description="In all periods, if the budget renews.")
+    left_ever: LossShape | None = Field(default=None, description="What the lifetime cap leaves.")
+    promise: str = Field(description="What the budget promises of all answers together.")
 
     @classmethod
     def of(cls, view: BudgetView) -> Self:
         """An account as someone may see it."""
-        named = {name: getattr(view, name) for name in ("account", "table", "analyst")}
+        named = {name: getattr(view, name) for name in ("account", "table", "analyst", "renewal")}
+        losses = {name: getattr(view, name) for name in ("spent", "left", "spent_ever", "left_ever")}
         return cls.model_validate(
-            named | view.budget.to_dict() | {"spent": view.spent.to_dict(), "left": view.left.to_dict()}
+            named
+            | view.budget.to_dict()
+            | {name: loss and loss.to_dict() for name, loss in losses.items()}
+            | {"promise": view.budget.promise}
         )
 
 

@@ -97,7 +97,7 @@ LossShape: TypeAlias = Annotated[
 ]
 
 
-class BudgetShape(BaseModel):
+class LimitShape(BaseModel):
     """A limit on everything that will ever be lost."""
 
     model_config = ConfigDict(extra="forbid")
@@ -112,6 +112,23 @@ class BudgetShape(BaseModel):
     def limit_loss(self) -> Loss:
         """The limit alone."""
         return losses.from_dict(self.limit.model_dump())
+
+
+class BudgetShape(LimitShape):
+    """A limit on everything that will ever be lost; or, if it ``renews``, on what is lost in each period."""
+
+    renews: Literal["day", "week", "month", "quarter", "year"] | None = Field(
+        default=None, description="The period after which it renews, at its boundary in UTC; null if never."
+    )
+    lifetime: LimitShape | None = Field(
+        default=None, description="Cap on all periods together, of the same kind; null if there is none."
+    )
+
+    def budget(self) -> Budget:
+        """The budget that it describes."""
+        lifetime = None if self.lifetime is None else self.lifetime.budget()
+        options: dict[str, Any] = {"concentrated": self.concentrated, "reserve": self.reserve}
+        return Budget(self.limit_loss(), renews=self.renews, lifetime=lifetime, **options)
 
 
 class SignIn(Given):

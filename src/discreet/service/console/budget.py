@@ -1,7 +1,7 @@
 """/budget: privacy budgets, what was spent over time, and the ledger.
 
 data-testid: budget-<account>, burn-down, limit-account, limit-present, limit-epsilon, limit-delta, limit-note,
-limit-why, limit-set, verify, verdict, ledger.
+limit-why, limit-set, limit-renews, limit-total, renewal-<account>, verify, verdict, ledger.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nicegui import ui
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, DiscreetError
 from discreet.service.console import budget_chart, explain, theme
-from discreet.service.console.budget_dialog import Amount, doubts
+from discreet.service.console.budget_dialog import Amount, doubts, terms
 from discreet.service.console.dialogs import confirm
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.releases import when
@@ -75,6 +75,10 @@ def _account(who: Person, view: BudgetView) -> None:
             ui.label(f"{name} (you)" if view.analyst == who.name else name).classes("dc-strong")
             ui.label(f"spent {theme.amount(view.spent)}").classes("dc-small dc-soft")
         theme.budget_gauge(view.left, view.budget, account=view.account)
+        if view.spent_ever is not None:
+            total = f"; {theme.amount(view.left_ever)} is left in total" if view.left_ever else ""
+            said = f"Renews on {view.renewal} (UTC). In all periods {theme.amount(view.spent_ever)} was spent{total}."
+            theme.prose(f"{said} {view.budget.promise}", soft=True).props(f'data-testid="renewal-{view.account}"')
 
 
 def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
@@ -122,7 +126,7 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
     def fill() -> None:
         view = known[str(account.value)]
         amount.fill(view.budget)
-        present.set_text(f"Now {theme.amount(view.budget.limit)}; {theme.amount(view.spent)} of it is spent.")
+        present.set_text(f"Now {terms(view.budget)}; {theme.amount(view.spent)} of it is spent.")
 
     async def change() -> None:
         view = known[str(account.value)]
@@ -139,7 +143,7 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
         done = await seat.run(seat.desk.budgets.set_limit, view.account, wanted, why=why.value.strip())
         if done is not None:
             await show(view.account)
-            seat.say(f"The limit of {names[view.account]} is now {theme.amount(done.budget.limit)}.")
+            seat.say(f"The limit of {names[view.account]} is now {terms(done.budget)}.")
 
     fill()
     account.on_value_change(fill)

@@ -1,6 +1,7 @@
 """Privacy budget of a person on a table: its form fields, and the dialog that sets it.
 
-data-testid: <prefix>-epsilon, <prefix>-delta, <prefix>-note; budget-table, budget-spent, budget-why, budget-go.
+data-testid: <prefix>-epsilon, <prefix>-delta, <prefix>-renews, <prefix>-total, <prefix>-note;
+budget-table, budget-spent, budget-why, budget-go.
 """
 
 from __future__ import annotations
@@ -11,20 +12,22 @@ from fractions import Fraction
 from nicegui import ui
 
 from discreet.budget.filter import Budget
+from discreet.budget.period import PERIODS
 from discreet.core.exact import rounded
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi, parse_loss
 from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.service.console import theme
 from discreet.service.console.dialogs import confirm
 from discreet.service.console.frame import Seat
 from discreet.service.views import BudgetView
 
+_NEVER = ""
 _FIRST = Budget(Pure(1))
 """What is proposed where nothing was given yet."""
 
 
 class Amount:
-    """What someone may spend, as two boxes; below them a note if the tables' own budgets are smaller."""
+    """What someone may spend, in a few boxes; below them a note if the tables' own budgets are smaller."""
 
     def __init__(self, prefix: str, above: Callable[[], Sequence[BudgetView]]) -> None:
         """``above`` gives the budgets of the tables that are chosen just now."""
@@ -34,6 +37,16 @@ class Amount:
             self._epsilon, self._delta = (
                 theme.text(label, f"{prefix}-{name}", width="dc-short", props="inputmode=decimal", on_change=self.note)
                 for label, name in (("Epsilon", "epsilon"), ("Delta (0 for none)", "delta"))
+            )
+            self._renews = theme.select(
+                {_NEVER: "never", **{one: f"every {one}" for one in PERIODS}},
+                "Renews",
+                f"{prefix}-renews",
+                value=_NEVER,
+                on_change=self._renewed,
+            )
+            self._total = theme.text(
+                "Total, such as epsilon=10 (empty for none)", f"{prefix}-total", width="dc-grow", on_change=self.note
             )
         self._note = theme.prose("").classes("dc-small").props(f"data-testid={prefix}-note aria-live=polite")
         self.fill(_FIRST)
@@ -54,7 +67,9 @@ class Amount:
         self._epsilon.set_value(figure)
         self._delta.set_value(delta)
         self._delta.set_visibility(isinstance(limit, Pure | Approximate))
-        self.note()
+        self._renews.set_value(budget.renews or _NEVER)
+        self._total.set_value("" if budget.lifetime is None else typed(budget.lifetime.limit))
+        self._renewed()
 
     def budget(self) -> Budget:
         """What the boxes say; an error if it is no amount."""
@@ -70,7 +85,17 @@ class Amount:
             limit = Concentrated(figure)
         else:
             limit = Approximate(figure, delta) if delta.strip("0.") else Pure(figure)
-        return Budget(limit, concentrated=self._kind.concentrated, reserve=self._kind.reserve)
+        concentrated, reserve = self._kind.concentrated, self._kind.reserve
+        renews, lifetime, total = self._renews.value or None, None, theme.said_in(self._total)
+        if renews and total:
+            kept = 0 if self._kind.lifetime is None else self._kind.lifetime.reserve
+            lifetime = Budget(parse_loss(total), concentrated=concentrated, reserve=kept)
+        return Budget(limit, concentrated=concentrated, reserve=reserve, renews=renews, lifetime=lifetime)
+
+    def _renewed(self) -> None:
+        """Ask for a total only of a budget that renews."""
+        self._total.set_visibility(bool(self._renews.value) and self._renews.visible)
+        self.note()
 
     def note(self) -> None:
         """Say whose budget is smaller than what the boxes say."""
@@ -83,8 +108,32 @@ class Amount:
 
     def show(self, shown: bool) -> None:
         """Show the boxes, or hide them."""
-        for one in (self._epsilon, self._delta, self._note):
+        for one in (self._epsilon, self._delta, self._renews, self._note):
             one.set_visibility(shown)
+        self._renewed()
+
+
+def typed(loss: Loss) -> str:
+    """A loss as it can be typed."""
+    match loss:
+        case Approximate(epsilon=epsilon, delta=delta):
+            return f"epsilon={plainly(epsilon)}, delta={plainly(delta)}"
+        case Pure(epsilon=epsilon):
+            return f"epsilon={plainly(epsilon)}"
+        case Concentrated(rho=rho):
+            return f"rho={plainly(rho)}"
+        case _:
+            return str(loss)
+
+
+def terms(budget: Budget) -> str:
+    """A budget in a few digits, with the period after which it renews."""
+    per = f" per {budget.renews}" if budget.renews else ""
+    return (
+        theme.amount(budget.limit)
+        + per
+        + (f", {theme.amount(budget.lifetime.limit)} in total" if budget.lifetime else "")
+    )
 
 
 def plainly(value: Fraction) -> str:
@@ -109,6 +158,8 @@ def doubts(before: BudgetView, after: Budget) -> list[str]:
         said.append(f"{theme.amount(before.spent)} is already spent: no further question could be answered.")
     if new[0] < old[0] or 0 < new[1] < old[1]:
         said.append(f"The limit is lowered from {theme.amount(before.budget.limit)} to {theme.amount(after.limit)}.")
+    if after.renews and not after.lifetime and before.budget.renews is None:
+        said.append("Nothing would limit all periods together.")
     if old[1] and not new[1]:
         said.append("The delta is removed: questions by groups that the card does not declare need one.")
     return said
@@ -123,7 +174,7 @@ def ask_budget(
     def show() -> None:
         there = opened.get(table_box.value)
         amount.fill(_FIRST if there is None else there.budget)
-        given = "No budget yet." if there is None else f"Now {theme.amount(there.budget.limit)}"
+        given = "No budget yet." if there is None else f"Now {terms(there.budget)}"
         spent.set_text(given if there is None else f"{given}; {theme.amount(there.spent)} of it is spent.")
         why.set_visibility(there is not None)
 
@@ -145,13 +196,14 @@ def ask_budget(
         if went:
             dialog.close()
             await again()
-            seat.say(f"{name} may now spend {theme.amount(budget.limit)} on {table} in total.")
+            seat.say(f"{name} may now spend {terms(budget)} on {table}.")
 
     with ui.dialog() as dialog, ui.card():
         dialog.props["aria-label"] = f"Budget of {name}"
         ui.label(f"Budget of {name}").classes("dc-strong")
         theme.prose(
-            "The limit is a total: it includes what is already spent. The table budget must cover each question too.",
+            "The limit includes what is already spent; if it renews, what is spent in the present period. The table "
+            "budget must cover each question too.",
             soft=True,
         )
         first = next(iter(opened), next(iter(tables)))

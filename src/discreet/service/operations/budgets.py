@@ -28,10 +28,8 @@ class BudgetOperations:
         self._may.require(who)
         views = []
         for account in self._curator.ledger.accounts():
-            table, _, analyst = account.name.partition("/")
-            if table in self._curator.workspace.private:
-                found = BudgetView(account.name, table, analyst or None, account.budget, account.spent, account.left)
-                views.append(found)
+            if account.name.partition("/")[0] in self._curator.workspace.private:
+                views.append(BudgetView.of(account))
         if who.role in READERS:
             return views
         mine = {view.table for view in views if view.analyst == who.name}

@@ -74,11 +74,7 @@ class LedgerCharge:
         from discreet.budget.entries import budget_refusal, path, tightest_refusal
 
         accounts = [self.ledger.account(name) for name in path(self.account)]
-        refusals = [
-            budget_refusal(account, account.total, loss)
-            for account in accounts
-            if not account.budget.admits(account.total, loss)
-        ]
+        refusals = [budget_refusal(account, account.total, loss) for account in accounts if not account.admits(loss)]
         if refusals:
             raise tightest_refusal(refusals)
 
