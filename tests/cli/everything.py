@@ -86,6 +86,7 @@ people list clinic
 people reset clinic cleo
 people disable clinic cleo
 people enable clinic cleo
+people link clinic cleo 1 --issuer https://login.example.org
 people token clinic cleo
 people revoke clinic 1
 mcp clinic --analyst nobody --cap epsilon=1

@@ -19,6 +19,8 @@ UV = [sys.executable, "-m", "uv"]
 WITHOUT_COMMAND = {
     "accounting": "from discreet.budget.pld import LaplaceNoise, batch_epsilon\n"
     "assert 0.9 < batch_epsilon([LaplaceNoise(1, 1)], 0) < 1.1",
+    "oidc": "from discreet.service.openid import Provider\nfrom discreet.service.settings import Settings\n"
+    "Provider(Settings(oidc_issuer='https://login.example.org', oidc_client='discreet', oidc_analysts=('all',)))",
     "spark": "import discreet as dc\nfrom discreet.engines.spark import Spark\n"
     "table = dc.read('people.csv', 'people.toml', engine=Spark.at('local[1]'))\nassert table.count() == 240",
 }

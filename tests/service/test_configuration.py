@@ -62,12 +62,19 @@ EXAMPLES = {
     "rate": ("0.25", 0.25),
     "threads": ("100", 100),
     "request_bytes": ("5000", 5000),
+    "oidc_scopes": ("openid, groups", ["openid", "groups"]),
+    "oidc_name_claim": ("email", "email"),
+    "oidc_domains": ("a.example", ["a.example"]),
+    "oidc_groups_claim": ("roles", "roles"),
+    "oidc_create": ("no", False),
 }
 
 
 def test_every_setting_is_read_from_a_variable_as_from_the_file(tmp_path):
     for key in KEYS:
-        if key.name in ("cert", "key"):  # which need each other
+        if key.name in ("cert", "key", "oidc_issuer", "oidc_client", "oidc_secret"):  # which need each other
+            continue
+        if key.name in ("oidc_stewards", "oidc_analysts", "oidc_auditors"):
             continue
         text, value = EXAMPLES.get(key.name, ("5", 5))
         file = tmp_path / f"{key.name}.toml"
@@ -77,6 +84,8 @@ def test_every_setting_is_read_from_a_variable_as_from_the_file(tmp_path):
         expected = {
             "mcp": Budget(Pure("0.5")),
             "names": ("a.example", "b.example"),
+            "oidc_scopes": ("openid", "groups"),
+            "oidc_domains": ("a.example",),
             "postgres_cap": Fraction(1, 2),
         }.get(key.name, value)
         assert getattr(found, key.setting) == expected, key.name
@@ -130,3 +139,11 @@ def test_a_variable_that_is_wrong_says_so():
         configured(None, {f"{PREFIX}INSECURE": "perhaps"}, {})
     with pytest.raises(NotFound, match="cannot be read"):
         configured(Path("none.toml"), {}, {})
+
+
+def test_the_provider_of_the_documentation_is_whole(tmp_path):
+    [text] = re.findall(r'```toml title="oidc.toml"\n(.*?)```', DOCS.read_text(), re.DOTALL)
+    (tmp_path / "oidc.toml").write_text(text)
+    found = configured(tmp_path / "oidc.toml", {f"{PREFIX}OIDC_STEWARDS": "a, b"}, {})
+    assert found.oidc_stewards == ("a", "b") and found.oidc_analysts == ("research", "clinical-research")
+    assert found.oidc_secret == Path("/etc/discreet/oidc-secret")

@@ -73,6 +73,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
         people, tokens = desk.access.persons(host), desk.access.tokens(host)
         may = {one.name: _tables(desk, host, one.name) for one in people}
         waits = desk.access.locked_out(host)
+        linked = desk.people.linked()
     if as_json:
         print_json(
             {
@@ -81,6 +82,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
                     "since": one.since.isoformat(),
                     "disabled": one.disabled,
                     "must_change": one.must_change,
+                    "by_provider": one.name in linked,
                     "locked_out_until": waits[one.name].isoformat() if one.name in waits else None,
                     "left": may[one.name],
                     "tokens": [
@@ -102,6 +104,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
     listing = grid("name", "role", "since", "signs in", "left")
     for one in people:
         signs_in = "no: disabled" if one.disabled else "with a one-time password" if one.must_change else "yes"
+        signs_in += ", by the provider" if one.name in linked and not one.disabled else ""
         if one.name in waits and not one.disabled:
             signs_in = f"not before {waits[one.name]:%H:%M} UTC: too many wrong passwords"
         left = "; ".join(f"{table}: {loss}" for table, loss in may[one.name].items())
@@ -152,6 +155,28 @@ def enable(folder: Folder, name: Name) -> None:
     with _desk(folder) as (desk, host):
         desk.access.disable(host, name, False)
     typer.echo(f"{name} can sign in again.")
+
+
+@app.command("link")
+def link(
+    folder: Folder,
+    name: Name,
+    subject: Annotated[str, Argument(help="The subject of their account at the provider.", metavar="SUBJECT")],
+    issuer: Annotated[str, Option(help="The provider's address, as in oidc_issuer.", metavar="URL")],
+) -> None:
+    """Let a person sign in by an OpenID Connect provider; an identity that someone else had is theirs from now on.
+
+    Someone who tried to sign in and has no account, or another's name, is told the subject of theirs.
+
+    \b
+    Example:
+      discreet people link clinic ann 8f14e45f --issuer https://login.example.org/realms/clinic
+    """
+    from discreet.curator.people.identities import Identity
+
+    with _desk(folder) as (desk, host):
+        desk.access.link(host, name, Identity(issuer, subject))
+    typer.echo(f"{name} can sign in by {issuer}.")
 
 
 @app.command("token")

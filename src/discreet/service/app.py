@@ -36,6 +36,7 @@ from discreet.service.api.routes import (
 )
 from discreet.service.condition import Condition
 from discreet.service.listen import Certificate
+from discreet.service.openid import Provider
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.survey_pages import PREFIX, RateLimit, SurveyPages
@@ -70,6 +71,7 @@ def make_app(
     app.state.desk = desk
     app.state.person = person
     app.state.settings = settings
+    app.state.provider = None if settings.oidc_issuer is None else Provider(settings)
     app.state.log = log or Log()
     app.state.metrics = metrics = Metrics(desk)
     app.state.turns = turns = Turns(settings.at_once, settings.waiting, partial(metrics.took, "wait"))

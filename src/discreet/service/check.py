@@ -22,6 +22,7 @@ from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace, open_books, open_workspace
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 from discreet.service.listen import good_until, listening
+from discreet.service.openid import Provider
 from discreet.service.scratch import own_scratch
 from discreet.service.settings import Settings
 
@@ -44,6 +45,8 @@ def checks(folder: Path, settings: Settings) -> Iterator[Check]:
     if settings.cert is not None and settings.key is not None:
         for name in settings.names or (None,):
             yield _looked("certificate", partial(_certificate, settings.cert, settings.key, name))
+    if settings.oidc_issuer is not None:
+        yield _looked("sign-in provider", lambda: _provider(settings))
     yield _looked("address", lambda: _address(settings))
 
 
@@ -118,6 +121,12 @@ def _certificate(cert: Path, key: Path, name: str | None) -> str:
     if until - dt.datetime.now(dt.UTC) < _SOON:
         raise BadInput(f"It expires on {until.date()}.", hint="Renew it in time.")
     return f"for {name or 'names that were not given (--name)'}, until {until.date()}"
+
+
+def _provider(settings: Settings) -> str:
+    provider = Provider(settings)
+    provider.metadata()
+    return f"{provider.name} answers"
 
 
 def _address(settings: Settings) -> str:

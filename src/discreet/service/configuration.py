@@ -145,6 +145,18 @@ KEYS = (
     Key("health_seconds", _AMOUNT, "Longest wait of /v1/health and /v1/metrics for database and disk."),
     Key("free_disk_bytes", _whole(0), "Free space below which the service is not ready (/v1/health)."),
     Key("grace", _AMOUNT, "Seconds that running requests and jobs get when the service stops."),
+    Key("oidc_issuer", _ADDRESS, "OpenID Connect provider by which people sign in, too: its https address."),
+    Key("oidc_client", _ADDRESS, "The identifier that the provider gave this service."),
+    Key("oidc_secret", _PATH, "Its secret, a file; without one PKCE alone protects the sign-in."),
+    Key("oidc_scopes", _LIST, "What the provider is asked for; some need another scope to tell groups."),
+    Key("oidc_name_claim", _ADDRESS, "Claim with the user name, which people must not be able to choose."),
+    Key("oidc_domains", _LIST, "If that claim is an address: domains whose part before the @ is the user name."),
+    Key("oidc_groups_claim", _ADDRESS, "Claim with the groups that someone is in."),
+    Key("oidc_stewards", _LIST, "Groups whose members are stewards."),
+    Key("oidc_analysts", _LIST, "Groups whose members are analysts."),
+    Key("oidc_auditors", _LIST, "Groups whose members are auditors."),
+    Key("oidc_create", _YES, "Anyone new gets an account; false: a steward adds and links people."),
+    Key("oidc_token_days", _whole(1), "Days that tokens of such people work after their last sign-in."),
 )
 
 

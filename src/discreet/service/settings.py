@@ -15,11 +15,16 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.budget.filter import Budget
+from discreet.curator.people.identities import TOKEN_DAYS
+from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _LARGEST_PORT = 65_535
+
+_ISSUER = re.compile(r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(/[^\s?#]*)?")
+_ONE_PROVIDER = "Set oidc_issuer, oidc_client, and the groups of at least one role, such as oidc_analysts."
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,22 @@ class Settings:
     """Free space on the workspace's disk below which the service says that it is not well."""
     grace: float = 10.0
     """How many seconds what is running gets when the service is stopped."""
+    oidc_issuer: str | None = None
+    """The OpenID Connect provider by which people may sign in, besides passwords; ``None``: there is none."""
+    oidc_client: str | None = None
+    oidc_secret: Path | None = None
+    """A file; ``None`` for a client that has no secret, and PKCE alone."""
+    oidc_scopes: tuple[str, ...] = ("openid", "profile", "email")
+    oidc_name_claim: str = "preferred_username"
+    oidc_domains: tuple[str, ...] = ()
+    oidc_groups_claim: str = "groups"
+    oidc_stewards: tuple[str, ...] = ()
+    oidc_analysts: tuple[str, ...] = ()
+    oidc_auditors: tuple[str, ...] = ()
+    oidc_create: bool = True
+    """Whether someone who is new gets an account at their first sign-in."""
+    oidc_token_days: int = TOKEN_DAYS
+    """For how many days after their last sign-in the tokens of such a person work."""
 
     def __post_init__(self) -> None:
         for port in (self.port, self.postgres_port or 0):
@@ -96,6 +117,7 @@ class Settings:
             )
         if self.beyond:
             self._require_safe_beyond()
+        self._require_whole_provider()
 
     @property
     def tls(self) -> bool:
@@ -106,6 +128,15 @@ class Settings:
     def encrypted(self) -> bool:
         """Whether what people's browsers send is encrypted, by us or by a proxy in front."""
         return self.tls or self.behind_proxy
+
+    @property
+    def oidc_roles(self) -> dict[Role, tuple[str, ...]]:
+        """Which groups of the provider have which role: the one that may most first."""
+        return {
+            Role.STEWARD: self.oidc_stewards,
+            Role.ANALYST: self.oidc_analysts,
+            Role.AUDITOR: self.oidc_auditors,
+        }
 
     @property
     def beyond(self) -> bool:
@@ -139,6 +170,25 @@ class Settings:
                 f"{self.host} means every address of this computer, and requests need a host name.",
                 hint="Add the name people use: --name data.example.org",
             )
+
+    def _require_whole_provider(self) -> None:
+        """An error unless a provider is set as a whole, or nothing of one."""
+        groups = [name for names in self.oidc_roles.values() for name in names]
+        if self.oidc_issuer is None and self.oidc_client is None and self.oidc_secret is None and not groups:
+            return
+        if self.oidc_issuer is None or self.oidc_client is None:
+            raise BadInput("oidc_issuer and oidc_client must be set together.", hint=_ONE_PROVIDER)
+        if not _ISSUER.fullmatch(self.oidc_issuer):
+            raise BadInput(
+                f"oidc_issuer {self.oidc_issuer!r:.200} is not an address with https.",
+                hint="Write it as the provider does, such as https://login.example.org/realms/clinic",
+            )
+        if not groups:
+            raise BadInput("No group of the provider has a role here.", hint=_ONE_PROVIDER)
+        if twice := sorted({name for name in groups if groups.count(name) > 1}):
+            raise BadInput(f"The group {twice[0]!r:.60} has two roles.", hint="Name each group once.")
+        if "openid" not in self.oidc_scopes:
+            raise BadInput("oidc_scopes must include openid.")
 
 
 def _is_address(text: str) -> bool:

@@ -34,7 +34,8 @@ def hashed(password: str) -> str:
 
 
 def matches(kept: str | None, password: str) -> bool:
-    """Whether this is the password that was kept. Takes as long if there is none: a dummy is tried instead."""
+    """Whether this is the password that was kept. Takes as long if there is none (``None`` or empty): a dummy is tried
+    instead."""
     with extra("serve"):
         from argon2.exceptions import InvalidHashError, VerificationError
 
@@ -44,7 +45,7 @@ def matches(kept: str | None, password: str) -> bool:
             _hasher().verify(kept or dummy, _bytes(password[:_MOST]))
     except (VerificationError, InvalidHashError):
         return False
-    return kept is not None and len(password) <= _MOST
+    return bool(kept) and len(password) <= _MOST
 
 
 def is_outdated(kept: str) -> bool:

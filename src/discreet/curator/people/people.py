@@ -17,6 +17,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.budget.store import Queried, Session
+from discreet.curator.people.identities import (
+    ADD_PERSON,
+    NO_PASSWORD,
+    TOKEN_DAYS,
+    Identity,
+    admit,
+    keep_identity,
+    person_of,
+)
+from discreet.curator.people.identities import TABLES as IDENTITIES
 from discreet.curator.people.passwords import hashed, is_outdated, matches, one_time, require_strong
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope, is_name, require_name
 from discreet.curator.people.scram import Verifier
@@ -63,8 +73,9 @@ _OF_SESSION = (
 )
 
 _BEARER = (
-    "SELECT name, role, since, disabled, must_change, scopes FROM tokens JOIN people ON name = person "
-    "LEFT JOIN token_scopes ON token = id WHERE digest = ? AND until > ?"
+    "SELECT name, role, since, disabled, must_change, scopes FROM tokens JOIN people ON name = tokens.person "
+    "LEFT JOIN token_scopes ON token = id LEFT JOIN identities ON identities.person = name "
+    "WHERE tokens.digest = ? AND tokens.until > ? AND (identities.until IS NULL OR identities.until > ?)"
 )
 
 
@@ -84,7 +95,7 @@ class People:
     def __init__(self, state: State, clock: Callable[[], float] = time.time) -> None:
         self._state = state
         self._clock = clock
-        state.ensure(*_TABLES, *TABLES)
+        state.ensure(*_TABLES, *TABLES, *IDENTITIES)
 
     def add(self, name: str, role: Role) -> str:
         """Add a person; their one-time password, told once, good for a week, changed at the first sign-in."""
@@ -94,10 +105,7 @@ class People:
 
         def add(session: Session) -> None:
             _require_free(session, name)
-            session.run(
-                "INSERT INTO people (name, role, since, disabled, must_change, password) VALUES (?, ?, ?, ?, ?, ?)",
-                [row],
-            )
+            session.run(ADD_PERSON, [row])
             _set_one_time(session, name, row[2] + _ONE_TIME)
 
         self._state.change(add)
@@ -143,6 +151,9 @@ class People:
     def change_password(self, name: str, old: str, new: str, *, tokens_end: bool = False) -> None:
         """Give someone who knows the old password another. All their sessions end, and their tokens if they wish."""
         require_strong(new, name)
+        [(kept,)] = self._state.rows("SELECT password FROM people WHERE name = ?", (name,)) or [(None,)]
+        if kept == NO_PASSWORD:
+            raise BadInput("You have no password here.", hint="Change it where you sign in.")
         self._proved(name, old)
         if old == new:
             raise BadInput("The new password is the old one.", hint="Choose another.")
@@ -200,14 +211,47 @@ class People:
         """Begin a session. Whatever is wrong, the answer is the same; after five failures there is a wait."""
         person = self._proved(name, password)
         text, now = token(32), self._now()
-
-        def begin(session: Session) -> None:
-            session.run("DELETE FROM sessions WHERE until <= ? OR seen <= ?", [(now, now - _IDLE)])
-            row = (_digest(text), name, now, now + _HOURS)
-            session.run("INSERT INTO sessions (digest, person, seen, until) VALUES (?, ?, ?, ?)", [row])
-
-        self._state.change(begin)
+        self._state.change(lambda session: _begin(session, name, text, now))
         return _signed_in(person, text, now + _HOURS)
+
+    def enter(self, identity: Identity, *, create: bool, days: int = TOKEN_DAYS) -> SignedIn:
+        """Begin a session of someone whom a provider has signed in, in the role that it says.
+
+        An identity that is new gets an account if ``create`` says so. Their tokens work for ``days`` from now.
+        """
+        text, now = token(32), self._now()
+
+        def enter(session: Session) -> Person | str:
+            name, refusal = admit(session, identity, create=create, now=now, until=now + days * _DAY)
+            if refusal:
+                return refusal
+            _begin(session, name, text, now)
+            return _person(_known(session, name))
+
+        found = self._state.change(enter)
+        if isinstance(found, str):
+            hint = f"Ask a steward; the subject of your account there is {identity.subject:.255}."
+            raise NotAllowed(f"You are signed in there, but may not come in: {found}.", hint=hint)
+        return _signed_in(found, text, now + _HOURS)
+
+    def link(self, name: str, identity: Identity) -> None:
+        """Let an identity of a provider sign in as someone who is known here; it was no one else's from now on."""
+        until = self._now() + TOKEN_DAYS * _DAY
+
+        def link(session: Session) -> None:
+            _known(session, name)
+            keep_identity(session, identity, name, until)
+
+        self._state.change(link)
+
+    def of_identity(self, identity: Identity) -> Person | None:
+        """Who signs in with this identity."""
+        name = person_of(self._state, identity)
+        return None if name is None else self.find(name)
+
+    def linked(self) -> frozenset[str]:
+        """Who signs in by a provider."""
+        return frozenset(name for (name,) in self._state.rows("SELECT person FROM identities"))
 
     def session(self, token: str, *, used: bool = True) -> SignedIn | None:
         """The session with this token, unless it is over: after 12 hours, or an hour in which nothing was done.
@@ -259,7 +303,8 @@ class People:
 
     def by_digest(self, digest: str) -> tuple[Person, tuple[Scope, ...]] | None:
         """As ``by_token``, for a token that was proved by its verifier and never sent."""
-        rows = self._state.rows(_BEARER, (digest, self._now()))
+        now = self._now()
+        rows = self._state.rows(_BEARER, (digest, now, now))
         person = _person(rows[0]) if rows else None
         return None if person is None or person.disabled else (person, scopes_of(rows[0][5]))
 
@@ -296,6 +341,13 @@ class People:
 def csrf_of(token: str) -> str:
     """What a page that belongs to a session sends along: derived from its token, and of no use to get back to it."""
     return hmac.new(token.encode(errors="replace"), b"discreet csrf", hashlib.sha256).hexdigest()
+
+
+def _begin(session: Session, name: str, text: str, now: int) -> None:
+    """Write a new session down; those that are over go."""
+    session.run("DELETE FROM sessions WHERE until <= ? OR seen <= ?", [(now, now - _IDLE)])
+    row = (_digest(text), name, now, now + _HOURS)
+    session.run("INSERT INTO sessions (digest, person, seen, until) VALUES (?, ?, ?, ?)", [row])
 
 
 def _attempt(session: Session, name: str, now: int) -> tuple[str | None, Person | None]:

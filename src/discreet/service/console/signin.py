@@ -3,15 +3,17 @@
 No one is signed in by another site's form: a form has to come from a page of this service. Someone who signed in with
 a one-time password chooses their own before anything else, and is not asked for the one-time password again.
 
-data-testid: signin-name, signin-password, signin-go; password-old, password-new, password-again, password-tokens,
-password-go; told.
+data-testid: signin-name, signin-password, signin-go, signin-provider, signout-provider; password-old, password-new,
+password-again, password-tokens, password-go; told.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi import FastAPI, Request
@@ -20,12 +22,20 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.core.markup import Child, Markup, Value, markup, page, tag
 from discreet.curator.people.passwords import SHORTEST
 from discreet.curator.people.people import SignedIn
-from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
+from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany, Unreachable
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
 from discreet.service.console import theme
 from discreet.service.console.frame import told_error
+from discreet.service.openid import ATTEMPT_SECONDS, CALLBACK, Provider
 from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
+
+OPENID = "/signin/openid"
+"""The path that begins a sign-in by the provider."""
+_SIGNED_OUT = "/signed-out"
+_ATTEMPT = "discreet_openid"
+"""The cookie of a sign-in that was begun at the provider."""
+_LOG = logging.getLogger("discreet.service")
 
 
 def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
@@ -88,16 +98,87 @@ def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
     @app.post("/signout", include_in_schema=False)
     async def sign_out(request: Request) -> Response:
         form = await _form(request)
+        place = "/signin"
         try:
             signed = await asyncio.to_thread(required, request, form)
             await asyncio.to_thread(desk.access.sign_out, signed.person, request.cookies[COOKIE])
+            if app.state.provider is not None and signed.person.name in await asyncio.to_thread(desk.people.linked):
+                place = _SIGNED_OUT
         except NotSignedIn:
             pass
         except NotAllowed as error:
             return HTMLResponse(_page(request, "Not signed out", tag("h1", "Not signed out"), _told(error)), 403)
-        response = _to("/signin")
+        response = _to(place)
         drop_session(response, settings)
         return response
+
+    if app.state.provider is not None:
+        _mount_provider(app, desk, settings)
+
+
+def _mount_provider(app: FastAPI, desk: Operations, settings: Settings) -> None:
+    """The way to the provider, and back from it.
+
+    A browser does not send cookies of ours that are strict along a way that began elsewhere, so the last page is one
+    of ours that goes on by itself.
+    """
+    provider: Provider = app.state.provider
+    kept = f"__Host-{_ATTEMPT}" if settings.encrypted else _ATTEMPT
+    cookie: dict[str, Any] = {"path": "/", "secure": settings.encrypted, "httponly": True, "samesite": "lax"}
+
+    def address(request: Request, path: str) -> str:
+        return f"{'https' if settings.encrypted else 'http'}://{request.headers['host']}{path}"
+
+    def enter(request: Request) -> tuple[SignedIn, str]:
+        door, callback = stranger(request), address(request, CALLBACK)
+        identity, place = provider.finish(request.query_params, request.cookies.get(kept, ""), callback)
+        create, days = settings.oidc_create, settings.oidc_token_days
+        return door.access.enter(identity, create=create, days=days), _ours(place)
+
+    def failed(request: Request, place: str, error: Exception) -> Response:
+        app.state.metrics.refused(error)
+        if isinstance(error, Unreachable | NotSignedIn):
+            _LOG.warning("%s", error)
+        told = error if isinstance(error, Unreachable) else told_error(error, None, desk.workspace.folder)
+        return _sign_in(request, place, error=told)
+
+    @app.get(OPENID, include_in_schema=False)
+    async def begin(request: Request) -> Response:
+        place = _ours(request.query_params.get("next", "/"))
+        try:
+            stranger(request)
+            attempt = await asyncio.to_thread(provider.begin, address(request, CALLBACK), place)
+        except DiscreetError as error:
+            return failed(request, place, error)
+        response = _to(attempt.url)
+        response.set_cookie(kept, attempt.cookie, max_age=ATTEMPT_SECONDS, **cookie)
+        return response
+
+    @app.get(CALLBACK, include_in_schema=False)
+    async def finish(request: Request) -> Response:
+        response: Response
+        try:
+            signed, place = await asyncio.to_thread(enter, request)
+        except DiscreetError as error:
+            response = failed(request, "/", error)
+        else:
+            on = tag("meta", http_equiv="refresh", content=f"0; url={place}")
+            body = tag("h1", "Signed in"), tag("a", "Continue", href=place)
+            response = HTMLResponse(_page(request, "Signed in", *body, head=on), headers=_later(None))
+            keep_session(response, signed, settings)
+        response.delete_cookie(kept, **cookie)
+        return response
+
+    @app.get(_SIGNED_OUT, include_in_schema=False)
+    async def signed_out(request: Request) -> Response:
+        try:
+            there = await asyncio.to_thread(provider.end_address, address(request, "/signin"))
+        except DiscreetError:
+            there = None
+        told = f"You are signed out here. At {provider.name} you may still be signed in."
+        link = tag("a", "Sign out there, too", href=there, data_testid="signout-provider") if there else None
+        body = tag("h1", "Signed out"), tag("p", told), tag("p", link), tag("p", tag("a", "Sign in", href="/signin"))
+        return HTMLResponse(_page(request, "Signed out", *body), headers=_later(None))
 
 
 async def nowhere(request: Request, _: Exception) -> Response:
@@ -137,7 +218,7 @@ def _ours(place: str) -> str:
     """A path of this service to go on to, whatever the address said."""
     parts = urlsplit(place.replace("\\", "/"))
     fits = place.startswith("/") and not place.startswith(("//", "/\\")) and not parts.netloc and place.isprintable()
-    return place if fits and parts.path not in ("/signin", "/signout", "/password") else "/"
+    return place if fits and not parts.path.startswith(("/signin", "/signout", "/signed-out", "/password")) else "/"
 
 
 def _to(place: str) -> RedirectResponse:
@@ -152,8 +233,16 @@ def _sign_in(request: Request, place: str, name: str = "", error: DiscreetError 
         _field("password", "Password", "signin-password", autocomplete="current-password", autofocus=bool(name)),
         tag("button", "Sign in", type="submit", data_testid="signin-go"),
     )
-    body = tag("h1", "Sign in"), tag("p", "Ask, release and audit sensitive data."), _told(error), form
+    provider = request.app.state.provider
+    other = None if provider is None else _by_provider(provider, place)
+    body = tag("h1", "Sign in"), tag("p", "Ask, release and audit sensitive data."), _told(error), other, form
     return HTMLResponse(_page(request, "Sign in", *body), _status(error), headers=_later(error))
+
+
+def _by_provider(provider: Provider, place: str) -> Markup:
+    address = f"{OPENID}?next={quote(place)}"
+    text = f"Sign in with {provider.name}"
+    return tag("p", tag("a", text, href=address, class_="dc-button", data_testid="signin-provider"))
 
 
 def _password(request: Request, signed: SignedIn, place: str, error: DiscreetError | None = None) -> Response:
@@ -219,8 +308,10 @@ def _later(error: DiscreetError | None) -> dict[str, str]:
     return {"Cache-Control": "no-store", **wait}
 
 
-def _page(request: Request, title: str, *body: Child) -> Markup:
+def _page(request: Request, title: str, *body: Child, head: Child = None) -> Markup:
     chosen = request.cookies.get(theme.COOKIE, "")
     scheme = f"color-scheme:{chosen}" if chosen in ("light", "dark") else None
     inside = tag("main", tag("span", theme.MARK, "discreet", class_="dc-brand"), body)
-    return page(f"{title} · discreet", inside, head=theme.link(), policy=None, class_="dc-door", style=scheme)
+    return page(
+        f"{title} · discreet", inside, head=markup(theme.link(), head), policy=None, class_="dc-door", style=scheme
+    )

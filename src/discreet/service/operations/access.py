@@ -12,6 +12,7 @@ from discreet.budget.filter import Budget
 from discreet.core.loss import Loss
 from discreet.curator.curator import Curator
 from discreet.curator.people.audit import Audit, AuditLine
+from discreet.curator.people.identities import Identity
 from discreet.curator.people.people import People, SignedIn
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 from discreet.curator.people.tokens import ApiToken
@@ -31,6 +32,24 @@ class AccessOperations:
         """Start a session; attempts and successes are logged."""
         with self._may.noted(name if self.people.knows(name) else "?", "sign in"):  # else it may be a password
             return self.people.sign_in(name, password)
+
+    def enter(self, identity: Identity, *, create: bool, days: int) -> SignedIn:
+        """Start a session of someone whom a provider has signed in; a change of role is logged, too."""
+        before = self.people.of_identity(identity)
+        name = "?" if before is None else before.name
+        with self._may.noted(name, "sign in", issuer=identity.issuer, subject=identity.subject) as about:
+            signed = self.people.enter(identity, create=create, days=days)
+            about |= {"person": signed.person.name}
+            if before is None or before.role is not signed.person.role:
+                about |= {"role": signed.person.role.value, "before": before.role.value if before else "new"}
+            return signed
+
+    def link(self, who: Person, name: str, identity: Identity) -> None:
+        """Let an identity of a provider sign in as someone who has an account here."""
+        about = {"issuer": identity.issuer, "subject": identity.subject}
+        with self._may.noted(who.name, "link person", person=name, **about):
+            self._may.require_steward(who)
+            self.people.link(name, identity)
 
     def sign_out(self, who: Person, token: str) -> None:
         """End a session."""
