@@ -304,7 +304,7 @@ def estimated(
 ) -> list[tuple[Hashable, ...]]:
     """Units and rows of theirs of which somebody else knows the amounts to within a share above.
 
-    Told apart is whether they are known exactly, and whether by one who knows their own or by anybody.
+    Told apart is whether they are known exactly, and who knows them: anybody, or one who knows their own.
 
     Who promised as much by a p% rule has to keep it; else only what no part tells by itself counts. That somebody
     has nothing counts in groups of fewer than ``smallest`` units.
@@ -346,7 +346,7 @@ def _near(
                 if not mine and not (size == 1 and few[some[0]]):
                     continue
                 for near in (max((1 + share) * mine - 1e-6, mine + 0.5), mine + 0.5):
-                    for by in ((None,), owned):
-                        if any(amounts.largest(rows, owned.get(one, ())) < near for one in by if one != who):
-                            found.add((who, tuple(rows), near, len(by)))
+                    for by in (None, *owned):
+                        if by != who and amounts.largest(rows, owned.get(by, ())) < near:
+                            found.add((who, tuple(rows), near, by))
     return found

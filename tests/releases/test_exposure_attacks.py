@@ -296,6 +296,29 @@ def an_income_that_one_contributor_could_estimate_before(folder):
 
 
 @expect("refused")
+def an_income_that_another_contributor_could_estimate_before(folder):
+    """Two people of 80 lead a town each, so that the next one in it knows what they have; now they know each other's,
+    from the incomes of everyone and of everyone but three of 80."""
+    rows = [row | {"sex": "fm"[row["id"] // 4 % 2]} for row in paid(120)]
+    rows[0]["age"] = 40
+    towns = (
+        ("E", 80, 5000),
+        ("E", 40, 9000),
+        ("E", 40, 40),
+        ("F", 80, 6000),
+        ("F", 40, 9500),
+        ("F", 40, 30),
+        ("A", 80, 35),
+    )
+    for n, (town, age, income) in enumerate(towns, 900):
+        rows.append({"id": n, "town": town, "age": age, "ill": "flu", "income": income, "sex": "f"})
+    read = opened(folder, rows)
+    table(read, "town", value="income", rules="min=3")
+    table(where(read, "age <> 80"), "sex", value="income", rules="min=3")
+    return table(read, "sex", value="income", rules="min=3")
+
+
+@expect("refused")
 def no_income(folder):
     rows = opened(folder, paid(income=0))
     table(rows, "town", value="income", rules="p=10")
@@ -554,6 +577,17 @@ def test_a_policy_counts_values_however_they_are_written(tmp_path, column, count
     table(rows, "town × hiv")
     with pytest.raises(Exposed, match="group of 1 person"):
         table(where(rows, YOUNG), "town × hiv")
+
+
+@expect("refused")
+def one_of_two_values_that_count(folder):
+    """How many have hiv, and how many flu, is hidden in both tables: one person more has one of the two."""
+    ill = ["cold"] * 40 + ["none"] * 60 + ["hiv", "flu"] * 3 + ["hiv"]
+    rows = [{"id": n, "town": "A", "age": 30, "ill": one} for n, one in enumerate(ill)]
+    rows[-1]["age"] = 79
+    read = replace(opened(folder, rows), policy=dc.ExposurePolicy(values={"ill": ["hiv", "flu"]}))
+    assert table(read, "ill", rules="min=4").payload.column("hidden").to_pylist() == [False, False, True, True, False]
+    return table(where(read, YOUNG), "ill", rules="min=4")
 
 
 @expect("error: The exposure policy names yes of hiv, which is not one of its categories.")

@@ -46,8 +46,8 @@ def system(atoms, figures, *, nonnegative=True, units=True):
     return SumSystem.of(Space(people, tuple(told)), told)
 
 
-def verdict(made, unit, *atoms, share=HALF, deadline=inf, insiders=True):
-    return made.verdict(SumTarget(unit, atoms), Closeness(share, insiders), deadline)
+def verdict(made, unit, *atoms, share=HALF, deadline=inf, known=lambda how: False):
+    return made.estimated(SumTarget(unit, atoms), share, deadline, known)
 
 
 def test_a_system_has_the_sums_of_atoms_and_the_figures_over_them():
@@ -92,7 +92,9 @@ def test_a_figure_that_is_known_within_an_interval_is_as_large_as_it_may_be(high
 def test_anybody_knows_less_than_a_contributor():
     made = system([{1: 100, 2: 50, 3: 1}], [({0}, 151, 151)])
     assert verdict(made, 1, 0) is Verdict.DETERMINED
-    assert verdict(made, 1, 0, insiders=False) is verdict(made, 1, 0, share=Fraction(1, 100)) is Verdict.FREE
+    assert verdict(made, 1, 0, share=Fraction(1, 100)) is Verdict.FREE
+    assert made.verdict(SumTarget(1, (0,)), Closeness(HALF), inf) is Verdict.FREE
+    assert made.verdict(SumTarget(1, (0,)), Closeness(HALF, 0), inf) is Verdict.DETERMINED
 
 
 def test_that_somebody_has_nothing_is_looked_for_in_small_atoms_only():
@@ -128,7 +130,8 @@ def test_of_those_in_one_atom_the_largest_knows_the_most():
     made = system([{1: 10, 2: 4, 3: 6, 4: 5}, {4: 1, 5: 2, 6: 3}], [({0, 1}, 31, 31)])
     by_amount = {tuple(sorted(own.items())): unit for unit, own in made.by_unit.items()}
     target, second, both = by_amount[((0, 10.0),)], by_amount[((0, 6.0),)], by_amount[(0, 5.0), (1, 1.0)]
-    assert made._insiders(target, np.array([0, 1])) == {second, both, by_amount[((1, 3.0),)]}
+    first, other = by_amount[((0, 4.0),)], [by_amount[((1, 3.0),)], by_amount[((1, 2.0),)]]
+    assert made._insiders(SumTarget(target, (0,))) == [[second, first], [both], other]
     assert made._others(target, (0, 1)) == {
         unit: sum(own.values()) for unit, own in made.by_unit.items() if unit != target
     }

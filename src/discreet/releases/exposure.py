@@ -30,7 +30,7 @@ from discreet.core.text import number
 from discreet.releases.atoms import Space, dump_people, dump_told
 from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.joint_counts import CountSystem, Target, TooLarge, unions, value_groups
-from discreet.releases.joint_sums import Closeness, SumSystem, SumTarget, closer
+from discreet.releases.joint_sums import SAME, Closeness, SumSystem, SumTarget
 from discreet.releases.linking import Known, Linking, load_spaces
 from discreet.releases.records import Ambiguous, Answered, Recorded, Told
 from discreet.verbs.attack.intruder.determined import Verdict
@@ -247,6 +247,7 @@ class _Space:
             counted = {value for value in values if self._policy.counts(column, value)}
             chosen: list[Any] = sorted(counted, key=str)
             groups = set().union(*(value_groups(one, column) for one in telling))
+            groups |= {frozenset(counted)} if 1 < len(counted) < len(values) else set()  # any of those that count
             chosen += sorted((tuple(sorted(one, key=str)) for one in groups if one <= counted), key=str)
             for atom in small[np.any([one.group[small] >= 0 for one in telling], axis=0)].tolist():
                 targets += [Target((atom,), column, value) for value in chosen]
@@ -330,23 +331,19 @@ class _Space:
             return Exposure(())
         share = max(promised or Fraction(0), exact(self._policy.share, "share")) if several else promised
         assert share is not None  # noqa: S101  # one of both is there
+        alone = [*([old] if old else []), *([one] for one in new)]
+        parts = [part for part in alone if part is old or not promised]  # one table is for its own rules to judge
         try:
-            exposed, undecided = self._estimated(told, share)
+            exposed, undecided = self._estimated(told, share, parts if several else [])
         except TooLarge:
             return Exposure((), undecided=("there are too many groups of one person to compute with",))
-        alone = [*([old] if old else []), *([one] for one in new)]  # what one table tells is for its own rules to judge
-        asked = [(target, how) for target in exposed for how in closer(share)]
-        found = set(asked) - self._close(told, asked, Verdict.FREE)
         if several and (ends := self._ends(column, measure)) is not None:
             bounded = self._between(told, share, ends)
             for part in alone:
                 bounded -= self._between(part, share, ends, bounded)
             own = self._system(told).contributions  # of two people, each knows their own
-            found |= {(one, Closeness(share, insiders=len(own[one.atoms[0]]) > 1)) for one in bounded}
-        for part in alone:
-            if part is old or not promised:
-                found -= self._close(part, found, Verdict.DETERMINED)
-        exposed = {target for target, _ in found}
+            other = {one: next((unit for unit in own[one.atoms[0]] if unit != one.unit), None) for one in bounded}
+            exposed |= {one for one in bounded if not self._known(parts, one, Closeness(share, other[one]))}
         if not exposed:
             why = (f"{number(undecided, 'amount')} could not be decided in time",) if undecided else ()
             return Exposure((), undecided=why)
@@ -354,30 +351,35 @@ class _Space:
         smallest = min(self._people(one.atoms) for one in exposed)
         return Exposure((), (Finding(smallest, column, lines),), len({one.unit for one in exposed}))
 
-    def _estimated(self, told: Sequence[Told], share: Fraction) -> tuple[set[SumTarget], int]:
-        """The targets that can be estimated too closely from these releases, and how many could not be decided."""
-        system = self._system(told)
+    def _estimated(
+        self, told: Sequence[Told], share: Fraction, parts: Sequence[Sequence[Told]]
+    ) -> tuple[set[SumTarget], int]:
+        """The targets that someone can estimate too closely from these releases, and could not as closely from one of
+        the parts alone, and how many could not be decided."""
         exposed, undecided = set(), 0
         few = self._space.people.unit_counts < self._policy.smallest_group
         small = frozenset(np.flatnonzero(few).tolist())
+        system = self._system(told)
         for target in system.candidates(share, small, self._deadline):
-            verdict = system.verdict(target, Closeness(share, insiders=True), self._deadline)
+            for near in (share, SAME) if parts else (share,):  # whoever could estimate it must not know it exactly now
+                verdict = system.estimated(
+                    target, near, self._deadline, lambda how, its=target: self._known(parts, its, how)
+                )
+                if verdict is not Verdict.FREE:
+                    break
             if verdict is Verdict.DETERMINED:
                 exposed.add(target)
             undecided += verdict is Verdict.UNDECIDED
         return exposed, undecided
 
-    def _close(
-        self, told: Sequence[Told], asked: Iterable[tuple[SumTarget, Closeness]], verdict: Verdict
-    ) -> set[tuple[SumTarget, Closeness]]:
-        """Those of the targets on which this is the verdict, if these releases tell something of them."""
-        system = self._system(told)
-        return {
-            (target, how)
-            for target, how in asked
-            if all(system.part[atom] >= 0 for atom in target.atoms)
-            and system.verdict(target, how, self._deadline) is verdict
-        }
+    def _known(self, parts: Iterable[Sequence[Told]], target: SumTarget, how: Closeness) -> bool:
+        """Whether a target can be estimated so closely from one of the parts alone."""
+        for part in parts:
+            system = self._system(part)
+            told_of = all(system.part[atom] >= 0 for atom in target.atoms)
+            if told_of and system.verdict(target, how, self._deadline) is Verdict.DETERMINED:
+                return True
+        return False
 
     def _system(self, told: Sequence[Told]) -> SumSystem:
         key = tuple(map(id, told))

@@ -19,9 +19,10 @@ program could tell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from time import thread_time
 from typing import Any
@@ -37,11 +38,11 @@ from discreet.verbs.attack.intruder.sparse import components, sparse
 from discreet.verbs.attack.intruder.unknowns import Simplex, Unknowns
 
 _MOST_CONTRIBUTORS = 2_000
-"""Contributors that are looked at one by one, at most."""
+"""Rows of contributors that are looked at one by one, at most."""
 _MOST_UNION = 10
 """Atoms of one target of which all sets are looked at, at most."""
 _NEARLY = 1 - 1e-7
-_SAME = Fraction(1, 10**6)
+SAME = Fraction(1, 10**6)
 """Share within which an estimate is as good as the amount."""
 _LARGEST = 1e7
 """What the sums add up to, at most, if they are to be whole numbers."""
@@ -62,16 +63,8 @@ class Closeness:
     """How closely an amount may be estimated, and by whom."""
 
     share: Fraction
-    insiders: bool = False
-    """By a contributor who knows their own amount; else by anyone."""
-
-
-def closer(share: Fraction) -> tuple[Closeness, ...]:
-    """All that it may be to estimate an amount within a share: by a contributor or by anyone, nearly or exactly.
-
-    Anyone who could be estimated by one contributor before, and can by everyone now, or exactly, has lost something.
-    """
-    return tuple(Closeness(near, insiders) for near in (share, _SAME) for insiders in (True, False))
+    by: int | None = None
+    """A contributor who knows their own amounts; ``None``: anyone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,25 +177,70 @@ class SumSystem:
 
     def verdict(self, target: SumTarget, how: Closeness, deadline: float) -> Verdict:
         """Whether the target can be estimated so closely."""
-        own = self.by_unit[target.unit]
-        mine = sum(own[atom] for atom in target.atoms)
-        mates = np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
+        if thread_time() > deadline:
+            return Verdict.UNDECIDED
+        known = {} if how.by is None else self.by_unit.get(how.by, {})
+        seen = sum(known.get(atom, 0.0) for atom in target.atoms)
+        mates = self._mates(target)
+        alone = self._alone(target.unit, mates).intersection(known)
+        reaches = self._reaches(target, known, mates, alone, self._limit(target, how.share) + seen, deadline)
+        return Verdict.UNDECIDED if reaches is None else Verdict.FREE if reaches else Verdict.DETERMINED
+
+    def estimated(
+        self,
+        target: SumTarget,
+        share: Fraction,
+        deadline: float,
+        known: Callable[[Closeness], bool] = lambda how: False,
+    ) -> Verdict:
+        """Whether anyone, or a contributor who knows their own amounts, can estimate the target within the share,
+        other than those of whom it is ``known``."""
+        mates = self._mates(target)
+        most = max(self._others(target.unit, target.atoms).values(), default=0.0)
         largest, alone = self._largest(target.unit, mates), self._alone(target.unit, mates)
-        rivals = self._others(target.unit, target.atoms)
-        limit = _too_close(mine, how.share) * _NEARLY
-        if self._reaches(target, largest, mates, alone, limit + max(rivals.values(), default=0.0), deadline):
+        if self._reaches(target, largest, mates, alone, self._limit(target, share) + most, deadline):
             return Verdict.FREE
-        insiders = self._insiders(target.unit, mates) if how.insiders else ()
-        order = sorted(insiders, key=lambda unit: (-rivals.get(unit, 0.0), unit))
-        for unit in (None, *order[:_MOST_CONTRIBUTORS]):
-            if thread_time() > deadline:
-                return Verdict.UNDECIDED
-            known = {} if unit is None else self.by_unit[unit]
-            seen = sum(known.get(atom, 0.0) for atom in target.atoms)
-            reaches = self._reaches(target, known, mates, alone.intersection(known), limit + seen, deadline)
-            if not reaches:
-                return Verdict.UNDECIDED if reaches is None else Verdict.DETERMINED
-        return Verdict.FREE if len(order) <= _MOST_CONTRIBUTORS else Verdict.UNDECIDED
+        insiders = self._insiders(target)
+        sure = len(insiders) <= _MOST_CONTRIBUTORS
+        for row in ((None,), *insiders[:_MOST_CONTRIBUTORS]):
+            for unit in row:
+                how = Closeness(share, unit)
+                verdict = self.verdict(target, how, deadline)
+                if verdict is not Verdict.DETERMINED:
+                    sure &= verdict is Verdict.FREE
+                    break
+                if not known(how):
+                    return verdict
+        return Verdict.FREE if sure else Verdict.UNDECIDED
+
+    def _insiders(self, target: SumTarget) -> list[list[int]]:
+        """Other contributors, in rows. If the first of a row cannot estimate the target, no one in it can: of two who
+        are in one atom only, the one who has more there subtracts more, and knows more of the sum."""
+        rows, several = [], set()
+        for atom in self._mates(target).tolist():
+            single, more = self._ranks[atom]
+            several |= more - {target.unit}
+            rows += [row] if (row := [unit for unit in single if unit != target.unit]) else []
+        rivals = self._others(target.unit, target.atoms)
+        return sorted([*rows, *([unit] for unit in several)], key=lambda row: (-rivals.get(row[0], 0.0), row[0]))
+
+    @cached_property
+    def _ranks(self) -> dict[int, tuple[list[int], set[int]]]:
+        """For each atom the contributors who are in no other, the largest first, and those who are."""
+        found = {}
+        for atom, sizes in self.contributions.items():
+            more = {unit for unit in sizes if len(self.by_unit[unit]) > 1}
+            found[atom] = sorted(sizes.keys() - more, key=lambda unit: (-sizes[unit], unit)), more  # noqa: B023
+        return found
+
+    def _mates(self, target: SumTarget) -> Numbers:
+        """The atoms that are connected with a target's."""
+        return np.flatnonzero(np.isin(self.part, self.part[list(target.atoms)]))
+
+    def _limit(self, target: SumTarget, share: Fraction) -> float:
+        """Estimates below this are too close to the target."""
+        own = self.by_unit[target.unit]
+        return _too_close(sum(own[atom] for atom in target.atoms), share) * _NEARLY
 
     def _largest(self, target: int, mates: Numbers) -> dict[int, float]:
         """The largest contribution of another to each atom."""
@@ -214,20 +252,6 @@ class SumSystem:
     def _alone(self, target: int, mates: Numbers) -> set[int]:
         """The atoms in which another is alone."""
         return {atom for atom in mates.tolist() if self.alone[atom] and target not in self.contributions[atom]}
-
-    def _insiders(self, target: int, mates: Numbers) -> set[int]:
-        """Contributors one of whom knows the most: of those who are in one atom only, the largest there.
-
-        A contributor to one atom who has more there subtracts more, and knows more of the sum.
-        """
-        found = set()
-        for atom in mates.tolist():
-            others = {unit: size for unit, size in self.contributions[atom].items() if unit != target}
-            found |= {unit for unit in others if len(self.by_unit[unit]) > 1}
-            single = [unit for unit in others if len(self.by_unit[unit]) == 1]
-            if single:
-                found.add(max(single, key=others.__getitem__))
-        return found
 
     def _others(self, unit: int, atoms: Iterable[int]) -> dict[int, float]:
         """What others have in these atoms."""
