@@ -230,7 +230,7 @@ class SumSystem:
         found = {}
         for atom, sizes in self.contributions.items():
             more = {unit for unit in sizes if len(self.by_unit[unit]) > 1}
-            found[atom] = sorted(sizes.keys() - more, key=lambda unit: (-sizes[unit], unit)), more  # noqa: B023
+            found[atom] = sorted(sizes.keys() - more, key=lambda unit: (-sizes[unit], unit)), more
         return found
 
     def _mates(self, target: SumTarget) -> Numbers:
