@@ -36,8 +36,8 @@ def test_a_statement_says_what_each_period_and_all_of_them_promise(tmp_path, mon
         first = curator.ask(COUNT, epsilon=1)
         [note, own] = [one for one in first.release.statement.caveats if "renews" in one]
         assert note == (
-            "The budget of visits renews. All answers of one month (UTC) together lose at most ε = 1; those of n months "
-            "at most n times as much, and never more than ε = 1.5."
+            "The budget of visits renews. All answers of one month (UTC) together lose at most ε = 1; those of n "
+            "months at most n times as much, and never more than ε = 1.5."
         )
         assert own.startswith("The budget of visits/analyst renews.")
         assert first.release.statement.loss == Pure(1)
