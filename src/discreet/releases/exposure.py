@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from time import thread_time
 from typing import Any
 
@@ -362,9 +363,7 @@ class _Space:
         system = self._system(told)
         for target in system.candidates(share, small, self._deadline):
             for near in (share, SAME) if parts else (share,):  # whoever could estimate it must not know it exactly now
-                verdict = system.estimated(
-                    target, near, self._deadline, lambda how, its=target: self._known(parts, its, how)
-                )
+                verdict = system.estimated(target, near, self._deadline, partial(self._known, parts, target))
                 if verdict is not Verdict.FREE:
                     break
             if verdict is Verdict.DETERMINED:
