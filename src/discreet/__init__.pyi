@@ -79,9 +79,12 @@ from discreet.verbs.learn.clusters import Clusters as Clusters
 from discreet.verbs.learn.evidence import Generators as Generators
 from discreet.verbs.learn.evidence import verify_integral as verify_integral
 from discreet.verbs.learn.learn import learn as learn
-from discreet.verbs.learn.learn import read_model as read_model
+from discreet.verbs.learn.learn import load_model as load_model
 from discreet.verbs.learn.learner import Learn as Learn
 from discreet.verbs.learn.linear import LinearModel as LinearModel
+from discreet.verbs.learn.private.additive import Additive as Additive
+from discreet.verbs.learn.private.naive_bayes import NaiveBayes as NaiveBayes
+from discreet.verbs.learn.private.ridge import Ridge as Ridge
 from discreet.verbs.learn.statistics import Statistics as Statistics
 from discreet.verbs.learn.tree import DecisionTree as DecisionTree
 from discreet.verbs.prove.prove import prove as prove

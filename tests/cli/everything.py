@@ -30,6 +30,7 @@ publish people.csv --card people.toml --method 'shuffle on age' -o shuffled
 publish people.csv --card people.toml --model k=3 --suppress 1 -o release
 synthesize people.csv --card people.toml --method 'epsilon=1 by=independent on sex' -o synthetic
 learn people.csv --card people.toml --method 'statistics of=mean integral=2 on age' -o model
+learn people.csv --card people.toml --method 'ridge target=age epsilon=1 on sex' -o ridge
 show postgresql://nobody@localhost:1/none#people --card people.toml
 show sc://localhost:1#people --card people.toml
 compare people.csv people.csv --card people.toml -o compared.html

@@ -59,3 +59,30 @@ def test_what_means_nothing_to_a_model(command, people):
     assert "No such option" in command("learn", *people, "--method", TREE, "-o", "x", "--csv", code=2)
     assert "--output" in command("learn", *people, "--method", TREE, code=1)
     assert "--card" in command("learn", "credit.parquet", "--method", TREE, "-o", "x", code=1)
+
+
+PRIVATE = "additive target=default epsilon=2 delta=1e-6"
+
+
+def test_a_model_with_a_privacy_loss_says_what_it_promises_and_that_no_ledger_has_it(command, people, tmp_path):
+    said = " ".join(command("learn", *people, "--method", PRIVATE, "-o", "model").split())
+    assert "log odds of default = yes" in said
+    assert "ε = 2, δ = 1e-6" in said
+    assert "no ledger" in said
+    assert not (tmp_path / "model.holder.parquet").exists()
+    assert dc.load_model(tmp_path / "model").classes == ("no", "yes")
+    told = json.loads(command("learn", *people, "--method", PRIVATE, "-o", "again", "--json"))
+    assert told["learner"] == "additive"
+    assert "noise" in command("learn", *people, "--method", PRIVATE, "-o", "x", "--seed", "1", code=1)
+
+
+def test_a_workspace_is_charged_and_the_same_again_is_free(command, people, tmp_path):
+    data, _, card = people
+    command("workspace", "init", "bank", "--table", f"credit={data}", "--card", card, "--budget", "epsilon=3")
+    method = "naive-bayes target=default epsilon=2"
+    said = command("learn", "bank", "--method", method, "-o", "model")
+    assert "charged to credit" in " ".join(said.split())
+    command("learn", "bank", "--method", method, "-o", "again")
+    assert dc.load_model(tmp_path / "again") == dc.load_model(tmp_path / "model")
+    assert "budget" in command("learn", "bank", "--method", "ridge target=income epsilon=2", "-o", "more", code=3)
+    assert "privacy loss" in command("learn", "bank", "--method", TREE, "-o", "more", code=1)

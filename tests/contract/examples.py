@@ -31,6 +31,9 @@ from discreet.releases.pipeline import draft, request
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
 from discreet.verbs.ask.stream import Stream
+from discreet.verbs.learn.private.additive import Additive
+from discreet.verbs.learn.private.naive_bayes import NaiveBayes
+from discreet.verbs.learn.private.ridge import Ridge
 from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize.private import Synthesize
 from discreet.verbs.tabulate.private.macro_table import MacroTable
@@ -209,6 +212,14 @@ EXAMPLES: dict[str, Example] = {
         Synthesize(epsilon=1, by="independent", quantiles=["r"], bins=16), card("r d at"), few=True
     ),
     "synthesize people": _method(Synthesize(rho=1, by="mst", person=["c"]), PEOPLE, few=True),
+    "additive": _method(Additive(target="a", epsilon=1, bins=3), card("a b c r")),
+    "additive with delta by group": _method(
+        Additive(target="c", epsilon=1, delta="1e-6", by="a"), card("a b c day", required=True)
+    ),
+    "naive Bayes": _method(NaiveBayes(target="c", epsilon=2), card("a b c d", None)),
+    "naive Bayes of normal numbers": _method(NaiveBayes(target="a", rho="0.3", numbers="gaussian"), card("a b r day")),
+    "ridge": _method(Ridge(target="b", epsilon=1), PEOPLE),
+    "ridge by rho": _method(Ridge(target="r", rho="0.2"), card("a b r d day", 2)),
     "safepub": _method(SafePub(2, "1/50", {"a": 0, "s": 0, "c": 1}), card("a c s", 1), alike=5),
     "safepub of numbers": _method(SafePub(3, "1/100", {"r": 0, "b": 0}), card("b r", None), alike=8),
     "stream": _stream(Stream("a", 2, epsilon=1), card("a b", 1)),

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from tests.contract.replay import Finding, recorded, replayed
 
 import discreet
 from discreet.core.card import Card
+from discreet.core.document import dumps
+from discreet.core.families import PRIVATE_LEARNERS
 from discreet.core.loss import Pure
 from discreet.core.report import Picture
 from discreet.core.statement import Statement
@@ -34,13 +37,15 @@ from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.ask import stream as streams
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.learn.private import meter
+from discreet.verbs.learn.private.meter import noise_for
 from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize import private as synthesize
 from discreet.verbs.synthesize.private import Synthesize
 
-ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "DrawnRows", "_PlayedSession"}
+ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "DrawnRows", "_PlayedSession", "PrivateLearner"}
 """SQL questions, which ``tests/ask/test_replay.py`` replays in the same way; methods that run another one, or release
-what is worked out elsewhere."""
+what is worked out elsewhere; the base of learners."""
 WITHOUT_LOSS = {"Recode", "Masking", "NonPrivate", "_Learning", "_Tabulation", "_Hiding"}
 """Methods that promise no privacy loss. What ``_Learning`` compares its model with has one, and is for the holder
 alone: ``tests/learn/test_learners.py`` replays it."""
@@ -83,7 +88,9 @@ def test_nor_do_many_neighbours(name: str, seed: int, engine: DuckDB) -> None:
 def test_every_method_and_every_stream_has_an_example() -> None:
     files = (file.read_text(encoding="utf-8") for file in Path(discreet.__file__).parent.rglob("*.py"))
     found = {name for text in files for name in re.findall(r"^class (\w+)\(.*\bMethod\[", text, re.MULTILINE)}
-    assert found - ELSEWHERE - WITHOUT_LOSS == {one.of.__name__ for one in EXAMPLES.values()}
+    learners = {entry.kind for entry in PRIVATE_LEARNERS.entries()}
+    assert learners <= {one.of for one in EXAMPLES.values()}
+    assert found - ELSEWHERE - WITHOUT_LOSS == {one.of.__name__ for one in EXAMPLES.values() if one.of not in learners}
     assert {one.method.by for one in EXAMPLES.values() if isinstance(one.method, Synthesize)} == set(synthesize.WAYS)
 
 
@@ -106,7 +113,11 @@ def test_however_little_is_spent_it_is_refused_before_the_charge_or_every_figure
     except BadInput:
         return
     people = neighbours(EXAMPLES[name], engine, 2, 1)[0].people
-    for column in method.run(People(card, people, engine).table, SYSTEM).columns:
+    made = method.run(People(card, people, engine).table, SYSTEM)
+    if isinstance(made, dict):
+        assert dumps(made)  # which knows no number that is not finite
+        return
+    for column in made.columns:
         numbers = [one for one in column.to_pylist() if isinstance(one, int | float) and not isinstance(one, bool)]
         assert all(math.isfinite(one) and one != -(2**63) for one in numbers)
 
@@ -189,6 +200,17 @@ def test_a_macro_table_with_too_little_noise_is_caught(engine: DuckDB, monkeypat
     monkeypatch.setattr(DiscreteLaplace, "loss", lambda noise, sensitivity=1: Pure(1 / noise.scale))
     with pytest.raises(Finding, match="was charged; lost was"):
         _until_found(EXAMPLES["macro-table"], engine)
+
+
+def test_a_learner_that_takes_a_vector_to_be_shorter_than_it_is_is_caught(
+    engine: DuckDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted fault of a quarter: the noise is for vectors of four fifths of the length that they may have."""
+    monkeypatch.setattr(
+        meter, "noise_for", lambda *said: noise_for(*said[:3], *(Fraction(4 * one, 5) for one in said[3:]))
+    )
+    with pytest.raises(Finding, match="was charged; lost was"):
+        _until_found(EXAMPLES["naive Bayes"], engine)
 
 
 def test_rows_that_were_not_cut_are_caught(engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ def check_release(folder):
     assert (claim.name, dict(claim.parameters)["k"]) == ("k-anonymity", 5)
     assert set(found["tabulate"].payload.column_names) >= {"sex", "ward"}
     assert found["synthesize"].statement.loss == dc.Approximate(1, "1e-9")
-    assert dc.read_model(found["learn"].payload) is not None
+    assert dc.load_model(found["learn"].payload) is not None
     assert found["hide"].payload["items"].to_pylist() == [["a", "b", "c", "d"], ["b", "c"], ["a", "c", "d"]]
     assert found["ask"].receipt.loss == dc.Pure("0.5")
     assert found["ask"].payload.column_names == ["sex", "people", "people_error"]

@@ -44,7 +44,7 @@ def learnt(learner, table=None, tell=exact_sums):
     frame = learner.frame(table)
     trainer = learner.trainer(frame)
     model = trainer.train(np.arange(len(frame.person)), tell)
-    assert dc.read_model(loads(dumps(model.to_dict()))) == model
+    assert dc.load_model(loads(dumps(model.to_dict()))) == model
     assert model.picture().svg
     return model, trainer.score(model, np.arange(len(frame.person)))
 
@@ -212,6 +212,6 @@ def test_damaged_models_are_refused(kind):
     for name in ("coefficients", "centres", "shares"):
         if name in data:
             with pytest.raises(BadInput):
-                dc.read_model(data | {name: data[name][:1] if name != "centres" else [[0.5]]})
+                dc.load_model(data | {name: data[name][:1] if name != "centres" else [[0.5]]})
     with pytest.raises(BadInput):
-        dc.read_model(data | {"more": 1})
+        dc.load_model(data | {"more": 1})

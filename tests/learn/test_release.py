@@ -77,7 +77,7 @@ def test_what_leaves_holds_nothing_that_is_for_the_holder(made):
         assert hidden not in text
     assert '"seed": null' in text
     assert "income &lt; 20.0?" in (folder / "model" / "report.html").read_text()
-    assert dc.read_model(loaded.payload).predict(rows()).to_pylist()[:1]
+    assert dc.load_model(loaded.payload).predict(rows()).to_pylist()[:1]
 
 
 def test_the_statement_says_what_is_promised_and_what_is_not(made):
@@ -129,7 +129,7 @@ def test_a_tree_of_truths_is_released_and_read_back():
     low = np.array(data["income"]) < 20
     columns = (dc.Column("low", "boolean"), credit().card["age"], dc.Column("late", "boolean", "sensitive"))
     table = dc.read(pa.table({"low": low, "age": data["age"], "late": low}), dc.Card("credit", columns))
-    model = dc.read_model(dc.learn(table, dc.Learn(dc.DecisionTree("late"), tries=30)).payload)
+    model = dc.load_model(dc.learn(table, dc.Learn(dc.DecisionTree("late"), tries=30)).payload)
     assert model.root.value is False
     assert model.predict(pa.table({"low": [True, False]})).to_pylist() == [True, False]
     assert model.predict(pa.table({"low": [None]})).to_pylist() == [True]  # it passes no test

@@ -142,7 +142,7 @@ def test_people_of_whom_nothing_is_known_do_not_make_sets_different():
     with pytest.raises(NoPromise):
         dc.learn(both, Learn(dc.Statistics(step=0.5), tries=60))
     learnt = dc.learn(both, Learn(dc.Statistics(columns=("y",), step=0.5), tries=60))
-    assert dc.read_model(learnt.payload).figures == {"y": 5.0}
+    assert dc.load_model(learnt.payload).figures == {"y": 5.0}
 
 
 def test_other_people_with_the_same_rows_are_the_same_set():

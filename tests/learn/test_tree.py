@@ -44,7 +44,7 @@ def test_a_tree_tells_what_is_asked_and_is_plain_data():
     told = tree.predict(rows()).to_pylist()
     right = np.mean([one == truth for one, truth in zip(told, rows()["default"].to_pylist(), strict=True)])
     assert right == trainer.score(tree, np.arange(1500)) > 0.9
-    assert Tree.from_dict(loads(dumps(tree.to_dict()))) == tree == dc.read_model(tree.to_dict())
+    assert Tree.from_dict(loads(dumps(tree.to_dict()))) == tree == dc.load_model(tree.to_dict())
     assert str(tree).splitlines()[:3] == ["income < 20.0?", "  yes: job = none?", "    yes: yes"]
     assert "job = none?" in tree.picture().svg
     with pytest.raises(NotFound, match="looks at 'income'"):
@@ -92,6 +92,6 @@ def test_a_grid_is_declared_and_never_read_off_the_rows():
 
 def test_a_model_that_is_none_is_refused():
     with pytest.raises(BadInput, match="not a model"):
-        dc.read_model({"kind": "forest"})
+        dc.load_model({"kind": "forest"})
     with pytest.raises(BadInput, match="< or ="):
-        dc.read_model(PLANTED | {"tree": PLANTED["tree"] | {"test": ">"}})
+        dc.load_model(PLANTED | {"tree": PLANTED["tree"] | {"test": ">"}})

@@ -34,6 +34,13 @@ LEARNERS = Family(
     prefix=("learn",),
     wrapper="discreet.verbs.learn.learner.Learn",
 )
+PRIVATE_LEARNERS = Family(
+    "private_learners",
+    "private learner",
+    ("discreet.verbs.learn.private",),
+    commands=("learn",),
+    prefix=("learn",),
+)
 TABLE_METHODS = Family(
     "table_methods",
     "table method",
@@ -70,6 +77,7 @@ FAMILIES = (
     SYNTHESIZERS,
     PRIVATE_SYNTHESIS,
     LEARNERS,
+    PRIVATE_LEARNERS,
     TABLE_METHODS,
     CELL_RULES,
     HIDING,

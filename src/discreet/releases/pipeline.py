@@ -460,16 +460,18 @@ class Uncharged(Method[Any]):
     def make(self, table: Table, bench: Bench) -> Made[Any]:
         """Run the method on the bounded table."""
         limited_table = bounded(table)
-        run = self.make_rows or (lambda rows, bench: self.method.run(rows, bench.entropy))
-        payload = run(limited_table, bench)
-        _require_finite(payload)
-        parameters, caveats = self.also(payload, limited_table.card)
-        return Made(
-            payload,
-            {"table": table.card.name, **parameters},
-            self.method.steps(limited_table.card),
-            caveats=(*caveats, NO_LEDGER),
-            pictures=self.method.pictures(payload),
+        if self.make_rows is None:
+            made = self.method.make(limited_table, bench)
+        else:
+            payload = self.make_rows(limited_table, bench)
+            steps, pictures = self.method.steps(limited_table.card), self.method.pictures(payload)
+            made = Made(payload, steps=steps, pictures=pictures)
+        _require_finite(made.payload)
+        parameters, caveats = self.also(made.payload, limited_table.card)
+        return replace(
+            made,
+            parameters={"table": table.card.name, **made.parameters, **parameters},
+            caveats=(*made.caveats, *caveats, NO_LEDGER),
             title=self.title,
         )
 

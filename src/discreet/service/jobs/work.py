@@ -226,7 +226,7 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
 
 
 def _learn(spec: Learn, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.learn.learn import learn, read_model
+    from discreet.verbs.learn.learn import learn, load_model
 
     table = _original(spec, bench)
     release = learn(table, learning_of(spec, table.card), progress=bench.progress, **_places(bench))
@@ -236,7 +236,7 @@ def _learn(spec: Learn, bench: _Bench) -> tuple[Made, object]:
     found = {
         "release": bench.task.id,
         "title": title,
-        "model": str(read_model(release.payload)),
+        "model": str(load_model(release.payload)),
         "promise": release.promise,
         "found": str(evidence),
         "heading": compared.heading,

@@ -89,7 +89,7 @@ class Clusters(Learner):
 
     def frame(self, table: Table) -> Frame:
         """Rows with a missing value are left out."""
-        features = features_of(table, self.columns, graded=True)
+        features = features_of(table.card, self.columns, graded=True)
         made = Frame.of(table, features, [one.name for one in features])
         if made.people and (full := ClusterTrainer(self, made).full) < self.count:
             raise DataError(

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.core import sql
-from discreet.core.card import Column
+from discreet.core.card import Card, Column
 from discreet.core.document import fields
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import LISTABLE, NUMBERS, Kind, Scalar
@@ -158,9 +158,8 @@ class Frame:
         return tuple(_rank_rows(part) for part in parts)
 
 
-def features_of(table: Table, columns: Sequence[str], *, but: str | None = None, graded: bool = False) -> list[Feature]:
+def features_of(card: Card, columns: Sequence[str], *, but: str | None = None, graded: bool = False) -> list[Feature]:
     """The columns to learn from: those named, or all that are released, but the target; ``graded``: numbers alone."""
-    card = table.card
     released = {column.name: column for column in published_columns(card)}
     require_names(columns)
     for name in columns:

@@ -1,9 +1,9 @@
-"""The verb learn: release a model that many different sets of people would also have given (integral privacy).
+"""The verb learn: release a model, with a privacy loss (``private/``) or with integral privacy.
 
-What is promised, and what is not (Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Anyone who sees the
-model cannot tell which set of people it was learnt from: at least k different ones give it, and no one is in all of
-them, so no one's part in it is certain. It is no bound on how likely each set is, and none on what the model tells of
-everyone.
+Integral privacy: many different sets of people would have given the same model. What is promised, and what is not
+(Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Anyone who sees the model cannot tell which set of people
+it was learnt from: at least k different ones give it, and no one is in all of them, so no one's part in it is certain.
+It is no bound on how likely each set is, and none on what the model tells of everyone.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 
 from discreet.core.card import Card
 from discreet.core.exact import exact
-from discreet.core.families import LEARNERS
+from discreet.core.families import LEARNERS, PRIVATE_LEARNERS
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.identifiers import said_of_withheld
+from discreet.core.identifiers import require_rows_of_people, said_of_withheld
 from discreet.core.markup import Markup, tag
 from discreet.core.release import Release
 from discreet.core.report import listing, section, styled
@@ -28,33 +28,43 @@ from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
-from discreet.releases.pipeline import release, require_places
+from discreet.releases.pipeline import Uncharged, release, require_places
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.verbs.learn.learner import Learn, Learner, Model, NoisySums, Trainer, exact_sums
+from discreet.verbs.learn.private.learner import PrivateLearner
+from discreet.verbs.learn.private.load import is_private_model
+from discreet.verbs.learn.private.load import load_model as load_private
 from discreet.verbs.learn.search import Found, search
 from discreet.verbs.publish.recoding import prepare, require_table
 
 
 def learn(
     table: Table,
-    method: str | Learn,
+    method: str | Learn | PrivateLearner,
     *,
     seed: int | None = None,
     to: str | Path | None = None,
     holder: str | Path | None = None,
     progress: Progress = silent,
+    **parameters: Any,
 ) -> Release[Any]:
-    """Learn a model of ``table`` that can be released: ``learn(table, "tree target=income integral=20")``.
+    """Learn a model of ``table`` that can be released: ``learn(table, "additive", target="income", epsilon=1)`` with a
+    privacy loss, or ``learn(table, "tree target=income integral=20")`` with integral privacy.
 
-    The payload is the model as plain data (``dc.read_model`` gives one that predicts). The holder's copy (``holder``, a
-    new file) has the sets of people that give it, and how the model compares with others.
+    The payload is the model as plain data (``dc.load_model`` gives one that predicts). With a privacy loss no ledger
+    is charged, which the statement says; a ``Curator`` does that (``release``). Of integral privacy the holder's copy
+    (``holder``, a new file) has the sets of people that give the model, and how it compares with others.
     """
     require_table(table, "learn")
-    chosen = LEARNERS.parse(method, table.card) if isinstance(method, str) else method
+    chosen = parse_learner(method, table.card, parameters) if isinstance(method, str) else method
+    if parameters and not isinstance(method, str):
+        raise BadInput(f"{type(chosen).__name__} has its parameters already.", hint="Leave the others out.")
+    if isinstance(chosen, PrivateLearner):
+        return _learn_privately(table, chosen, seed=seed, to=to, holder=holder, progress=progress)
     if not isinstance(chosen, Learn):
         raise BadInput(
             f"{type(chosen).__name__} learns no model.",
-            hint='Such as dc.Learn(dc.DecisionTree("income"), integral=20).',
+            hint='Such as dc.Additive(target="income", epsilon=1) or dc.Learn(dc.DecisionTree("income"), integral=20).',
         )
     require_places(to, holder=holder)
     table = prepare(table, set(), quasi=False)
@@ -62,6 +72,37 @@ def learn(
     if chosen.journal is not None:
         Path(chosen.journal).unlink(missing_ok=True)
     return learnt
+
+
+def parse_learner(text: str, card: Card, parameters: Mapping[str, Any] | None = None) -> Learn | PrivateLearner:
+    """The learner that ``text`` names: with a privacy loss, or with integral privacy."""
+    words = text.split()
+    words = words[1:] if words[:1] == ["learn"] else words
+    private = bool(words) and words[0].lower() in PRIVATE_LEARNERS.names()
+    family = PRIVATE_LEARNERS if private else LEARNERS
+    found: Learn | PrivateLearner = family.parse(" ".join(("learn", *words)), card, options=parameters)
+    return found
+
+
+def _learn_privately(
+    table: Table,
+    method: PrivateLearner,
+    *,
+    seed: int | None,
+    to: str | Path | None,
+    holder: str | Path | None,
+    progress: Progress,
+) -> Release[Any]:
+    """A model with a privacy loss, which no ledger is charged."""
+    require_rows_of_people(table)
+    for said, why in (
+        (seed, "Anyone who knows the seed can remove the noise."),
+        (holder, "A model with a privacy loss has no holder's copy: everything is in the release."),
+    ):
+        if said is not None:
+            raise BadInput(why, hint="Leave it out.")
+    title = f"{table.card.name}, {method.name}"
+    return release(Uncharged(method, title), table, to=to, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -130,7 +171,7 @@ class _Learning(Method[Any]):
             (*learn.learner.steps(), f"{tried}; {_CHOSEN[learn.choose]} is released."),
             caveats=said_of_withheld(table),
             pictures=(found.model.picture(),),
-            layout=tag("pre", str(read_model(evidence.model))),
+            layout=tag("pre", str(load_model(evidence.model))),
             seed=found.journal.seed,
             from_data=grid.from_data,
             holder=HolderCopy(
@@ -209,12 +250,13 @@ def _compare_models(learn: Learn, trainer: Trainer, found: Found, card: Card) ->
     return Compared(learn.learner.measure, int((~inside).sum()), scores)
 
 
-def read_model(payload: object) -> Model:
-    """The model that is the payload of a release: it can predict, be printed and be drawn."""
+def load_model(source: Any) -> Any:
+    """The model in a release, in its payload or in its folder: it can predict, be printed and be drawn."""
+    payload = Release.load(source).payload if isinstance(source, str | Path) else getattr(source, "payload", source)
+    if is_private_model(payload):
+        return load_private(payload)
     kind = payload.get("kind") if isinstance(payload, Mapping) else None
     if kind not in LEARNERS.names():
-        raise BadInput(
-            "This is not a model that discreet released.", hint="Give the payload of a release: release.payload."
-        )
+        raise BadInput("This is not a model that discreet released.", hint="Give a release, its payload or its folder.")
     learner: type[Learner] = LEARNERS.entry(str(kind)).kind
     return learner.model.from_dict(payload)

@@ -105,7 +105,7 @@ class LinearModel(Learner):
         target = target_of(table, self.target)
         if not isinstance(target, NumberFeature) or target.kind is Kind.DATE:
             raise BadInput(f"A linear model predicts numbers, and {self.target!r} is not a number.", hint="Use tree.")
-        features = (*features_of(table, self.columns, but=self.target), target)
+        features = (*features_of(table.card, self.columns, but=self.target), target)
         return Frame.of(table, features, [one.name for one in features])
 
     def trainer(self, frame: Frame) -> LinearTrainer:

@@ -90,7 +90,7 @@ class Statistics(Learner):
 
     def frame(self, table: Table) -> Frame:
         """The columns with numbers."""
-        features = features_of(table, self.columns, graded=True)
+        features = features_of(table.card, self.columns, graded=True)
         made = Frame.of(table, features, apart=True)
         for place, one in enumerate(features):
             if np.isnan(made.figures[:, place]).all():

@@ -211,7 +211,7 @@ class DecisionTree(Learner):
             raise BadInput(f"A tree predicts declared values, and {self.target!r} is a number.", hint="Use linear.")
         if not 2 <= len(target.values) <= MOST_CLASSES:
             raise BadInput(f"{self.target!r} must have 2 to {MOST_CLASSES} values, and has {len(target.values)}.")
-        features = features_of(table, self.columns, but=self.target)
+        features = features_of(table.card, self.columns, but=self.target)
         return Frame.of(table, (*features, target), (self.target,))
 
     def trainer(self, frame: Frame) -> TreeTrainer:

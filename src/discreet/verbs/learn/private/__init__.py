@@ -1,0 +1,1 @@
+"""Learners with a privacy loss: models under differential privacy, from sums with exact noise."""

@@ -1,0 +1,276 @@
+"""Learners with a privacy loss: what they find, what bounds their sums, and what they make of bad input."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.learn.planted import CARD, credit, rows
+from tests.noise.bits import Repeatable
+
+import discreet as dc
+from discreet.core.card import Card, Column
+from discreet.core.document import dumps, loads
+from discreet.core.kind import Kind
+from discreet.core.loss import Concentrated, Pure
+from discreet.engines.read import read
+from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotDeclared
+from discreet.noise.gaussian import DiscreteGaussian
+from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.learn.frame import NumberFeature
+from discreet.verbs.learn.private.coding import CodedRows, Coding
+from discreet.verbs.learn.private.log_odds import log_odds
+from discreet.verbs.learn.private.meter import GRID, Meter
+
+LOTS = "epsilon=3 delta=1e-6"
+
+
+class Still(Meter):
+    """A meter whose noise is left out: what rows add can be seen."""
+
+    def _noisy(self, sums, total, squares, share):
+        self.seen = (sums, total, squares)
+        return super()._noisy(sums, total, squares, share)
+
+
+def coded(count):
+    return CodedRows((np.zeros(count, np.uint16),), np.zeros(count, np.int64))
+
+
+@pytest.mark.parametrize("allowance", [Pure(1), Concentrated("1/2")])
+def test_no_row_adds_a_longer_vector_than_the_noise_is_for_whatever_a_learner_says(allowance):
+    """Each hostile row stands alone: what it adds is the sums."""
+    hostile = [
+        [0.3, 0.4],
+        [3.0, 4.0],
+        [1e308, 1e308],
+        [np.inf, 1.0],
+        [np.nan, 2.0],
+        [-np.inf, np.nan],
+        [5e-324, -5e-324],
+        [1.0 + 2**-52, 1.0],
+        [-1e200, 1e-200],
+        [0.6000000000000001, 0.8000000000000002],
+    ]
+    rng = np.random.default_rng(1)
+    hostile += (rng.normal(size=(200, 2)) * 10.0 ** rng.integers(-3, 4, (200, 1))).tolist()
+    full = 0
+    for vector in hostile:
+        meter = Still(coded(1), allowance, 1, Repeatable(1))
+        zero = np.zeros(1, np.int64)
+        with np.errstate(all="ignore"):
+            meter.sums(
+                lambda part, v=vector, z=zero: [(z, np.array(v[:1])), (z + 1, np.array(v[1:]))], 2, 1.0, Fraction(1)
+            )
+        sums, total, squares = meter.seen
+        assert (total, squares) == (GRID, GRID**2)
+        if isinstance(allowance, Pure):
+            assert np.abs(sums).sum() <= total
+        else:
+            assert (sums**2).sum() <= squares
+        full += (sums**2).sum() > 0.99 * squares
+    assert full > 50 or isinstance(allowance, Pure)
+
+
+def test_products_of_a_row_that_is_too_long_count_for_nothing_and_no_pair_twice():
+    pairs = np.stack(np.triu_indices(3))
+    for entries, counted in (([4, 4, 4], True), ([4, -4, 0], True), ([9, 9, 9], True), ([1, 2, 3], True)):
+        meter = Still(coded(1), Concentrated(1), 1, Repeatable(1))
+        meter.products(lambda part, e=entries: np.array([e]), pairs, 4, 3, Fraction(1))
+        sums, total, squares = meter.seen
+        assert np.abs(sums).sum() <= total
+        assert (sums**2).sum() <= squares
+        assert bool(sums.any()) is counted
+    assert (sums**2).sum() < squares
+    meter = Still(coded(1), Concentrated(1), 1, Repeatable(1))
+    meter.products(lambda part: np.array([[4, 4, 4, 4]]), np.stack(np.triu_indices(4)), 4, 3, Fraction(1))
+    assert not meter.seen[0].any(), "four numbers where three were promised"
+    with pytest.raises(NoPromise, match="twice"):
+        meter.products(lambda part: np.array([[1, 1]]), np.array([[0, 1], [1, 0]]), 4, 3, Fraction(1))
+
+
+def test_a_row_is_in_one_cell_of_each_histogram_and_shares_run_out():
+    meter = Still(coded(5), Pure(1), 2, Repeatable(1))
+    cells = [lambda part: np.array([0, 1, 2, 7, -1]), lambda part: np.array([0, 0, 0, 0, 0])]
+    meter.histograms(cells, [3, 1], Fraction(1, 2))
+    assert meter.seen[0].tolist() == [1, 1, 1, 5]
+    assert meter.seen[1:] == (2, 2)
+    with pytest.raises(NoPromise, match="share"):
+        meter.histograms(cells, [3, 1], Fraction(3, 4))
+
+
+def test_the_noise_is_that_of_the_share_and_of_all_rows_of_a_person(monkeypatch):
+    drawn = []
+    for kind in (DiscreteLaplace, DiscreteGaussian):
+        add = kind.add_all
+        monkeypatch.setattr(kind, "add_all", lambda self, v, e, add=add: drawn.append(self) or add(self, v, e))
+    cells = [lambda part: np.zeros(1, np.int64)] * 4
+    Meter(coded(1), Pure(1), 3, Repeatable(1)).histograms(cells, [1] * 4, Fraction(1, 2))
+    Meter(coded(1), Concentrated("1/2"), 3, Repeatable(1)).histograms(cells, [1] * 4, Fraction(1, 2))
+    assert drawn[0].scale == 3 * 4 * 2
+    assert drawn[1].sigma_squared == 9 * 4 / (2 * Fraction(1, 4))
+
+
+@pytest.mark.parametrize("method", ["additive", "naive-bayes", "naive-bayes numbers=gaussian"])
+def test_a_classifier_finds_what_was_planted_and_says_how_good_it_is(method):
+    release = dc.learn(credit(6000), f"{method} target=default {LOTS} by=job")
+    model = dc.load_model(release)
+    fresh = rows(4000, seed=9)
+    right = np.mean(np.array(model.predict(fresh)) == np.array(fresh.column("default")))
+    assert right > np.mean(np.array(fresh.column("default")) == "no") + 0.02 or method.endswith("gaussian")
+    report = release.payload["report"]
+    assert abs(report["accuracy"] - right) < 0.05
+    assert set(report["by"]) == {"job = none", "job = clerk", "job = farmer", "job = missing"}
+    odds = model.predict_proba(fresh)
+    assert odds.column_names == ["no", "yes"]
+    assert np.allclose(np.array(odds.column(0)) + np.array(odds.column(1)), 1)
+    poor = pa.table({"age": [40, 40], "income": [5.0, 95.0], "job": ["none", "farmer"]})
+    low, high = model.predict_proba(poor).column("yes").to_pylist()
+    assert low > high + 0.2
+
+
+def test_a_line_is_found_and_its_error_told():
+    rng = np.random.default_rng(3)
+    x, z = rng.uniform(0, 10, 20_000), rng.choice(["a", "b"], 20_000)
+    y = np.clip(20 + 4 * x + 10 * (z == "b") + rng.normal(0, 3, 20_000), 0, 100)
+    card = Card(
+        "points",
+        (
+            Column("x", Kind.REAL, bounds=(0.0, 10.0), required=True),
+            Column("z", Kind.TEXT, categories=("a", "b"), required=True),
+            Column("y", Kind.REAL, bounds=(0.0, 100.0)),
+        ),
+    )
+    release = dc.learn(read(pa.table({"x": x, "z": z, "y": y}), card), "ridge", target="y", epsilon=2)
+    model = dc.load_model(release)
+    told = np.array(model.predict(pa.table({"x": [0.0, 10.0, 10.0], "z": ["a", "a", "b"]})))
+    assert np.abs(told - [20, 60, 70]).max() < 2
+    report = release.payload["report"]
+    assert abs(report["r2"] - 0.95) < report["r2_error"] + 0.02
+    assert "× x" in str(model)
+
+
+def test_a_model_is_readable_data_that_comes_back_from_the_folder(tmp_path):
+    release = dc.learn(credit(), "additive", target="default", epsilon=1, delta="1e-6", to=tmp_path / "model")
+    model = dc.load_model(release)
+    assert dc.load_model(tmp_path / "model") == model == dc.load_model(loads(dumps(release.payload)))
+    assert "is in no ledger" in release.promise
+    assert "Approximate" in repr(release.statement.loss)
+    frame = rows(50, seed=4).to_pandas()
+    assert model.predict(frame) == model.predict(rows(50, seed=4))
+    odd = pa.table({"age": [None, 500], "income": [None, float("nan")], "job": [None, "astronaut"]})
+    assert model.predict(odd).null_count == 0
+    data = model.to_dict()
+    for wrong in (
+        data | {"more": 1},
+        data | {"base": [0.0, 1.0]},
+        data | {"terms": [data["terms"][0] | {"weights": [[0.0]]}]},
+        data | {"terms": [data["terms"][0] | {"slope": [0.0, 1.0]}]},
+        data | {"base": ["1"]},
+        {"kind": "os.system"},
+    ):
+        with pytest.raises(BadInput):
+            dc.load_model({"learner": "additive", "model": wrong})
+
+
+def test_several_classes():
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 30, 9000)
+    y = np.array(["low", "mid", "high"])[np.minimum(x // 10, 2)]
+    card = Card(
+        "c", (Column("x", Kind.INTEGER, bounds=(0, 29)), Column("y", Kind.TEXT, categories=("low", "mid", "high")))
+    )
+    model = dc.load_model(dc.learn(read(pa.table({"x": x, "y": y}), card), f"additive target=y {LOTS}"))
+    assert model.predict(pa.table({"x": [3, 15, 28]})).to_pylist() == ["low", "mid", "high"]
+
+
+EMPTY = pa.table(
+    {name: pa.array([], kind) for name, kind in zip(rows(1).column_names, rows(1).schema.types, strict=True)}
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [EMPTY, rows(3), rows(2000).set_column(4, "default", pa.array(["no"] * 2000))],
+    ids=["no rows", "three rows", "one class"],
+)
+@pytest.mark.parametrize("method", ["additive target=default", "naive-bayes target=default", "ridge target=income"])
+def test_too_few_rows_or_a_constant_target_make_a_model_that_says_so_or_always_says_the_same(data, method):
+    release = dc.learn(read(data, CARD), f"{method} epsilon=1")
+    model = dc.load_model(release)
+    assert model.predict(rows(20)).null_count == 0
+    if data.num_rows < 10:
+        assert release.payload["says_nothing"]
+        assert "says nothing" in release.promise
+        assert len(set(model.predict(rows(20)).to_pylist())) == 1
+
+
+def test_a_constant_number_is_predicted():
+    data = rows(2000).set_column(2, "income", pa.array([50.0] * 2000))
+    model = dc.load_model(dc.learn(read(data, CARD), "ridge target=income epsilon=5"))
+    assert np.abs(np.array(model.predict(rows(20))) - 50).max() < 10
+
+
+def test_more_columns_than_rows_and_nothing_but_missing_values():
+    names = [f"x{place}" for place in range(60)]
+    columns = tuple(Column(name, Kind.REAL, bounds=(0.0, 1.0)) for name in names)
+    card = Card("wide", (*columns, Column("y", Kind.BOOLEAN)))
+    data = pa.table({**{name: [float("nan")] * 40 for name in names}, "y": [True, False] * 20})
+    for method in ("additive target=y", "ridge target=x0"):
+        model = dc.load_model(dc.learn(read(data, card), f"{method} epsilon=1"))
+        assert model.predict(data).null_count == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ("additive target=income epsilon=1", "one of a few values"),
+        ("ridge target=default epsilon=1", "not a number"),
+        ("additive target=default", "epsilon or rho"),
+        ("additive target=default epsilon=1 rho=1", "not both"),
+        ("additive target=default delta=1e-6", "needs an epsilon"),
+        ("additive target=default epsilon=1 on default", "cannot be learnt from"),
+        ("additive target=default epsilon=1 by=name", "by"),
+        ("additive target=default epsilon=1e-7", "say nothing"),
+        ("additive epsilon=1", "needs target"),
+        ("additive target=default epsilon=0", "above"),
+        ("additive target=default epsilon=1 bins=1", "bins"),
+    ],
+)
+def test_bad_input_is_told_before_any_row_is_read(method, told):
+    with pytest.raises(BadInput, match=told):
+        dc.learn(credit(), method)
+
+
+def test_what_the_card_does_not_declare_is_not_learnt_from():
+    card = Card("open", (Column("x", Kind.REAL), Column("y", Kind.BOOLEAN)))
+    with pytest.raises(NotDeclared, match="bounds"):
+        dc.learn(read(pa.table({"x": [1.0], "y": [True]}), card), "additive target=y epsilon=1")
+    with pytest.raises(BadInput, match="seed"):
+        dc.learn(credit(), "additive target=default epsilon=1", seed=1)
+    with pytest.raises(BadInput, match="already"):
+        dc.learn(credit(), dc.Additive(target="default", epsilon=1), epsilon=2)
+
+
+def test_a_workspace_charges_a_model_once(tmp_path):
+    with dc.Curator.create(tmp_path / "bank", {"credit": (rows(2000), CARD)}, Pure(2)) as curator:
+        method = dc.Additive(target="default", epsilon=1)
+        first = curator.release(method, "credit")
+        again = curator.release(dc.Additive(target="default", epsilon=1), "credit")
+        assert first.payload == again.payload
+        assert first.receipt.loss == Pure(1)
+        assert dc.load_model(again).predict(rows(5)).null_count == 0
+        curator.release(dc.Ridge(target="income", epsilon=1), "credit")
+        with pytest.raises(BudgetExceeded):
+            curator.release(dc.Additive(target="default", epsilon=1, bins=8), "credit")
+
+
+def test_a_joined_group_of_intervals_is_whole_and_in_order():
+    """What is made of noisy counts: neighbours with one rate are one group, and a jump is a border."""
+    counts = np.array([[900.0] * 6 + [100.0] * 6, [100.0] * 6 + [900.0] * 6])
+    coding = Coding.of(NumberFeature("x", Kind.REAL, 0.0, 12.0), Card("c", (Column("x", Kind.REAL),)), 11)
+    odds = log_odds([coding], [np.append(counts, [[0.0], [0.0]], axis=1)], 10.0)
+    table = odds.tables[0][:, 0]
+    assert len(set(table[:6])) == len(set(table[6:12])) == 1
+    assert table[0] < -1.5 < 1.5 < table[6]
+    assert table[12] == pytest.approx(0.0, abs=0.01)
