@@ -112,15 +112,15 @@ def test_somebody_sees_what_was_given_to_them_or_shared(shelf: Shelf) -> None:
 
 def test_a_release_lies_inside_the_workspace(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "releases" / ONE.id).mkdir(parents=True)
-    assert shelf.folder(ONE.id) == (tmp_path / "releases" / ONE.id).resolve()
+    assert shelf.path(ONE.id) == (tmp_path / "releases" / ONE.id).resolve()
     with pytest.raises(NotFound, match="missing from the workspace"):
-        shelf.folder(BOTH.id)
+        shelf.path(BOTH.id)
     for place in ("../elsewhere", "/etc", "releases/../../x", ".", ""):
         with pytest.raises(BadInput, match="inside the workspace"):
             shelf.put(replace(ONE, id="d" * 64, place=place))
     (tmp_path / "releases" / BOTH.id).symlink_to("/etc")
     with pytest.raises(BadInput, match="inside the workspace"):
-        shelf.folder(BOTH.id)
+        shelf.path(BOTH.id)
 
 
 @pytest.mark.parametrize("odd", [{"id": "short"}, {"id": "a" * 63 + "/"}, {"title": ""}, {"title": "a\0b"}])
@@ -143,5 +143,5 @@ def test_answers_of_the_command_line_are_adopted_once(tmp_path: Path) -> None:
     assert (first.by, second.by) == ("ann", "analyst")
     assert second == Shelved.answer(answers[1].identity, answers[1].release, ("visits",), by="analyst")
     assert second.loss == Pure("0.2")
-    assert shelf.folder(second.id).is_dir()
+    assert shelf.path(second.id).is_file()
     state.close()

@@ -248,7 +248,23 @@ def write_release(folder):
         with dc.Curator.create(place, {"visits": table()}, dc.Pure(1)) as curator:
             curator.ask(QUESTION, epsilon="0.5")
         [made] = (place / "releases").iterdir()
-        shutil.copytree(made, folder / "ask")
+        dc.Release.load(made).save(folder / "ask")
+
+
+def write_answer(folder):
+    """An answer as a workspace keeps it."""
+    with dc.Curator.create(folder / "clinic", {"visits": table()}, dc.Pure(1)) as curator:
+        answer = curator.ask(QUESTION, epsilon="0.5")
+    shutil.move(curator.workspace.releases / answer.identity, folder / "answer")
+    shutil.rmtree(folder / "clinic")
+
+
+def check_answer(folder):
+    found = dc.Release.load(folder / "answer")
+    assert found.payload["sex"].to_pylist() == ["F", "M"]
+    assert (found.title, found.statement.loss, found.receipt.loss) == ("An answer about visits", *[dc.Pure("0.5")] * 2)
+    assert found.recipe.parameters["question"] == QUESTION
+    assert len(manifest_digest(folder / "answer")) == 64
 
 
 def check_release(folder):

@@ -99,7 +99,7 @@ def test_every_version_has_a_fixture_and_a_line_in_the_docs(name):
 
 def test_all_formats_are_found():
     databases, documents = {"ledger", "service_database", "register", "streams"}, {"workspace", "release", "survey"}
-    assert set(FORMATS) == databases | documents | {"reports", "journal"}
+    assert set(FORMATS) == databases | documents | {"answer", "reports", "journal"}
     assert set(WRITERS) == set(CHECKS) == set(FORMATS)
 
 
@@ -126,6 +126,11 @@ def newer_json(path, version):
     path.write_text(json.dumps(json.loads(first + end.strip()) | {"format": version, "discreet": "9.9"}) + "\n" + rest)
 
 
+def newer_line(path, version):
+    first, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(json.dumps(json.loads(first) | {"format": version, "discreet": "9.9"}).encode() + b"\n" + rest)
+
+
 def newer_journal(folder, version):
     path, session = folder / JOURNAL, load(folder / "manifest.toml")
     path.unlink()
@@ -143,6 +148,7 @@ NEWER = {
     "streams": lambda folder, version: newer_database(folder / "clinic" / "streams.db", version),
     "workspace": lambda folder, version: newer_toml(folder / "clinic" / "workspace.toml", version),
     "release": lambda folder, version: [newer_json(one / "manifest.json", version) for one in folder.iterdir()],
+    "answer": lambda folder, version: newer_line(folder / "answer", version),
     "survey": lambda folder, version: newer_toml(folder / "music.toml", version),
     "reports": lambda folder, version: newer_json(folder / "music.reports.jsonl", version),
     "journal": newer_journal,

@@ -9,7 +9,7 @@ import pytest
 from discreet.budget.entries import Charged
 from discreet.budget.ledger import create_ledger
 from discreet.core.loss import Pure
-from discreet.core.release import Release, Rows
+from discreet.core.release import Release, Rows, save
 from discreet.core.statement import Recipe, Statement
 from discreet.errors import Damaged, EngineError, LedgerError, Refused
 from discreet.releases import store as module
@@ -44,6 +44,9 @@ def test_what_is_kept_is_sealed_for_nothing_and_found_again(store, ledger, tmp_p
     kept = store.keep("a", "visits", made())
     assert kept.payload["n"].to_pylist() == [1]
     assert store.place("a") == tmp_path / "releases" / "a"
+    assert [one.name for one in (tmp_path / "releases").iterdir()] == ["a"], "one file, and nothing beside it"
+    assert store.place("a").is_file()
+    assert store.place("a").stat().st_mode & 0o777 == 0o600
     (seal,) = seals(ledger)
     assert (seal.loss, seal.account) == (Pure(0), "visits")
     assert ledger.account("visits").left == Pure(1)
@@ -52,13 +55,25 @@ def test_what_is_kept_is_sealed_for_nothing_and_found_again(store, ledger, tmp_p
     assert len(seals(ledger)) == 1
 
 
-def test_whoever_comes_second_is_given_what_the_first_kept(store):
-    store.keep("a", "visits", made(1))
-    assert store.keep("a", "visits", made(2)).payload["n"].to_pylist() == [1]
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_whoever_comes_second_is_given_what_the_first_kept(store, first, second):
+    store.keep("a", "visits", made(1), apart=first)
+    before = store.place("a").stat().st_ino
+    assert store.keep("a", "visits", made(2), apart=second).payload["n"].to_pylist() == [1]
+    assert store.place("a").stat().st_ino == before, "neither a file nor a folder takes another's place"
+    assert [one.name for one in store.place("a").parent.iterdir()] == ["a"]
+
+
+def test_what_an_earlier_discreet_kept_as_a_folder_is_found(store, ledger):
+    digest = save(made(4), store.place("a"), private=True)
+    assert store.find("a", "visits").payload["n"].to_pylist() == [4]
+    assert ledger.find_line(SEAL + "a").entry.purpose == digest
+    assert store.keep("a", "visits", made(5)).payload["n"].to_pylist() == [4]
 
 
 def test_rows_are_given_from_where_they_are_kept(store, tmp_path):
-    source = store.keep("a", "visits", made(7))
+    source = store.keep("a", "visits", made(7), apart=True)
     assert source.payload["n"].to_pylist() == [7]
     moved = shutil.copy(store.place("a") / "payload.parquet", tmp_path / "rows.parquet")
     kept = store.keep("b", "visits", replace(made(), payload=Rows(tmp_path / "rows.parquet")))
@@ -69,11 +84,11 @@ def test_rows_are_given_from_where_they_are_kept(store, tmp_path):
 def test_what_was_sealed_and_is_gone_or_another_is_damaged(store, ledger):
     store.keep("a", "visits", made(1))
     store.keep("b", "visits", made(2))
-    shutil.rmtree(store.place("a"))
+    store.place("a").unlink()
     for look in (store.find, store.find_folder):
         with pytest.raises(Damaged, match="was answered before, but the answer is no longer in"):
             look("a", "visits")
-    shutil.copytree(store.place("b"), store.place("a"))
+    shutil.copy(store.place("b"), store.place("a"))
     for look in (store.find, store.find_folder):
         with pytest.raises(Damaged, match="differs from the one that was sealed in the ledger"):
             look("a", "visits")

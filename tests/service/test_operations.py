@@ -103,7 +103,7 @@ def test_an_auditor_reads_what_is_promised_and_not_what_is_in_it(clinic: Clinic)
     [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.016"))
     assert clinic.desk.statement(clinic.auditor, answer.identity).statement == answer.statement
     assert clinic.desk.statement(clinic.auditor, answer.identity).payload == {}
-    for look in (clinic.desk.release, clinic.desk.folder):
+    for look in (clinic.desk.release, clinic.desk.path):
         with pytest.raises(NotAllowed):
             look(clinic.auditor, answer.identity)
 

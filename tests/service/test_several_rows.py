@@ -29,7 +29,7 @@ def test_visits_are_published_and_attacked_by_jobs(clinic):
     desk.start()
     job = done(desk, steward, _spec("linked most=1 with patients"))
     assert (job.state, job.error) == ("done", "")
-    release = Release.load(desk.folder(steward, job.result))
+    release = Release.load(desk.path(steward, job.result))
     patients = release.also.column("person").to_pylist()
     assert len(set(patients)) == len(patients)
     assert set(release.payload.column("person").to_pylist()) <= set(patients)

@@ -59,10 +59,14 @@ _READ: dict[str, Callable[[str], object]] = {
 _TUPLE = "$tuple"
 
 
-def dumps(value: object) -> str:
-    """``value`` as JSON text from which ``loads`` makes an equal value of the same types, or an error."""
+def dumps(value: object, *, compact: bool = False) -> str:
+    """``value`` as JSON text from which ``loads`` makes an equal value of the same types, or an error.
+
+    ``compact`` is one line, for programs.
+    """
     try:
-        text = json.dumps(_tagged(value, "the value"), indent=2, ensure_ascii=False, allow_nan=False)
+        shape: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
+        text = json.dumps(_tagged(value, "the value"), ensure_ascii=False, allow_nan=False, **shape)
         text.encode()
     except UnicodeEncodeError:
         raise BadInput("Text with half a surrogate pair cannot be written.") from None

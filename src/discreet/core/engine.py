@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from discreet.errors import EngineError
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     """What is made of some of a query's rows."""
 
 
+@dataclass(frozen=True)
+class Written:
+    """A query in an engine's text, which is written once for many queries that differ in their literals."""
+
+    text: str
+    tolerant: bool
+    """Whether there are attempts in it."""
+
+
 class Engine(Protocol):
     """DuckDB, PostgreSQL or Spark: sqlglot trees in, Arrow out.
 
@@ -32,6 +42,8 @@ class Engine(Protocol):
     """Whether it runs in this process, so that files are opened on it and tables of its own cost little."""
     lends: ClassVar[bool] = False
     """Whether rows in memory can be joined with its own (``lend``)."""
+    takes_text: ClassVar[bool] = False
+    """Whether it can be asked by text (``fetch_written``)."""
     has_workers: ClassVar[bool] = False
     """Whether functions of ours run where the rows are (``engines/spark.py``)."""
 
@@ -59,6 +71,10 @@ class Engine(Protocol):
         ``each`` says what to keep of a part of the rows as it comes in, so that all of them are never held. A number
         that has no room in its Arrow type is an error, unless this is ``forgiving``: then it is cut off, or NULL.
         """
+
+    def fetch_written(self, query: Written, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+        """As ``fetch``, of a query in the engine's text, where it ``takes_text``."""
+        raise EngineError(f"{self.title} takes no text.")
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time, never all in memory."""

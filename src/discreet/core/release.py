@@ -10,6 +10,8 @@
     report.html        all of it as one page that opens offline
     manifest.json      the format's version; size and SHA-256 of every other file
 
+A workspace keeps small ones as one file each (``core/release_file.py``), which is loaded in the same way.
+
 The hashes show accidents and careless tampering. They do not stop a forger, who can write a new manifest:
 anyone who needs that compares the manifest, or the ledger's line, with one obtained another way.
 """
@@ -270,8 +272,13 @@ class Rows:
 
 
 def is_release(folder: str | Path) -> bool:
-    """Whether a folder holds a release."""
-    return (Path(folder) / MANIFEST).is_file()
+    """Whether a folder holds a release, or a file is one."""
+    folder = Path(folder)
+    if folder.is_file():
+        from discreet.core.release_file import is_release_file
+
+        return is_release_file(folder)
+    return (folder / MANIFEST).is_file()
 
 
 def with_rows(release: Release[Any]) -> Release[Any]:
@@ -325,12 +332,28 @@ def save(
 
 
 def manifest_digest(folder: Path) -> str:
-    """What ``save`` returned for the release in ``folder``."""
+    """What ``save`` returned for the release in ``folder``; for one that is a file, what ``save_file`` did."""
+    if folder.is_file():
+        from discreet.core.release_file import file_digest  # which is written in terms of this module
+
+        return file_digest(folder)
     return _digest((folder / MANIFEST).read_bytes())
 
 
+def report_page(folder: Path) -> bytes:
+    """The report of a release: as it was saved, or made now for a release that is one file."""
+    if folder.is_file():
+        return report.render(load(folder)).encode()
+    verified(folder)
+    return (folder / "report.html").read_bytes()
+
+
 def load(folder: Path) -> Release[Any]:
-    """The release in ``folder``, after every file was found to be what the manifest says."""
+    """The release in ``folder``, after every file was found to be what the manifest says; or in that one file."""
+    if folder.is_file():
+        from discreet.core.release_file import load_file
+
+        return load_file(folder)
     if not folder.is_dir():
         raise NotFound(f"There is no folder {folder}.")
     names = verified(folder)
@@ -339,6 +362,10 @@ def load(folder: Path) -> Release[Any]:
 
 def load_papers(folder: Path) -> Release[Any]:
     """A release without what is in it, however large that is; of the files those that are read are checked."""
+    if folder.is_file():
+        from discreet.core.release_file import load_file
+
+        return load_file(folder, payload=False)
     listed = _listed(folder)
     names = frozenset(name for name in listed if name.endswith(".json") and not name.startswith("payload."))
     for name in sorted(names):

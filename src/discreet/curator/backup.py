@@ -46,7 +46,7 @@ from discreet._version import __version__
 from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.core.document import fields, give_name, settle
-from discreet.core.release import Receipt, Release
+from discreet.core.release import Receipt, Release, is_release
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
 from discreet.curator.streams import FILE as STREAMS
@@ -189,10 +189,13 @@ def _note_gap(workspace: Workspace, copy: Copy) -> None:
 
 def receipts_in(folder: str | Path) -> list[Receipt]:
     """The receipts of all releases in a folder, or below it."""
-    places = sorted(Path(folder).rglob("receipt.json"))
-    if not places:
+    inside = sorted(Path(folder).rglob("*"))
+    places = [place.parent for place in inside if place.name == "receipt.json"]
+    places += [place for place in inside if place.is_file() and is_release(place)]
+    found = [one for place in places for one in receipts_of(Release.load(place))]
+    if not found:
         raise NotFound(f"There is no release with a receipt in {folder}.")
-    return [one for place in places for one in receipts_of(Release.load(place.parent))]
+    return found
 
 
 def _copied_ledger(workspace: Workspace, here: Path, *, as_stored: bool) -> SqlLedger:

@@ -46,6 +46,8 @@ from discreet.releases.store import Store
 from discreet.verbs.ask.price import Quote, smallest_epsilon
 from discreet.verbs.ask.query_auditing.policy import Policy
 from discreet.verbs.ask.question import Planned, SqlMethod, normal, planned, pose
+from discreet.verbs.ask.shapes import Shapes
+from discreet.verbs.ask.spelling import today
 from discreet.verbs.ask.stream import Stream
 
 ANALYST = "analyst"
@@ -72,6 +74,7 @@ class Curator:
         self._audits = Audits(self.workspace, self.ledger, self._store)
         self._streams = Streams(self.workspace, self.ledger, self._store)
         self._plans = _Plans()
+        self._shapes = Shapes()
 
     @classmethod
     def create(
@@ -445,11 +448,13 @@ class Curator:
         return {name: one.id for name, one in self.workspace.tables.items()}
 
     def _plan(self, sql: str, tables: Mapping[str, Table], twins: Mapping[str, str]) -> Planned:
-        asked = sql, tuple(f"{name} {twins[name]}" for name in tables)
-        found = self._plans.find(asked)
+        named = tuple(f"{name} {twins[name]}" for name in tables)
+        asked = f"{today()} {sql}", named
+        found = self._plans.find(asked) or self._shapes.find(sql, named)
         if found is None:
             found = planned(sql, tables)
             self._plans.keep(asked, found)
+            self._shapes.learn(sql, found, tables, named)
         return found
 
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:

@@ -1,7 +1,7 @@
 """Release index: every release of a workspace, answers and published ones, and who may have each.
 
-The releases themselves are folders; the list is in the service's database, so that it can be searched. Nothing on it
-is about rows: what was released, of which tables, by whom, for which loss, and where it is.
+The releases themselves are folders and files; the list is in the service's database, so that it can be searched.
+Nothing on it is about rows: what was released, of which tables, by whom, for which loss, and where it is.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Shelved:
     shared: bool
     """Whether the analysts of its tables may have it."""
     place: str
-    """Its folder, relative to the workspace."""
+    """Its folder, or its file, relative to the workspace."""
 
     @classmethod
     def answer(cls, id: str, release: Release[Any], tables: tuple[str, ...], *, by: str) -> Self:
@@ -167,18 +167,16 @@ class Shelf:
         self.find(id)
         self._state.change(lambda session: session.run("UPDATE shelf SET shared = ? WHERE id = ?", [(int(shared), id)]))
 
-    def folder(self, id: str) -> Path:
-        """Folder of a release, always inside the workspace."""
+    def path(self, id: str) -> Path:
+        """Folder of a release, or its file, always inside the workspace."""
         one = self.find(id)
         place = self._inside(one.place)
-        if not place.is_dir():
+        if not place.exists():
             if one.place.startswith(KEPT):
                 raise NotFound(
                     "This answer came from a synthetic stand-in and is no longer stored.", hint="Ask again: it is free."
                 )
-            raise NotFound(
-                "The folder of this release is missing from the workspace.", hint="Restore it from a backup."
-            )
+            raise NotFound("This release is missing from the workspace.", hint="Restore it from a backup.")
         return place
 
     def adopt(self) -> int:
@@ -188,14 +186,14 @@ class Shelf:
         return self._list(sorted(set(names) - listed))
 
     def _list(self, names: Sequence[str]) -> int:
-        """Add the answers in some folders; the number that could be read."""
+        """Add some answers; the number that could be read."""
         found = [one for name in names for one in self._answers(name)]
         for start in range(0, len(found), _PAGE):
             self._state.change(partial(_put, some=found[start : start + _PAGE]))
         return len(found)
 
     def _answers(self, name: str) -> Iterator[Shelved]:
-        """Entry of the answer in a folder, from its documentation; none if unreadable, which ``verify`` reports."""
+        """Entry of an answer, from its documentation; none if unreadable, which ``verify`` reports."""
         with suppress(DiscreetError, OSError, UnicodeDecodeError):
             release = load_papers(self._workspace.releases / name)
             also = [Receipt.from_dict(one) for one in release.recipe.parameters.get(ALSO_CHARGED, ())]

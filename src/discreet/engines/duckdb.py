@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.core.engine import Engine
+from discreet.core.engine import Engine, Written
 from discreet.core.kind import LISTABLE
 from discreet.core.sql import arrow_type, attempts, kind_of, recast, recast_table, table
 from discreet.engines.limits import SPILLED, stopping
@@ -64,6 +64,7 @@ class DuckDB(Engine):
 
     embedded = True
     lends = True
+    takes_text = True
     dialect = "duckdb"
 
     def __init__(
@@ -111,10 +112,20 @@ class DuckDB(Engine):
         that stands twice out of the TRY around it (unless it is kept from that: ``ROW_BY_ROW``): a query that fails on
         a value is run once more as it is written.
         """
-        began = time.monotonic()
-        text, tolerant = query.sql(self.dialect), bool(attempts(query))
+        written = Written(query.sql(self.dialect), bool(attempts(query)))
+        return self.fetch_written(written, given, seconds=seconds, each=each)
+
+    def fetch_written(
+        self,
+        query: Written,
+        given: Mapping[str, pa.Table] | None = None,
+        *,
+        seconds: float | None = None,
+        each: Part | None = None,
+    ) -> pa.Table:
+        began, text, tolerant = time.monotonic(), query.text, query.tolerant
         if tolerant and self._questions:
-            return self._for_attempts().fetch(query, given, seconds=seconds, each=each, forgiving=forgiving)
+            return self._for_attempts().fetch_written(query, given, seconds=seconds, each=each)
         try:
             return self._fetch(text, given or {}, seconds, each, tolerant=tolerant)
         except _NoMemory:

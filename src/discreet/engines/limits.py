@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.core.engine import Engine
+from discreet.core.engine import Engine, Written
 from discreet.errors import BadInput, DiscreetError, EngineError, LoginFailed, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -125,13 +125,15 @@ def too_long() -> EngineError:
     return EngineError("The query exceeded its time limit.", hint="Limits are set in workspace.toml.")
 
 
-def fetch(engine: Engine, query: exp.Query, *, each: Part | None = None) -> pa.Table:
+def fetch(engine: Engine, query: exp.Query | Written, *, each: Part | None = None) -> pa.Table:
     """The rows of ``query``, or what ``each`` keeps of them; it may take as long as the question's limits say.
 
     Whatever goes wrong may depend on someone's row, so nothing is said of it; unless the rows were not reached. No
     value is why: whether there is an answer would tell of it.
     """
     try:
+        if isinstance(query, Written):
+            return engine.fetch_written(query, seconds=seconds_left(), each=each)
         return engine.fetch(query, seconds=seconds_left(), each=each, forgiving=True)
     except (Unreachable, LoginFailed):
         raise

@@ -173,7 +173,8 @@ class Pipeline:
         with self.steps.timed("keep"):
             if made is None:
                 return self._store.fail(one.identity, one.tables[0])
-            return self._store.keep(one.identity, one.tables[0], made)
+            stand_in = bool(one.method.makes(one.table.card))  # whose rows are asked in their turn
+            return self._store.keep(one.identity, one.tables[0], made, apart=stand_in)
 
     def _charged(
         self, due: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool

@@ -4,9 +4,10 @@ Why this is private: a charge pays for one answer. Anyone who could get a second
 same charge would average the noise away, so of all answers that crashes, retries and rivals may compute under a
 charge at most one is ever given:
 
-* an answer is on the disk, under the question's own name, before it is given; a folder has one such name, and
-  anyone who comes second throws its own answer away and gives the one that is there. Anyone who comes first gives
-  what it wrote, and need not read it again: a folder that is not empty takes no other's place;
+* an answer is on the disk, under the question's own name, before it is given; there is one file (or, of what is large,
+  one folder) of that name, and anyone who comes second throws its own answer away and gives the one that is there.
+  Anyone who comes first gives what it wrote, and need not read it again: neither a link to a file nor a folder that is
+  not empty takes another's place;
 * its fingerprint is in the ledger (a line that costs nothing, the *seal*) before it is given. A line is written
   once, so a copy of the folder with the same ledger cannot give another answer; and an answer that is sealed
   and gone (someone tidied up) is an error, not a reason to answer again.
@@ -30,6 +31,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.core.document import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release, Rows, load_papers, manifest_digest, save, verified
+from discreet.core.release_file import fits, save_file
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused, Taken
 
 SEAL = "seal: "
@@ -60,13 +62,13 @@ class Store:
         """Where an answer is, if there is one: checked as ``find`` does, and not held in memory."""
         place = self._there(identity)
         if place is not None:
-            verified(place)
+            load_papers(place) if place.is_file() else verified(place)
             self._seal(identity, account, manifest_digest(place))
         return place
 
     def _there(self, identity: str) -> Path | None:
         place = self._folder / identity
-        if place.is_dir():
+        if place.exists():
             flush_name(place)
             return place
         if (line := self._ledger.find_line(SEAL + identity)) is not None:
@@ -77,13 +79,17 @@ class Store:
             )
         return None
 
-    def keep(self, identity: str, account: str, release: Release[Any]) -> Release[Any]:
-        """Keep an answer, unless someone was faster: then theirs stays. What is kept is what may be given."""
+    def keep(self, identity: str, account: str, release: Release[Any], *, apart: bool = False) -> Release[Any]:
+        """Keep an answer, unless someone was faster: then theirs stays. What is kept is what may be given.
+
+        It is one file, unless it is large, or its rows are to be read where they are (``apart``): then it is a folder.
+        """
         place = self._folder / identity
         try:
-            written = save(release, place, private=True)
+            alone = not apart and fits(release)
+            written = save_file(release, place) if alone else save(release, place, private=True)
         except BadInput as error:
-            if not place.is_dir():
+            if not place.exists():
                 raise EngineError(
                     f"The answer could not be stored in {self._folder}, so it is withheld: {error}",
                     hint="Free some space, and ask again: it is charged once.",
@@ -130,7 +136,7 @@ class Store:
     def receipts_at(self, identity: str) -> list[Receipt]:
         """The receipts of an answer, one for each table that was charged; none if it was not given."""
         place = self.place(identity)
-        return list(receipts_of(load_papers(place))) if place.is_dir() else []
+        return list(receipts_of(load_papers(place))) if place.exists() else []
 
     def receipts(self) -> Iterator[Receipt]:
         """The receipts of all answers that were given, one for each table that was charged."""

@@ -127,7 +127,7 @@ class Jobs:
 
     def _task(self, claim: Claim) -> Task:
         job = claim.job
-        attacked = self._shelf.folder(job.spec["release"]) if job.kind == "attack" else ""
+        attacked = self._shelf.path(job.spec["release"]) if job.kind == "attack" else ""
         run = self._places.run(job.id, claim.run)
         where = str(self._workspace.folder)
         return Task(job.id, where, job.kind, job.table, job.spec, str(run.folder), str(attacked))

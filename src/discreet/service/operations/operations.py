@@ -265,17 +265,17 @@ class Operations:
 
     def release(self, who: Person, release: str) -> Release[Any]:
         """A release, whole: its hashes are checked."""
-        return Release.load(self.folder(who, release))
+        return Release.load(self.path(who, release))
 
     def statement(self, who: Person, release: str) -> Release[Any]:
         """A release without what is in it: title, statement, recipe, receipt. Auditors may read this."""
-        return load_papers(self._shelf.folder(self.shelved(who, release).id))
+        return load_papers(self._shelf.path(self.shelved(who, release).id))
 
-    def folder(self, who: Person, release: str) -> Path:
+    def path(self, who: Person, release: str) -> Path:
         """Where a release is, to hand it over; that is written down."""
         with self._may.noted(who.name, "read", release=release):
             self._may.require(who, Role.STEWARD, Role.ANALYST)
-            return self._shelf.folder(self.shelved(who, release).id)
+            return self._shelf.path(self.shelved(who, release).id)
 
     def share(self, who: Person, release: str, shared: bool) -> None:
         """Share a release with the analysts of its tables, or stop that. A stand-in answers while it is shared."""

@@ -41,7 +41,10 @@ from discreet.verbs.ask.price import Price
 from discreet.verbs.ask.quantile import counts_by_group, slice_query
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from discreet.core.engine import Part as Passing
+    from discreet.core.engine import Written
 
 _AT_ONCE = 10_000
 _Group = tuple[Any, ...]
@@ -182,7 +185,7 @@ def measured(plan: Part, each: Passing | None = None) -> Measured:
 def _measured(plan: Part, each: Passing | None) -> pa.Table:
     """The measures of all groups. Which of the two ways is gone makes no difference but in time; from how many rows on,
     a million and more, is drawn, so that hardly ever a single person decides it."""
-    query = plan.query
+    query: exp.Select | Written = plan.written or plan.query
     if any(one.large is not None for one in plan.measures.values()):
         query = plan.query_of_small(lambda rows: rows // 2 + SYSTEM.below(rows // 2 + 1))
     found = fetch(plan.rows.engine, query, each=each)

@@ -21,6 +21,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.engine import Written
 from discreet.core.kind import Scalar
 from discreet.core.table import Table
 from discreet.engines.measures import Measure, measured_query, quick, units_counted
@@ -67,6 +68,8 @@ class Part:
     """The measure that decides which groups are shown; ``None``: all groups are known beforehand."""
     sets: tuple[tuple[str, ...], ...] = ()
     """By which keys there are groups, of ROLLUP and its like: what is measured is added up. None: by all of them."""
+    written: Written | None = field(default=None, compare=False)
+    """``query`` in the engine's text, if that is known (``shapes.py``)."""
 
     @property
     def declared(self) -> bool:

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
-from discreet.core.release import MANIFEST, verified
+from discreet.core.release import MANIFEST, Release, report_page, verified
 from discreet.core.spreadsheet import write_csv
 from discreet.errors import BadInput
 from discreet.service.api.caller import EarlyRoute, Manager, Reader, Receiver
@@ -76,9 +76,7 @@ def statement(release: ReleaseId, caller: Reader) -> Statement:
 )
 def report(release: ReleaseId, caller: Receiver) -> Response:
     """All of it as one page. It may run and load nothing."""
-    folder = caller.desk.folder(caller.who, release)
-    verified(folder)
-    page = (folder / "report.html").read_bytes()  # a file's own headers say when it was written: how long it took
+    page = report_page(caller.desk.path(caller.who, release))  # a file's own headers would say how long it took
     return Response(page, media_type="text/html", headers=paper_headers())
 
 
@@ -90,7 +88,7 @@ def report(release: ReleaseId, caller: Receiver) -> Response:
 )
 def download(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     """The release's folder as a zip archive: unpacked, it is what ``Release.load`` reads."""
-    archive = _zipped(caller.desk.folder(caller.who, release))
+    archive = _zipped(caller.desk.path(caller.who, release))
     headers = {"Content-Disposition": f'attachment; filename="{release}.zip"'}
     return StreamingResponse(_pieces(archive), media_type="application/zip", headers=headers)
 
@@ -103,13 +101,13 @@ def download(release: ReleaseId, caller: Receiver) -> StreamingResponse:
 )
 def rows(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     """The rows of a release that is a table, for spreadsheets; ``download`` has its promise too."""
-    folder = caller.desk.folder(caller.who, release)
-    if "payload.parquet" not in verified(folder):
+    rows = _rows(caller.desk.path(caller.who, release))
+    if rows is None:
         raise BadInput(
             "This release is not a table.", hint=f"GET /v1/releases/{release}/download has the whole release."
         )
     headers = {"Content-Disposition": f'attachment; filename="{release}.csv"'}
-    return StreamingResponse(_csv(folder / "payload.parquet"), media_type="text/csv", headers=headers)
+    return StreamingResponse(_csv(*rows), media_type="text/csv", headers=headers)
 
 
 @router.put("/{release}/shared", responses=WRITES, summary="Share a release, or stop sharing")
@@ -125,7 +123,13 @@ def paper_headers() -> dict[str, str]:
 
 
 def _zipped(folder: Folder) -> IO[bytes]:
-    """A release as an archive: the files that its manifest names, each of which is what it says, and no others."""
+    """A release as an archive: the files that its manifest names, each of which is what it says, and no others.
+
+    One that is a single file is given as a folder, too.
+    """
+    if folder.is_file():
+        with tempfile.TemporaryDirectory() as scratch:
+            return _zipped(Release.load(folder).save(Folder(scratch) / "release"))
     archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # closed when it was sent
     with zipfile.ZipFile(archive, "w") as packed:
         for name in sorted({*verified(folder), MANIFEST}):
@@ -137,16 +141,26 @@ def _zipped(folder: Folder) -> IO[bytes]:
     return archive
 
 
-def _csv(rows: Folder) -> Iterator[bytes]:
+def _rows(folder: Folder) -> tuple[pa.Schema, Iterator[pa.RecordBatch]] | None:
+    """The rows of a release, a few at a time; ``None``, if it is not a table."""
+    if folder.is_file():
+        payload = Release.load(folder).payload
+        return (payload.schema, iter(payload.to_batches())) if isinstance(payload, pa.Table) else None
+    if "payload.parquet" not in verified(folder):
+        return None
+    file = pq.ParquetFile(folder / "payload.parquet")
+    return file.schema_arrow, file.iter_batches()
+
+
+def _csv(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
     """Rows as CSV, a few at a time."""
-    with pq.ParquetFile(rows) as file:
+    held = pa.BufferOutputStream()
+    write_csv(_flat(schema.empty_table()), held)
+    yield held.getvalue().to_pybytes()
+    for batch in batches:
         held = pa.BufferOutputStream()
-        write_csv(_flat(file.schema_arrow.empty_table()), held)
+        write_csv(_flat(pa.Table.from_batches([batch])), held, header=False)
         yield held.getvalue().to_pybytes()
-        for batch in file.iter_batches():
-            held = pa.BufferOutputStream()
-            write_csv(_flat(pa.Table.from_batches([batch])), held, header=False)
-            yield held.getvalue().to_pybytes()
 
 
 def _flat(rows: pa.Table) -> pa.Table:
