@@ -45,7 +45,7 @@ def test_a_revised_card_keeps_budget_and_answers_and_says_what_changed(curator):
     again = curator.ask(COUNT, epsilon=1)
     assert not again.free
     assert again.identity != before.identity
-    assert (curator.workspace.releases / before.identity).is_dir()
+    assert (curator.workspace.releases / before.identity).is_file()
     assert curator.left("visits").table.epsilon == BUDGET.epsilon - 2
     assert curator.verify().sound
 

@@ -9,6 +9,8 @@ row.
 
 from __future__ import annotations
 
+import heapq
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -96,28 +98,83 @@ def stopping(stop: Callable[[], object], seconds: float) -> Iterator[None]:
 
     It is called until the block ends: what has not begun yet, an engine does not stop.
     """
-    fired, over = threading.Event(), threading.Event()
-
-    def fire() -> None:
-        fired.set()
-        while not over.is_set():
-            stop()
-            over.wait(_AGAIN)
-
-    timer = threading.Timer(seconds, fire)
-    timer.daemon = True
-    timer.start()
+    watched = _Watched(time.monotonic() + seconds, stop)
+    _WATCH.add(watched)
     try:
         yield
     except BaseException:
-        if fired.is_set():
+        if watched.fired:
             raise too_long() from None
         raise
     finally:
-        over.set()
-        timer.cancel()
-    if fired.is_set():
+        watched.end()
+    if watched.fired:
         raise too_long()
+
+
+class _Watched:
+    """A query that may run until then."""
+
+    def __init__(self, until: float, stop: Callable[[], object]) -> None:
+        self.until = until
+        self.fired = False
+        self._stop: Callable[[], object] | None = stop
+        self._over = threading.Event()
+
+    def __lt__(self, other: _Watched) -> bool:
+        return self.until < other.until
+
+    def end(self) -> None:
+        """It is over; what it would have been stopped with is let go."""
+        self._over.set()
+        self._stop = None
+
+    def fire(self) -> None:
+        """Its time is over: stop it from a thread of its own, since that may take long, too."""
+        stop = self._stop
+        if stop is not None and not self._over.is_set():
+            self.fired = True
+            threading.Thread(target=self._stopped, args=(stop,), daemon=True).start()
+
+    def _stopped(self, stop: Callable[[], object]) -> None:
+        while not self._over.is_set():
+            stop()
+            self._over.wait(_AGAIN)
+
+
+class _Watch:
+    """One thread that wakes when the time of a query is over, for all queries of a process."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: a process that forked has neither the thread nor the queries."""
+        self._waiting: list[_Watched] = []
+        self._changed = threading.Condition()
+        self._runs = False
+
+    def add(self, watched: _Watched) -> None:
+        """Watch over a query."""
+        with self._changed:
+            if not self._runs:
+                threading.Thread(target=self._run, name="limits", daemon=True).start()
+                self._runs = True
+            heapq.heappush(self._waiting, watched)
+            if self._waiting[0] is watched:
+                self._changed.notify()
+
+    def _run(self) -> None:
+        with self._changed:
+            while True:
+                while self._waiting and self._waiting[0].until <= time.monotonic():
+                    heapq.heappop(self._waiting).fire()
+                left = self._waiting[0].until - time.monotonic() if self._waiting else None
+                self._changed.wait(left)
+
+
+_WATCH = _Watch()
+os.register_at_fork(after_in_child=_WATCH.forget)
 
 
 def too_long() -> EngineError:
