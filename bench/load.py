@@ -29,8 +29,7 @@ _PAUSE = 0.05
 _PATIENCE = 60.0
 """How many seconds a request may take."""
 _ASKS = (
-    "SELECT sex, COUNT(*) AS n FROM {table} WHERE birth_date < DATE '{year}-03-01' AND '{name}' <> '' "
-    "GROUP BY sex",
+    "SELECT sex, COUNT(*) AS n FROM {table} WHERE birth_date < DATE '{year}-03-01' AND '{name}' <> '' GROUP BY sex",
     "SELECT COUNT(*) AS n FROM {table} WHERE birth_date BETWEEN DATE '{year}-01-01' AND DATE '{year}-12-31' "
     "AND '{name}' <> ''",
     "SELECT insurance, COUNT(*) AS n FROM {table} WHERE sex = 'F' AND birth_date > DATE '{year}-06-30' "
