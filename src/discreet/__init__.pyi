@@ -83,7 +83,11 @@ from discreet.verbs.learn.learn import load_model as load_model
 from discreet.verbs.learn.learner import Learn as Learn
 from discreet.verbs.learn.linear import LinearModel as LinearModel
 from discreet.verbs.learn.private.additive import Additive as Additive
+from discreet.verbs.learn.private.components import PrincipalComponents as PrincipalComponents
+from discreet.verbs.learn.private.k_means import KMeans as KMeans
+from discreet.verbs.learn.private.logistic import Logistic as Logistic
 from discreet.verbs.learn.private.naive_bayes import NaiveBayes as NaiveBayes
+from discreet.verbs.learn.private.noisy_tree import NoisyTree as NoisyTree
 from discreet.verbs.learn.private.ridge import Ridge as Ridge
 from discreet.verbs.learn.statistics import Statistics as Statistics
 from discreet.verbs.learn.tree import DecisionTree as DecisionTree

@@ -32,7 +32,11 @@ from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
 from discreet.verbs.ask.stream import Stream
 from discreet.verbs.learn.private.additive import Additive
+from discreet.verbs.learn.private.components import PrincipalComponents
+from discreet.verbs.learn.private.k_means import KMeans
+from discreet.verbs.learn.private.logistic import Logistic
 from discreet.verbs.learn.private.naive_bayes import NaiveBayes
+from discreet.verbs.learn.private.noisy_tree import NoisyTree
 from discreet.verbs.learn.private.ridge import Ridge
 from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize.private import Synthesize
@@ -218,6 +222,14 @@ EXAMPLES: dict[str, Example] = {
     ),
     "naive Bayes": _method(NaiveBayes(target="c", epsilon=2), card("a b c d", None)),
     "naive Bayes of normal numbers": _method(NaiveBayes(target="a", rho="0.3", numbers="gaussian"), card("a b r day")),
+    "logistic": _method(Logistic(target="a", epsilon=1), card("a b c r", 2)),
+    "logistic with delta": _method(Logistic(target="c", epsilon=1, delta="1e-6", by="a"), card("a c d", None)),
+    "noisy tree": _method(NoisyTree(target="a", epsilon=8, depth=2), card("a b c day")),
+    "noisy tree by rho": _method(NoisyTree(target="c", rho=9, depth=2, bins=4), card("a c r", 1, required=True)),
+    "k-means": _method(KMeans(count=3, epsilon=4), card("b r d")),
+    "k-means by rho": _method(KMeans(count=2, rho=2), card("r day", None)),
+    "principal components": _method(PrincipalComponents(epsilon=1), card("b r day")),
+    "principal components by rho": _method(PrincipalComponents(count=1, rho=1), card("r d", 1)),
     "ridge": _method(Ridge(target="b", epsilon=1), PEOPLE),
     "ridge by rho": _method(Ridge(target="r", rho="0.2"), card("a b r d day", 2)),
     "safepub": _method(SafePub(2, "1/50", {"a": 0, "s": 0, "c": 1}), card("a c s", 1), alike=5),

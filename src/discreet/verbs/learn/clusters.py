@@ -22,7 +22,17 @@ from discreet.core.report import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.frame import Figures, Frame, NumberFeature, Rows, cells_of, features_of, plain, read_feature
+from discreet.verbs.learn.frame import (
+    Figures,
+    Frame,
+    NumberFeature,
+    Rows,
+    as_arrow,
+    cells_of,
+    features_of,
+    plain,
+    read_feature,
+)
 from discreet.verbs.learn.learner import FINEST, Learner, Tell, Trainer, round_to_step
 
 _CELLS = 4
@@ -39,9 +49,10 @@ class Centres:
     features: tuple[NumberFeature, ...]
     centres: tuple[tuple[float, ...], ...]
 
-    def predict(self, rows: pa.Table) -> pa.Array[Any]:
+    def predict(self, rows: Any) -> pa.Array[Any]:
         """The number of the nearest centre, from 0; NULL where a value is missing."""
-        figures = np.stack([one.scaled(one.figures(cells_of(rows, one.name))) for one in self.features], axis=1)
+        table = as_arrow(rows)
+        figures = np.stack([one.scaled(one.figures(cells_of(table, one.name))) for one in self.features], axis=1)
         missing = np.isnan(figures).any(axis=1)
         return pa.array(_nearest(np.nan_to_num(figures), np.array(self.centres)), mask=missing)
 

@@ -206,6 +206,20 @@ def target_of(table: Table, target: str) -> Feature:
     return feature_of(column)
 
 
+def as_arrow(rows: Any) -> pa.Table:
+    """Rows as an Arrow table: of Arrow, a data frame of pandas or Polars, or a discreet table."""
+    found = rows
+    if hasattr(rows, "fetch"):
+        found = rows.fetch()
+    elif hasattr(rows, "to_arrow"):
+        found = rows.to_arrow()
+    elif hasattr(rows, "iloc"):
+        found = pa.Table.from_pandas(rows, preserve_index=False)
+    if not isinstance(found, pa.Table):
+        raise BadInput(f"A model predicts for rows of a table, not for a {type(rows).__name__}.")
+    return found
+
+
 def cells_of(rows: pa.Table, name: str) -> Cells:
     """A column of rows that a model is to tell something of."""
     if name not in rows.column_names:

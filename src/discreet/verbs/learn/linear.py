@@ -28,6 +28,7 @@ from discreet.verbs.learn.frame import (
     Frame,
     NumberFeature,
     Rows,
+    as_arrow,
     cells_of,
     features_of,
     plain,
@@ -51,9 +52,10 @@ class Linear:
     coefficients: tuple[float, ...]
     """In the order of ``terms``."""
 
-    def predict(self, rows: pa.Table) -> pa.Array[Any]:
+    def predict(self, rows: Any) -> pa.Array[Any]:
         """The target for each row, within its bounds; NULL where a value is missing."""
-        figures = np.stack([one.figures(cells_of(rows, one.name)) for one in self.features], axis=1)
+        table = as_arrow(rows)
+        figures = np.stack([one.figures(cells_of(table, one.name)) for one in self.features], axis=1)
         return pa.array(self.figures(figures), from_pandas=True)
 
     def figures(self, figures: Figures) -> Figures:

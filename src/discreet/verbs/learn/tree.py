@@ -33,6 +33,7 @@ from discreet.verbs.learn.frame import (
     Frame,
     NumberFeature,
     Rows,
+    as_arrow,
     cells_of,
     features_of,
     figure_of,
@@ -75,9 +76,10 @@ class Tree:
     target: str
     root: Node
 
-    def predict(self, rows: pa.Table) -> pa.Array[Any]:
-        """The answer for each row."""
-        places, answers = leaf_answers(self.root, rows.num_rows, lambda branch: _passes(branch, rows))
+    def predict(self, rows: Any) -> pa.Array[Any]:
+        """The answer for each row; rows as Arrow or a data frame."""
+        table = as_arrow(rows)
+        places, answers = leaf_answers(self.root, table.num_rows, lambda branch: _passes(branch, table))
         told: pa.Array[Any] = pa.array([answers[place] for place in places.tolist()])
         return told
 

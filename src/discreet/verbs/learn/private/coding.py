@@ -22,7 +22,7 @@ from discreet.core.table import Table
 from discreet.engines.contribution import owned_rows
 from discreet.engines.limits import fetch
 from discreet.errors import BadInput
-from discreet.verbs.learn.frame import CategoryFeature, Feature, Figures, NumberFeature, feature_of, features_of
+from discreet.verbs.learn.frame import CategoryFeature, Feature, Figures, NumberFeature, feature_of
 
 Codes: TypeAlias = NDArray[np.int64]
 FINE = 1024
@@ -118,11 +118,6 @@ class CodedRows:
     def parts(self) -> list[slice]:
         """The rows in parts of a size that fits the processor's cache."""
         return [slice(first, first + _CHUNK) for first in range(0, max(len(self), 1), _CHUNK)]
-
-
-def codings_of(card: Card, columns: Sequence[str], target: str | None, bins: int | None) -> tuple[Coding, ...]:
-    """The codings of the columns to learn from."""
-    return tuple(Coding.of(one, card, bins) for one in features_of(card, columns, but=target))
 
 
 def coded_rows(

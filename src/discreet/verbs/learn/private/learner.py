@@ -24,7 +24,8 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.releases.method import Bench, Made, Method, Progress, kept_rows, loss_of, promised, rows_per_unit, silent
-from discreet.verbs.learn.private.coding import Coding, coded_rows, codings_of, target_coding
+from discreet.verbs.learn.frame import features_of
+from discreet.verbs.learn.private.coding import Coding, coded_rows, target_coding
 from discreet.verbs.learn.private.meter import Allowance, Lesson, Meter, noise_for
 from discreet.verbs.learn.private.scoring import told
 
@@ -57,6 +58,8 @@ class PrivateLearner(Method[dict[str, Any]]):
 
     name: ClassVar[str]
     verb: ClassVar[str] = "learn"
+    only_numbers: ClassVar[bool] = False
+    """Whether only columns with numbers are learnt from."""
     classes: ClassVar[bool] = True
     """Whether the target has few values; else it is a number."""
     epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
@@ -99,7 +102,8 @@ class PrivateLearner(Method[dict[str, Any]]):
 
     def codings(self, card: Card) -> tuple[Coding, ...]:
         """The codings of the columns to learn from."""
-        return codings_of(card, self.columns, self.aim, self.bins_of_numbers)
+        found = features_of(card, self.columns, but=self.aim, graded=self.only_numbers)
+        return tuple(Coding.of(one, card, self.bins_of_numbers) for one in found)
 
     @property
     def aim(self) -> str | None:

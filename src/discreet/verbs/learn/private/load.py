@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import BadInput
+from discreet.verbs.learn.clusters import Centres
+from discreet.verbs.learn.private.components import Components
 from discreet.verbs.learn.private.model import AdditiveModel
+from discreet.verbs.learn.tree import Tree
 
-_MODELS: Mapping[str, Any] = {one.kind: one for one in (AdditiveModel,)}
+_MODELS: Mapping[str, Any] = {one.kind: one for one in (AdditiveModel, Centres, Components, Tree)}
 
 
 def is_private_model(payload: object) -> bool:

@@ -21,6 +21,7 @@ from discreet.verbs.learn.frame import (
     Feature,
     Figures,
     NumberFeature,
+    as_arrow,
     cells_of,
     plain,
     read_feature,
@@ -172,20 +173,6 @@ class AdditiveModel:
 
     def _lines(self) -> list[tuple[str, float]]:
         return [(name, weights[-1]) for term in self.terms for name, weights in term.lines()]
-
-
-def as_arrow(rows: Any) -> pa.Table:
-    """Rows as an Arrow table: of Arrow, a data frame of pandas or Polars, or a discreet table."""
-    found = rows
-    if hasattr(rows, "fetch"):
-        found = rows.fetch()
-    elif hasattr(rows, "to_arrow"):
-        found = rows.to_arrow()
-    elif hasattr(rows, "iloc"):
-        found = pa.Table.from_pandas(rows, preserve_index=False)
-    if not isinstance(found, pa.Table):
-        raise BadInput(f"A model predicts for rows of a table, not for a {type(rows).__name__}.")
-    return found
 
 
 def _numbers(data: Sequence[object]) -> tuple[float, ...]:

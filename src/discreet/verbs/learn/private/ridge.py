@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
@@ -11,15 +10,14 @@ import numpy as np
 
 from discreet.core.catalogue import declare, parameter
 from discreet.core.families import PRIVATE_LEARNERS
-from discreet.errors import BadInput
 from discreet.verbs.learn.frame import Figures, NumberFeature
-from discreet.verbs.learn.private.coding import FINE, CodedRows, Codes, Coding
+from discreet.verbs.learn.private.coding import FINE, Coding
+from discreet.verbs.learn.private.design import Design, require_terms
 from discreet.verbs.learn.private.learner import REPORT, Fitted, PrivateLearner
 from discreet.verbs.learn.private.meter import Lesson, Slots
-from discreet.verbs.learn.private.model import AdditiveModel, Term
+from discreet.verbs.learn.private.model import AdditiveModel
 from discreet.verbs.learn.private.scoring import CONFIDENCE, MEASURED_ON
 
-_MOST_TERMS = 1000
 _EDGE = 2.0
 """Deviations of the noise that a direction must stand out by, as a multiple of the noise's own largest eigenvalue."""
 
@@ -45,39 +43,24 @@ class Ridge(PrivateLearner):
     penalty: float = parameter("Ridge, as a share of the rows.", default=0.0, least=0, most=1)
 
     def require_columns(self, codings: Sequence[Coding]) -> None:
-        if (many := Design.of(codings).size) > _MOST_TERMS:
-            raise BadInput(
-                f"{many:,} coefficients are too many: a linear regression has {_MOST_TERMS:,} at most.",
-                hint="Name fewer columns (columns=[…], or on COLUMNS).",
-            )
+        require_terms(codings)
 
     def fit(self, lesson: Lesson) -> Fitted:
         rows, aim = lesson.rows, lesson.aim
         assert isinstance(aim, NumberFeature)  # noqa: S101  # promise looked
         design = Design.of(lesson.codings)
-        size = design.size
-        first, second = np.triu_indices(size)
-        there = ~design.apart(first, second)
-        products = np.stack([first[there], second[there]])
-        half = (1 - REPORT) / 2
-
-        def entries(part: slice) -> Codes:
-            return design.entries(rows, part)
+        size, half = design.size, (1 - REPORT) / 2
 
         def with_target(part: slice) -> Slots:
             return design.slots(rows, part, (2 * rows.target[part] - FINE) / FINE)
 
-        longest = 1 + len(lesson.codings)
-        inner = lesson.meter.products(entries, products, FINE, longest, half)
-        outer = lesson.meter.sums(with_target, size, sqrt(longest), half)
-        matrix = np.zeros((size, size))
-        matrix[products[0], products[1]] = inner.sums
-        matrix = np.triu(matrix) + np.triu(matrix, 1).T
+        matrix, inner = design.measured_products(lesson, half)
+        outer = lesson.meter.sums(with_target, size, sqrt(1 + len(lesson.codings)), half)
         found = solve(matrix, outer.sums, inner.deviation, self.penalty)
         says_nothing = matrix[0, 0] < 2 * _EDGE * inner.deviation
         if says_nothing:
             found = np.zeros(size)
-        model = AdditiveModel(aim, (float(found[0]),), design.terms(found[1:]))
+        model = AdditiveModel(aim, (float(found[0]),), design.terms(found[:, None]))
         report = _report(lesson, design, found, float(matrix[0, 0]))
         return Fitted(model, report, bool(says_nothing))
 
@@ -100,80 +83,6 @@ def solve(matrix: Figures, vector: Figures, deviation: float, penalty: float) ->
     values, vectors = np.linalg.eigh(matrix)
     ridge = max(0.0, floor - float(values.min())) + penalty * max(float(matrix[0, 0]), 1.0)
     return np.asarray(vectors @ ((vectors.T @ vector) / np.maximum(values + ridge, max(floor, 1e-9))))
-
-
-@dataclass(frozen=True)
-class Design:
-    """Columns as numbers of a row: 1, each number from -1 to 1, and 0 or 1 for each value of a column with values."""
-
-    codings: tuple[Coding, ...]
-
-    @classmethod
-    def of(cls, codings: Sequence[Coding]) -> Design:
-        """The design of these columns."""
-        return cls(tuple(codings))
-
-    @property
-    def sizes(self) -> list[int]:
-        """Coefficients of each column: one for a number, and one more if it may be missing."""
-        return [1 + (one.size > one.values) if one.fine else one.size for one in self.codings]
-
-    @property
-    def size(self) -> int:
-        """Coefficients with the intercept."""
-        return 1 + sum(self.sizes)
-
-    def apart(self, first: Codes, second: Codes) -> Codes:
-        """Pairs of which one is always 0: two values of one column."""
-        column = np.repeat(np.arange(len(self.sizes) + 1), [1, *self.sizes])
-        return np.asarray((column[first] == column[second]) & (first != second))
-
-    def entries(self, rows: CodedRows, part: slice) -> Codes:
-        """Rows × coefficients, in steps of 1 / ``FINE``."""
-        held = len(rows.target[part])
-        found = np.zeros((held, self.size), np.int64)
-        found[:, 0] = FINE
-        at = 1
-        for coding, codes, size in zip(self.codings, rows.columns, self.sizes, strict=True):
-            code = codes[part].astype(np.int64)
-            if coding.fine:
-                found[:, at] = np.where(code < coding.values, 2 * code - FINE, 0)
-                if size > 1:
-                    found[:, at + 1] = np.where(code < coding.values, 0, FINE)
-            else:
-                found[np.arange(held), at + code] = FINE
-            at += size
-        return found
-
-    def slots(self, rows: CodedRows, part: slice, factor: Figures) -> Slots:
-        """The same numbers, multiplied by a factor of each row: only those that are not always 0."""
-        found: list[tuple[Codes, Figures]] = [(np.zeros(len(factor), np.int64), factor)]
-        at = 1
-        for coding, codes, size in zip(self.codings, rows.columns, self.sizes, strict=True):
-            code = codes[part].astype(np.int64)
-            if coding.fine:
-                known = code < coding.values
-                found.append(
-                    (np.where(known, at, at + size - 1), np.where(known, (2 * code - FINE) / FINE, 1.0) * factor)
-                )
-            else:
-                found.append((at + code, factor))
-            at += size
-        return found
-
-    def terms(self, coefficients: Figures) -> tuple[Term, ...]:
-        """The model's term for each column."""
-        terms, at = [], 0
-        for coding, size in zip(self.codings, self.sizes, strict=True):
-            own = coefficients[at : at + size].tolist()
-            at += size
-            if coding.fine:
-                missing = own[1] if size > 1 else 0.0
-                terms.append(Term(coding.feature, (), ((0.0,), (missing,)) if missing else (), (own[0],)))
-            else:
-                weights = own if coding.size > coding.values else [*own, 0.0]
-                terms.append(Term(coding.feature, (), tuple((one,) for one in weights)))
-        return tuple(terms)
 
 
 def _report(lesson: Lesson, design: Design, found: Figures, many: float) -> dict[str, float | str | None]:
