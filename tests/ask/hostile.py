@@ -111,7 +111,7 @@ def _cards(random: Random) -> list[Card]:
         Column("at", Kind.TIMESTAMP),
     )
     people = [
-        Card("t", columns, unit="u", rows_per_unit=rows, groups_per_unit=groups),
+        Card("t", columns, unit="u", rows_per_unit=rows, groups_per_unit=groups, at_least={2: 5, 3: 1}.get(rows)),
         Card("q", columns, unit="u", rows_per_unit=random.choice((1, 2))),
     ]
     if random.random() < 0.2:  # every row is a person's own
@@ -168,7 +168,13 @@ def _loaded(engine: Engine, card: Card, rows: list[tuple[object, ...]], name: st
     )
 
 
-_PAIRS = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+_PAIRS = (
+    "COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "REGR_COUNT", "REGR_AVGX",
+    "REGR_AVGY",
+)  # fmt: skip
+
+
+_OF_OTHER = ("o.c = t.c", "o.i > 3", "o.b", "o.s = t.c AND o.x < 1")
 
 
 class Questions:
@@ -200,6 +206,11 @@ class Questions:
                     f"WITH a AS ({inner}), b AS ({other}) SELECT a0, a.a1 / b.a1 AS q FROM a FULL JOIN b USING (a0)"
                 ),
                 lambda: f"SELECT c, b, {self._figure()} AS s FROM {self._source()} GROUP BY CUBE (c, b)",
+                lambda: f"SELECT {self._key()} AS k FROM {self._source()} GROUP BY k ORDER BY COUNT(*) DESC LIMIT 1",
+                lambda: (
+                    f"SELECT c, {self._figure()} / (SELECT {self._figure()} FROM {self._source()}) AS s FROM "
+                    f"{self._source()} GROUP BY c HAVING COUNT(*) > (SELECT COUNT(*) FROM q) LIMIT 2 OFFSET 1"
+                ),
                 lambda: f"WITH a AS ({other}) SELECT x.a1, y.s FROM a x CROSS JOIN (SELECT SUM(a1) AS s FROM a) y",
             )
         )()
@@ -257,6 +268,7 @@ class Questions:
                 lambda: "t",
                 lambda: "t",
                 lambda: f"({inner()} t WHERE {self._asks()})",
+                lambda: f"t {self._one_of(('SEMI', 'ANTI'))} JOIN q AS o ON t.u = o.u AND {self._one_of(_OF_OTHER)}",
                 lambda: f"({self._windows()})",
                 lambda: (
                     f"t {self._one_of(('', 'LEFT ', 'RIGHT '))}JOIN (SELECT u, i AS qi, x AS qx, c AS qc FROM q) AS o "

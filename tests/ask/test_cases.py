@@ -2,13 +2,17 @@
 
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 
 from discreet import samples
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
 from discreet.core.loss import Pure, sequential
-from discreet.noise.grid import GridLaplace
+from discreet.engines.bounded_table import bounded
+from discreet.engines.read import read
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.answer import answer, exact_answer
 from discreet.verbs.ask.plan import plan
 from discreet.verbs.ask.price import price
 
@@ -29,11 +33,29 @@ def test_a_count_has_sensitivity_1_and_the_sum_of_drug_x_has_4():
 
 @pytest.mark.parametrize(("records", "scale"), [(5, 19_800), (10**6, Fraction(99, 1000))])
 def test_the_mean_of_salaries_needs_noise_by_how_many_there_are(records, scale):
-    sensitivity = Fraction(100_000 - 1_000, records)
-    assert sensitivity == scale
-    grid = Fraction(1, 1000)
-    noise = GridLaplace.for_loss(Pure(1), sensitivity, grid)
-    assert noise.noise.scale * grid == pytest.approx(float(scale), rel=0.02)
+    columns = (Column("salary", Kind.REAL, bounds=(1_000.0, 100_000.0), required=True),)
+    rows = pa.table({"salary": [1_000.0, 100_000.0, 50_500.0, 20_000.0, 81_000.0]})
+    table = read(rows, Card("staff", columns, at_least=records))
+    assert measured("SELECT AVG(salary) FROM staff", table) == [pytest.approx(float(scale), rel=2e-3)]
+    made = plan("SELECT AVG(salary) AS mean FROM staff", {"staff": table})
+    paid = price(made, 1)
+    (noise,) = paid.noise.values()
+    assert noise.scale * made.figures["f0"].step == pytest.approx(float(scale), rel=2e-3)
+    if records == 5:
+        assert exact_answer(made, {}).column("mean")[0].as_py() == pytest.approx(50_500, abs=0.01)
+        means = [answer(made, paid).column("mean")[0].as_py() for _ in range(200)]
+        assert min(means) >= 1_000 and max(means) <= 100_000
+
+
+def test_a_mean_has_a_visible_mass_at_both_ends_of_its_bounds():
+    incomes = [1000, 2000, 3000, 2000, 1000, 6000, 2000, 10000, 2000, 4000]
+    card = Card("t", (Column("income", Kind.INTEGER, bounds=(2000, 4000), required=True),), at_least=10)
+    table = bounded(read(pa.table({"income": incomes}), card))
+    made = plan("SELECT AVG(income) AS mean FROM t", {"t": table})
+    paid = price(made, Fraction(1, 10))
+    means = [answer(made, paid).column("mean")[0].as_py() for _ in range(300)]
+    assert min(means) == 2000 and max(means) == 4000
+    assert means.count(2000) > 30 and means.count(4000) > 30
 
 
 def test_laplace_noise_is_rarely_beyond_sensitivity_over_epsilon_times_ln_1_over_beta():

@@ -18,8 +18,10 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import NotDeclared
 from discreet.noise.selection import Exponential, PermuteAndFlip
 from discreet.verbs.ask.answer import answer, exact_answer, measured
+from discreet.verbs.ask.mode import Mode
 from discreet.verbs.ask.plan import plan
 from discreet.verbs.ask.price import price
+from discreet.verbs.ask.question import fingerprint, normal
 
 QUESTIONS = (
     "SELECT city, MODE(grade) AS m, MODE(age > 50) AS o FROM t GROUP BY city ORDER BY 1",
@@ -73,6 +75,39 @@ def test_the_right_value_is_chosen_as_often_as_permute_and_flip_does(tables: dic
     assert binom.ppf(1e-9, runs, 1 - missed) <= hits <= binom.ppf(1 - 1e-9, runs, 1 - missed)
     assert answer(made, paid).column("m")[0].as_py() in (1, 2)
     assert paid.loss == Pure(Fraction(1, 10))
+
+
+LARGEST = (
+    "SELECT city FROM t WHERE age > 9 GROUP BY city ORDER BY COUNT(*) DESC LIMIT 1",
+    "SELECT city AS c FROM t WHERE age > 9 GROUP BY c ORDER BY COUNT(1) DESC FETCH FIRST 1 ROW ONLY",
+    "SELECT TOP 1 city FROM t WHERE age > 9 GROUP BY 1 ORDER BY COUNT(*) DESC",
+    "SELECT MODE() WITHIN GROUP (ORDER BY city) FROM t WHERE age > 9",
+)
+OTHERS = (
+    "SELECT city FROM t GROUP BY city ORDER BY COUNT(*) LIMIT 1",
+    "SELECT city FROM t GROUP BY city ORDER BY COUNT(*) DESC LIMIT 2",
+    "SELECT city FROM t GROUP BY city ORDER BY SUM(age) DESC LIMIT 1",
+    "SELECT city FROM t GROUP BY city ORDER BY COUNT(note) DESC LIMIT 1",
+    "SELECT city, COUNT(*) AS n FROM t GROUP BY city ORDER BY n DESC LIMIT 1",
+    "SELECT city FROM t GROUP BY city HAVING COUNT(*) > 3 ORDER BY COUNT(*) DESC LIMIT 1",
+    "SELECT city FROM t GROUP BY city ORDER BY COUNT(*) DESC LIMIT 1 OFFSET 1",
+    "SELECT city FROM t GROUP BY city, grade ORDER BY COUNT(*) DESC LIMIT 1",
+    "SELECT note FROM t GROUP BY note ORDER BY COUNT(*) DESC LIMIT 1",
+)
+
+
+@pytest.mark.parametrize("text", LARGEST)
+def test_the_key_of_the_largest_group_is_the_mode(tables: dict[str, Table], text: str) -> None:
+    made, mode = plan(normal(text), tables), plan("SELECT MODE(city) FROM t WHERE age > 9", tables)
+    assert fingerprint(made, tables) == fingerprint(mode, tables)
+    assert not made.measures and [type(one) for one in made.quantiles.values()] == [Mode]
+    assert answer(made, price(made, 50)).num_columns == 1
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_choices_are_made_among_noisy_figures(tables: dict[str, Table], text: str) -> None:
+    made = plan(text, tables)
+    assert made.measures and not made.quantiles
 
 
 def test_values_are_declared_or_the_groups_are_asked_for(tables: dict[str, Table]) -> None:

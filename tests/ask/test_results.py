@@ -25,7 +25,7 @@ from discreet.verbs.ask.answer import answer, exact_answer
 from discreet.verbs.ask.plan import Plan, plan
 from discreet.verbs.ask.postprocess import ERROR, work_out
 from discreet.verbs.ask.price import expected_errors, price
-from discreet.verbs.ask.question import fingerprint
+from discreet.verbs.ask.question import fingerprint, normal
 
 CARD = Card(
     "t",
@@ -98,6 +98,19 @@ EXACT = (
     "SELECT PI() AS pi, 'here' AS place, POWER(COUNT(*), 2) AS square, COUNT(*) % 7 AS rest FROM t",
     "SELECT COUNT(*) AS n FROM (SELECT person, COUNT(*) AS k FROM t GROUP BY person) WHERE k > 1",
     "SELECT a.n + b.n AS both FROM (SELECT COUNT(*) AS n FROM t) a, (SELECT COUNT(*) AS n FROM people) b",
+    "SELECT city, 100 * COUNT(*) / (SELECT COUNT(*) FROM t) AS share, COUNT(*) - (SELECT AVG(age) FROM t) AS less FROM "
+    "t GROUP BY city HAVING COUNT(*) > (SELECT COUNT(*) FROM t) / 9 ORDER BY ABS(COUNT(*) - (SELECT COUNT(*) FROM t))",
+    f"WITH c AS ({CITIES}) SELECT city, n / (SELECT SUM(n) FROM c) AS share FROM c WHERE n > 3 ORDER BY 1 LIMIT 2 "
+    "OFFSET 1",
+    "SELECT city, SUM(COUNT(*)) OVER () - (SELECT COUNT(*) FROM people) AS x FROM t GROUP BY city QUALIFY COUNT(*) > "
+    "(SELECT COUNT(*) FROM people) / 2",
+    "SELECT (SELECT COUNT(*) FROM t) AS a, (SELECT COUNT(*) FROM people) AS b",
+    "SELECT city, COUNT(*) - (SELECT COUNT(*) FROM people HAVING COUNT(*) > 99) AS none FROM t GROUP BY city",
+    "SELECT city, COUNT(*) AS n FROM t SEMI JOIN people USING (person) GROUP BY city",
+    "SELECT grade, COUNT(*) AS n FROM t ANTI JOIN (SELECT person FROM people WHERE person > 5) p ON p.person = "
+    "t.person GROUP BY grade",
+    "SELECT city, REGR_COUNT(age, grade) AS n, REGR_AVGX(age, grade) AS x, REGR_AVGY(age, NULLIF(grade, 2)) AS y FROM "
+    "t GROUP BY city",
 )
 
 
@@ -111,6 +124,12 @@ def rows_of(found: pa.Table) -> list[tuple[object, ...]]:
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | str) else round(float(value), 9)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", EXACT)
+def test_it_is_the_same_question_when_it_is_written_out_again(tables: dict[str, Table], text: str) -> None:
+    """A curator plans what ``normal`` makes of a question."""
+    assert fingerprint(plan(normal(text), tables), tables) == fingerprint(plan(text, tables), tables)
 
 
 @pytest.mark.parametrize("text", EXACT)
@@ -130,7 +149,14 @@ REFUSED = {
     f"SELECT t.age FROM t JOIN ({CITIES}) c ON t.city = c.city": "has rows, and cannot be joined",
     f"SELECT age FROM ({CITIES})": "There is no column age in the answer",
     f"SELECT city, SUM(n) FROM ({CITIES})": "city must be in GROUP BY",
-    f"SELECT city, (SELECT 1) FROM ({CITIES})": "cannot be computed",
+    f"SELECT city, (SELECT 1) FROM ({CITIES})": "must be one figure",
+    f"SELECT COUNT(*) - (SELECT n FROM ({CITIES})) FROM t": "must be one figure",
+    "SELECT COUNT(*) - (SELECT COUNT(*), SUM(age) FROM t) FROM t": "must be one figure",
+    "SELECT SUM(age - (SELECT AVG(age) FROM t)) FROM t": "beside other figures",
+    "SELECT COUNT(*) FILTER (WHERE age > (SELECT AVG(age) FROM t)) FROM t": "beside other figures",
+    "SELECT SUM(a) FROM (SELECT age - (SELECT AVG(age) FROM t) AS a FROM t)": "must ask for aggregates",
+    'SELECT "discreet_single"."0" FROM t': "must ask for aggregates",
+    "SELECT COUNT(*) FROM t RIGHT JOIN people USING (person) SEMI JOIN t AS u USING (person)": "SEMI JOIN",
     f"SELECT SUM(city) FROM ({CITIES})": "cannot be computed from the answer's figures",
     f"SELECT RANDOM() FROM ({CITIES})": "cannot be computed",
     f"SELECT city || city FROM ({CITIES})": "cannot be computed",
@@ -237,12 +263,14 @@ LISTS = (
     "QUANTILE_CONT(age, [0.25, 0.5, 0.975])",
     "PERCENTILE_CONT(ARRAY[0.25, 0.5, 0.975]) WITHIN GROUP (ORDER BY age)",
     "QUANTILE_CONT(age, [0.25, 0.5, 0.975]) FILTER (WHERE age >= 0)",
+    "PERCENTILE_CONT(ARRAY[0.75, 0.5, 0.025]) WITHIN GROUP (ORDER BY age DESC)",
+    "PERCENTILE_APPROX(age, ARRAY(0.25, 0.5, 0.975), 100)",
 )
 
 
 @pytest.mark.parametrize("several", LISTS)
 def test_several_quantiles_are_columns_of_their_own(tables: dict[str, Table], several: str) -> None:
-    made = plan(f"SELECT city, {several} AS q, COUNT(*) AS n FROM t GROUP BY city ORDER BY 3", tables)
+    made = plan(normal(f"SELECT city, {several} AS q, COUNT(*) AS n FROM t GROUP BY city ORDER BY 3"), tables)
     assert [one.alias for one in made.after.expressions][:5] == ["city", "q_25", "q_50", "q_97.5", "n"]
     assert [one.share for one in made.quantiles.values()] == [Fraction(1, 4), Fraction(1, 2), Fraction(39, 40)]  # type: ignore[union-attr]
     found = answer(made, price(made, 4))

@@ -37,6 +37,7 @@ from discreet.errors import BadInput
 from discreet.verbs.ask.answer import Measured, measured
 from discreet.verbs.ask.mode import Mode
 from discreet.verbs.ask.plan import Part, Plan, plan
+from discreet.verbs.ask.postprocess import MeasuredMean
 from discreet.verbs.ask.price import Price, price
 from discreet.verbs.ask.scalar import _RULES
 
@@ -230,6 +231,25 @@ def test_without_the_cut_of_public_rows_too(duckdb: DuckDB) -> None:
     for condition in list(query.find_all(exp.Where)):
         condition.pop()
     assert duckdb.fetch(query).column(0)[0].as_py() > measured(plans[0].parts[0]).figures["m0"][0]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 30))])
+def test_no_lie_makes_a_mean_of_many_rows_move_by_more_than_is_charged(duckdb: DuckDB, seed: int) -> None:
+    """However few rows there are of those that the card counts on."""
+    random, furthest, found = Random(seed), Fraction(0), 0  # noqa: S311
+    for turn in range(30):
+        both, asked = neighbours(random, duckdb, f"sabotage_mean_{seed}_{turn}"), Questions(random)
+        for tables in (both.present, both.absent):
+            card = tables["t"].card
+            columns = tuple(replace(one, required=True) for one in card.columns)
+            tables["t"] = replace(tables["t"], card=replace(card, columns=columns, at_least=(1, 2, 5, 40)[turn % 4]))
+        for figure in ("AVG(i)", "AVG(x)", f"AVG({asked.number(1)})", f"AVG({asked.whole(2)})"):
+            with lying(seed * 1000 + turn, 0.4 if turn % 2 else 0.0):
+                plans = planned_once(f"SELECT {figure} AS m FROM t", both)
+                lost = None if plans is None else require_bounded(figure, plans)
+            if plans is not None and lost is not None and isinstance(plans[0].figures["f0"], MeasuredMean):
+                furthest, found = max(furthest, lost), found + 1
+    assert found > 20 and furthest > Fraction(1, 3)
 
 
 @pytest.mark.parametrize("kind", [Kind.INTEGER, Kind.TEXT])

@@ -33,14 +33,14 @@ from discreet.noise.additive import Additive
 from discreet.noise.entropy import Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
+from discreet.noise.selection import Exponential, PermuteAndFlip, Selection
 from discreet.verbs.publish import safepub
 from discreet.verbs.publish.safepub import SafePub
 
 MECHANISMS = (
     (Additive, "add"),
     (Additive, "add_all"),
-    *((one, "choose") for one in (Exponential, PermuteAndFlip, NoisyMax)),
+    *((one, "choose") for one in (Exponential, PermuteAndFlip)),
 )
 """Where rows meet noise. What else draws for a figure shows as a difference, until it is here and in ``lost``."""
 BITS = "bits"

@@ -43,9 +43,12 @@ from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize import private as synthesize
 from discreet.verbs.synthesize.private import Synthesize
 
-ELSEWHERE = {"SqlMethod", "Uncharged", "Answering", "CollectedFigures", "DrawnRows", "_PlayedSession", "PrivateLearner"}
-"""SQL questions, which ``tests/ask/test_replay.py`` replays in the same way; methods that run another one, or release
-what is worked out elsewhere; the base of learners."""
+ELSEWHERE = {
+    "SqlMethod", "Thresholds", "Uncharged", "Answering", "CollectedFigures", "DrawnRows", "_PlayedSession",
+    "PrivateLearner",
+}  # fmt: skip
+"""SQL questions and sessions of thresholds, which ``tests/ask`` replays in the same way; methods that run another one,
+or release what is worked out elsewhere; the base of learners."""
 WITHOUT_LOSS = {"Recode", "Masking", "NonPrivate", "_Learning", "_Tabulation", "_Hiding"}
 """Methods that promise no privacy loss. What ``_Learning`` compares its model with has one, and is for the holder
 alone: ``tests/learn/test_learners.py`` replays it."""

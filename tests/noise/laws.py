@@ -9,7 +9,6 @@ from fractions import Fraction
 from discreet.noise.additive import Additive
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.staircase import Staircase
 
 NOISES: list[Additive] = [
     DiscreteLaplace(1),
@@ -20,9 +19,6 @@ NOISES: list[Additive] = [
     DiscreteGaussian("1/3"),
     DiscreteGaussian("25/2"),
     DiscreteGaussian(10_000),
-    Staircase(1, 1),
-    Staircase("1/2", 5, 2),
-    Staircase(2, 10),
 ]
 
 
@@ -33,8 +29,6 @@ def weight(noise: Additive) -> Callable[[int], float]:
             return lambda x: math.exp(-abs(x) / scale)
         case DiscreteGaussian(sigma_squared=variance):
             return lambda x: math.exp(-Fraction(x * x) / (2 * variance))
-        case Staircase(epsilon=epsilon, width=width, tread=tread):
-            return lambda x: math.exp(-epsilon * ((abs(x) + width - tread) // width))
     raise AssertionError(noise)
 
 

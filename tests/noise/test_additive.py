@@ -9,16 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.noise.bits import FixedBits, Repeatable, check_law
+from tests.noise.bits import Repeatable, check_law
 from tests.noise.laws import NOISES, distribution
 
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput
-from discreet.noise import staircase as module
 from discreet.noise.additive import LARGEST_SUM, Additive
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.staircase import Staircase
 
 each_noise = pytest.mark.parametrize("noise", NOISES, ids=str)
 
@@ -32,9 +30,6 @@ each_noise = pytest.mark.parametrize("noise", NOISES, ids=str)
         (DiscreteLaplace(2), 0.01),
         (DiscreteGaussian("1/3"), 0.15),
         (DiscreteGaussian(2), 0.15),
-        (Staircase(1, 1), 0.01),
-        (Staircase("1/2", 3, 2), 0.01),
-        (Staircase(1, 2, 1), 0.01),
     ],
     ids=str,
 )
@@ -60,18 +55,9 @@ def test_the_loss_is_what_the_law_says(noise: Additive, shift: int) -> None:
 
 @each_noise
 def test_the_noise_for_a_loss_loses_it(noise: Additive) -> None:
-    sensitivity = noise.width if isinstance(noise, Staircase) else Fraction(3)
+    sensitivity = Fraction(3)
     made = type(noise).for_loss(noise.loss(sensitivity), sensitivity)  # type: ignore[attr-defined]
     assert made.loss(sensitivity) == noise.loss(sensitivity)
-
-
-def test_the_variance_and_the_tail_of_a_wide_staircase_do_not_cancel() -> None:
-    """Seen from afar it is a Laplace of the scale width / epsilon."""
-    for epsilon in ("1e-6", "1e-9", "1e-15", "1e-17", "1e-30"):
-        noise = Staircase(epsilon, 5)
-        scale = 5 / noise.epsilon
-        assert noise.variance == pytest.approx(2 * float(scale) ** 2, rel=1e-5)
-        assert float(noise.tail(int(scale))) == pytest.approx(math.exp(-1), rel=1e-5)
 
 
 @each_noise
@@ -140,13 +126,13 @@ def test_one_figure_may_be_of_any_size() -> None:
     assert set(abs(few).tolist()) == {2**62}
 
 
-@pytest.mark.parametrize("noise", [DiscreteLaplace(2**51), DiscreteGaussian(2**103), Staircase(1, 2**51)], ids=str)
+@pytest.mark.parametrize("noise", [DiscreteLaplace(2**51), DiscreteGaussian(2**103)], ids=str)
 def test_noise_that_does_not_fit_an_array_is_refused(noise: Additive) -> None:
     with pytest.raises(BadInput, match="64-bit"):
         noise.draws(1000)
 
 
-@pytest.mark.parametrize("noise", [DiscreteLaplace(2**50), DiscreteGaussian(2**100), Staircase(1, 2**50)], ids=str)
+@pytest.mark.parametrize("noise", [DiscreteLaplace(2**50), DiscreteGaussian(2**100)], ids=str)
 def test_the_widest_noise_that_fits_an_array(noise: Additive) -> None:
     spread = float(np.mean(noise.draws(20_000, Repeatable(8)).astype(float) ** 2)) / noise.variance
     assert 0.8 < spread < 1.2
@@ -154,11 +140,9 @@ def test_the_widest_noise_that_fits_an_array(noise: Additive) -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, "x", float("nan"), True, None])
 def test_wrong_parameters_are_refused(wrong: object) -> None:
-    for made in (DiscreteLaplace, DiscreteGaussian, lambda epsilon: Staircase(epsilon, 1)):
+    for made in (DiscreteLaplace, DiscreteGaussian):
         with pytest.raises(BadInput):
             made(wrong)
-    with pytest.raises(BadInput):
-        Staircase(1, wrong)
     with pytest.raises(BadInput):
         DiscreteLaplace(1).loss(wrong)
     with pytest.raises(BadInput):
@@ -166,17 +150,10 @@ def test_wrong_parameters_are_refused(wrong: object) -> None:
 
 
 def test_wrong_steps_and_betas_are_refused() -> None:
-    with pytest.raises(BadInput, match="tread"):
-        Staircase(1, 3, 4)
     with pytest.raises(BadInput, match="beta"):
         DiscreteLaplace(1).error(1)
     with pytest.raises(BadInput, match="epsilon"):
         DiscreteLaplace.for_loss(Pure(0))
-
-
-def test_a_staircase_has_less_error_than_laplace_at_a_generous_epsilon() -> None:
-    loss, sensitivity = Pure(5), 100
-    assert Staircase.for_loss(loss, sensitivity).variance < DiscreteLaplace.for_loss(loss, sensitivity).variance / 2
 
 
 DIGITS = Context(prec=80)
@@ -202,12 +179,6 @@ def test_tails_are_rounded_up_by_a_hair(t: int) -> None:
     for scale in ("1", "7/3", "40"):
         q, far = exp_minus(1 / Fraction(scale)), exp_minus((t + 1) / Fraction(scale))
         assert is_rounded_up(DiscreteLaplace(scale).tail(t), DIGITS.divide(2 * far, 1 + q))
-    for epsilon, width, tread in (("1/2", 5, 2), (2, 10, 3), (1, 1, 1), ("1/3", 4, 4)):
-        noise = Staircase(epsilon, width, tread)
-        b = exp_minus(noise.epsilon)
-        inside = sum(DIGITS.power(b, (abs(x) + width - tread) // width) for x in range(-t, t + 1))
-        total = DIGITS.divide(2 * (tread + b * (width - tread)), 1 - b) - 1
-        assert is_rounded_up(noise.tail(t), DIGITS.subtract(1, DIGITS.divide(inside, total)))
 
 
 @pytest.mark.parametrize("sigma_squared", [1, 50, 5000])
@@ -221,41 +192,6 @@ def test_one_unit_changes_a_figure_by_one_unless_it_is_said() -> None:
     assert DiscreteLaplace.for_loss(Pure("1/3")) == DiscreteLaplace(3)
     assert DiscreteGaussian(3).loss() == Concentrated("1/6")
     assert DiscreteGaussian.for_loss(Concentrated("1/6")) == DiscreteGaussian(3)
-    assert Staircase("1/3", 1).loss() == Pure("1/3")
-    assert Staircase("1/3", 7).loss(7) == Staircase("1/3", 7).loss() == Pure("1/3")
-    assert Staircase("1/3", 7).loss(8) == Pure("2/3")
-    assert Staircase.for_loss(Pure(1)) == Staircase(1, 1)
-
-
-@pytest.mark.parametrize(("epsilon", "width"), [(1, 1), (1, 2), ("1/10", 100), (2, 100), (20, 100), (5, 7), (3, 40)])
-def test_the_tread_is_the_best_one_rounded(epsilon: str | int, width: int) -> None:
-    best = width / (1 + math.exp(Fraction(epsilon) / 2))
-    assert Staircase(epsilon, width).tread == max(1, round(best))
-    assert Staircase(epsilon, width, width).tread == width
-
-
-def test_a_staircase_in_arrays_is_put_together_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Place and widths add up; past the tread it takes a second draw above zero, and minus zero is dropped."""
-    place = np.array([0, 0, 2, 3, 3, 4, 1, 0])
-    widths, again = np.array([0, 0, 1, 2, 2, 0, 2**62, 3]), np.array([0, 0, 0, 0, 1, 2, 0, 0])
-    negative = np.array([False, True, True, False, False, True, False, True])
-    geometrics = [widths, again]
-
-    class Chosen(FixedBits):
-        def many_below(self, n: int, count: int) -> np.ndarray:
-            assert (n, count) == (5, 8)
-            return place
-
-        def coins(self, count: int) -> np.ndarray:
-            return negative
-
-    def drawn(scale: Fraction, count: int, entropy: object) -> np.ndarray:
-        assert (scale, count) == (2, 8)
-        return geometrics.pop(0)
-
-    monkeypatch.setattr(module, "geometrics", drawn)
-    most = 5 * (2**62 // 5 - 1) + 1
-    assert Staircase("1/2", 5, 3)._batch(8, Chosen(b"")).tolist() == [0, -7, 13, -4, most, -15]
 
 
 def test_noise_is_added(monkeypatch: pytest.MonkeyPatch) -> None:

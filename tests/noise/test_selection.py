@@ -12,9 +12,9 @@ from tests.noise.bits import FixedBits, Repeatable, check_law
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
-from discreet.noise.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
+from discreet.noise.selection import Exponential, PermuteAndFlip, Selection
 
-SELECTIONS = [Exponential, PermuteAndFlip, NoisyMax]
+SELECTIONS = [Exponential, PermuteAndFlip]
 each_selection = pytest.mark.parametrize("kind", SELECTIONS)
 SCORES = [(0, 0, 0), (3, 1, 0), (0, 2, 2), (5, 0, 1)]
 
@@ -34,14 +34,7 @@ def distribution(selection: Selection, scores: tuple[int, ...]) -> dict[int, flo
                     chances[i] += still * coins[i]
                     still *= 1 - coins[i]
             return chances
-    q = math.exp(-1 / scale)
-    reach = range(math.ceil(42 * scale))
-    chances = dict.fromkeys(range(len(scores)), 0.0)
-    for i, score in enumerate(scores):
-        for x in reach:
-            loses = [score + x - other + (j > i) for j, other in enumerate(scores) if j != i]
-            chances[i] += (1 - q) * q**x * math.prod(1 - q ** max(beaten, 0) for beaten in loses)
-    return chances
+    raise AssertionError(selection)
 
 
 @each_selection
@@ -50,7 +43,7 @@ def test_the_choice_follows_the_law_on_every_path(kind: type[Selection], scores:
     selection = kind(2)
     true = distribution(selection, scores)
     assert math.fsum(true.values()) == pytest.approx(1)
-    check_law(lambda entropy: selection.choose(scores, entropy), true, rest=0.2 if kind is NoisyMax else 1e-3)
+    check_law(lambda entropy: selection.choose(scores, entropy), true, rest=1e-3)
 
 
 def neighbours(scores: tuple[int, ...], monotone: bool) -> Iterator[tuple[int, ...]]:
@@ -102,11 +95,6 @@ def test_scores_may_be_fractions(kind: type[Selection]) -> None:
     p = math.exp(-4 / 21)
     second = p / (1 + p) if kind is Exponential else p / 2
     check_law(lambda entropy: kind(1).choose(scores, entropy), {0: 1 - second, 1: second}, rest=1e-4)
-
-
-def test_noisy_max_takes_whole_scores_only() -> None:
-    with pytest.raises(BadInput, match="whole"):
-        NoisyMax(1).choose((Fraction(1, 2), 1))
 
 
 @each_selection

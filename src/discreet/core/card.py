@@ -199,6 +199,8 @@ class Card:
     note: str = ""
     groups_per_unit: int | None = None
     """In how many groups of a question a person counts, where groups are not declared; ``None``: in all."""
+    at_least: int | None = None
+    """How many rows there are at least, which everyone may know: a mean of all rows is taken over no fewer."""
     public: bool = False
     """Whether it is about no one: its rows and values may be looked at by anyone."""
     impossible: tuple[str, ...] = ()
@@ -222,7 +224,7 @@ class Card:
             if isinstance(said, str):
                 raise BadInput(f"{field_} is a list of {what}, not {said!r}.")
             object.__setattr__(self, field_, tuple(said))
-        for field_ in ("rows_per_unit", "groups_per_unit"):
+        for field_ in ("rows_per_unit", "groups_per_unit", "at_least"):
             object.__setattr__(self, field_, _of_python(getattr(self, field_)))
         object.__setattr__(self, "_index", {column.name: column for column in self.columns})
         if problems := self.problems():
@@ -265,6 +267,8 @@ class Card:
             found.append(Problem(("rows_per_unit",), "without a unit each row is a different person"))
         if self.groups_per_unit is not None and not 1 <= self.groups_per_unit <= (self.rows_per_unit or 0):
             found.append(Problem(("groups_per_unit",), f"must be 1 to rows_per_unit, got {self.groups_per_unit}"))
+        if self.at_least is not None and self.at_least < 1:
+            found.append(Problem(("at_least",), f"must be at least 1, got {self.at_least}"))
         if self.rows_are_people and (self.unit is not None or self.public):
             other = (
                 "a unit identifies the person of each row" if self.unit is not None else "a public table has no people"

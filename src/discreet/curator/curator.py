@@ -43,12 +43,14 @@ from discreet.errors import BadInput, BudgetExceeded, NotFound, Refused, Taken
 from discreet.releases.method import Method
 from discreet.releases.pipeline import Given, Pipeline, Request, account_of, request
 from discreet.releases.store import Store
+from discreet.verbs.ask.plan import Plan
 from discreet.verbs.ask.price import Quote, smallest_epsilon
 from discreet.verbs.ask.query_auditing.policy import Policy
 from discreet.verbs.ask.question import Planned, SqlMethod, normal, planned, pose
 from discreet.verbs.ask.shapes import Shapes
 from discreet.verbs.ask.spelling import today
 from discreet.verbs.ask.stream import Stream
+from discreet.verbs.ask.thresholds import Thresholds, ThresholdSession
 
 ANALYST = "analyst"
 """Who asks, unless someone else is named."""
@@ -344,6 +346,22 @@ class Curator:
                 hint="Choose another name.",
             ) from None
         return self._streams.start(stream, asked.table.card, table, given.identity)
+
+    def thresholds(
+        self, table: str, *, epsilon: Number, positives: int = 1, analyst: str = ANALYST
+    ) -> ThresholdSession:
+        """Start a session that compares counts with thresholds until ``positives`` have reached theirs, charged now.
+
+        Any number of counts may be below theirs. The session lives as long as this object; another one is charged anew.
+        """
+        declared = Thresholds(epsilon, positives)
+        self.release(declared, table, analyst=analyst)
+
+        def planned(sql: str, use: Callable[[Plan], T]) -> T:
+            with limited(self.workspace.limits):
+                return use(self._plan(sql, self._tables(analyst), self._identities()).plan)
+
+        return ThresholdSession(declared, self._table(table, analyst).card, planned)
 
     def find_stream(self, table: str, called: str) -> RunningStream:
         """A stream of a table that was started before."""

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from sqlglot import exp
 
@@ -115,6 +116,23 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
     quick_ = exp.case().when(sql.count_rows() <= _EXACT // bound, exp.cast(some * scale, exp.DType.BIGINT))
     large = _whole_sum(exp.cast(exp.paren(grid.copy()) * scale.copy(), exp.DType.BIGINT))
     return Measure(quick_, most, most, large, _EXACT // bound)
+
+
+def averaged(rows: OwnedRows, steps: exp.Expr, bound: int, at_least: int) -> Measure:
+    """The sum of a whole number of steps, each clamped to ±``bound``, over the number of rows, or over ``at_least`` if
+    there are fewer, to the nearest step.
+
+    Why a row changes it by 2 · ``bound`` / ``at_least`` at most, however many rows there are. With n rows it is
+    T / max(n, S). A row that adds t, taken from n > S rows, changes it by (t - T / n) / (n - 1), where t and the mean
+    are within ±``bound``; taken from n <= S rows, by t / S. A unit's rows do so one after the other. It is a double of
+    53 bits and less than 2**32: what it is off, and rounded to a step, is less than one step more between neighbours.
+    """
+    far = Fraction(2 * _bound(bound) * rows.most, at_least)
+    many = exp.Greatest(this=sql.count_rows(), expressions=[sql.literal(at_least)], ignore_nulls=True)
+    mean = exp.cast(_sum(rows, steps, bound), exp.DType.DOUBLE) / exp.cast(many, exp.DType.DOUBLE)
+    nearest = exp.Floor(this=exp.paren(mean) + sql.literal(0.5))
+    most = ceil(far) + 1
+    return Measure(exp.cast(nearest, exp.DType.BIGINT), most, most)
 
 
 def quick(measure: Measure, rows: int) -> exp.Expr:

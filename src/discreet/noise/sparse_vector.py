@@ -122,6 +122,11 @@ class Session:
             self._left -= reached
             return reached
 
+    def end(self) -> None:
+        """Tell no more positives."""
+        with self._lock:
+            self._left = 0
+
     def answer(self, figure: int) -> int | None:
         """``figure`` with noise of its own if it is above the threshold, else ``None``."""
         noise = self._parameters.answer_noise

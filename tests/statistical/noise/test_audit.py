@@ -19,12 +19,9 @@ from tests.noise.bits import Repeatable
 from discreet.core.loss import Pure
 from discreet.noise.entropy import Entropy
 from discreet.noise.gaussian import DiscreteGaussian
-from discreet.noise.grid import ClampedMean, GridLaplace
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.rank import Rank
-from discreet.noise.selection import Exponential, NoisyMax, PermuteAndFlip
+from discreet.noise.selection import Exponential, PermuteAndFlip
 from discreet.noise.sparse_vector import SparseVector
-from discreet.noise.staircase import Staircase
 
 FALSE_ALARM = 1e-9
 AS_CLAIMED, TOO_SMALL = Fraction(1), Fraction(4, 5)
@@ -40,11 +37,6 @@ class Case:
     runs: int = 20_000
 
 
-def rank(part: Fraction) -> Rank[int]:
-    """4 ** 1.25 is 5.66."""
-    return Rank((30, 40, 50), 4 if part == 1 else "5.66")
-
-
 def sparse(part: Fraction) -> SparseVector:
     return SparseVector(Fraction(1, 4) / part, 2 / part)
 
@@ -57,8 +49,6 @@ def told(session: SparseVector, x: int, entropy: Entropy) -> bool:
 
 CASES = [
     Case("Laplace", DiscreteLaplace("1/2").loss(), lambda k, x, e: DiscreteLaplace(k / 2).add(x, e) <= 0),
-    Case("grid", GridLaplace("1/2", "1/4").loss(1), lambda k, x, e: GridLaplace(k / 2, "1/4").add(x, e) <= 0),
-    Case("staircase", Staircase(2, 3, 1).loss(3), lambda k, x, e: Staircase(2 / k, 3, 1).add(3 * x, e) <= 0),
     Case(
         "exponential",
         Exponential(1).loss(1),
@@ -66,13 +56,6 @@ CASES = [
         runs=100_000,
     ),
     Case("permute", PermuteAndFlip(1).loss(1), lambda k, x, e: PermuteAndFlip(k).choose((2 - x, x), e) == 1),
-    Case("noisy max", NoisyMax(1).loss(1), lambda k, x, e: NoisyMax(k).choose((2 - x, x), e) == 1),
-    Case("rank", Rank((30, 40, 50), 4).loss(), lambda k, x, e: rank(k).answer((30, 40)[x], e) == 30),
-    Case(
-        "clamped mean",
-        ClampedMean(2000, 4000, 1, 2).loss(),
-        lambda k, x, e: ClampedMean(2000, 4000, 1, 2 / k).mean((4000, 2000)[: 1 + x], e) == 4000,
-    ),
 ]
 
 

@@ -13,7 +13,6 @@ from tests.statistical.noise.fit import fits
 from discreet.noise.additive import FEW, Additive
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace, geometric, geometrics
-from discreet.noise.staircase import Staircase
 
 MANY, ONE_BY_ONE = 300_000, 20_000
 WIDE = [DiscreteLaplace(300), DiscreteLaplace(5000), DiscreteGaussian(4096), DiscreteGaussian(90_000)]
@@ -27,8 +26,6 @@ def wrong(noise: Additive, factor: Fraction) -> Additive:
             return DiscreteLaplace(scale * factor)
         case DiscreteGaussian(sigma_squared=squared):
             return DiscreteGaussian(squared * factor**2)
-        case Staircase(epsilon=epsilon, width=width, tread=tread):
-            return Staircase(epsilon / factor, width, tread)
     raise AssertionError(noise)
 
 
@@ -40,7 +37,7 @@ def test_many_draws_fit_and_would_not_with_a_wrong_scale(noise: Additive) -> Non
         assert not fits(wrong(noise, factor).draws(MANY, Repeatable(2)), law)
 
 
-@pytest.mark.parametrize("noise", [DiscreteLaplace("7/3"), DiscreteGaussian("25/2"), Staircase("1/2", 5, 2)], ids=str)
+@pytest.mark.parametrize("noise", [DiscreteLaplace("7/3"), DiscreteGaussian("25/2")], ids=str)
 def test_single_draws_fit_and_would_not_with_a_wrong_scale(noise: Additive) -> None:
     law = distribution(noise)
     assert fits(one_by_one(noise, 3), law)

@@ -22,6 +22,7 @@ from discreet.engines.contribution import OwnedRows
 from discreet.engines.measures import (
     LARGEST_BOUND,
     Measure,
+    averaged,
     counted,
     summed,
     summed_on_grid,
@@ -36,6 +37,7 @@ from discreet.verbs.ask.postprocess import (
     Count,
     Figure,
     Mean,
+    MeasuredMean,
     MostFrequent,
     Regression,
     Spread,
@@ -67,6 +69,8 @@ _PAIRS: dict[type[exp.Expr], tuple[bool, bool]] = {  # of a sample, and divided 
 }
 _LINES: dict[type[exp.Expr], bool] = {exp.RegrSlope: False, exp.RegrIntercept: True}
 """Whether the figure is the intercept."""
+_OF_PAIRS = (exp.RegrCount, exp.RegrAvgy, exp.RegrAvgx)
+"""What is counted or averaged over the rows that have both values."""
 _FINE = 30  # a unit's rows are 2**30 steps, or few less
 _LARGEST_SUMMAND = Fraction(2) ** 900
 """Largest absolute value that can be summed; its inverse is the smallest."""
@@ -81,11 +85,10 @@ def quantiles_apart(node: exp.Expr) -> list[tuple[str, exp.Expr]]:
     """QUANTILE_CONT(x, [0.25, 0.5]) as the two quantiles, each with its percentage; nothing else is taken apart."""
     only = node if isinstance(node, exp.Filter) else None
     inner = node.this if only is not None else node
-    holder = inner.this if isinstance(inner, exp.WithinGroup) else inner
-    if not isinstance(holder, exp.PercentileCont | exp.PercentileDisc | exp.Quantile):
+    if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc | exp.Quantile):
         return []
-    at = next((key for key in ("this", "expression", "quantile") if isinstance(holder.args.get(key), exp.Array)), None)
-    several = holder.args[at].expressions if at else []
+    at = next((key for key in ("expression", "quantile") if isinstance(inner.args.get(key), exp.Array)), None)
+    several = inner.args[at].expressions if at else []
     if not all(isinstance(one, exp.Literal) and not one.is_string and _SHARE.fullmatch(one.name) for one in several):
         return []
     found = []
@@ -168,11 +171,11 @@ class Aggregates:
             measure = total(self._rows.owned, self._conditional(value, only), within)
             return Total(self._measured(measure), measure.step)
         if isinstance(inner, exp.Avg):
-            return self._average(inner, only)
+            return self._measured_mean(inner, only) or self._average(inner, only)
         if type(inner) in _SPREADS:
             mean = self._average(inner, only)
             return Spread(mean, self._product(mean, mean), *_SPREADS[type(inner)])
-        if type(inner) in _PAIRS or type(inner) in _LINES:
+        if type(inner) in _PAIRS or type(inner) in _LINES or isinstance(inner, _OF_PAIRS):
             return self._association(inner, only)
         if isinstance(inner, exp.Mode):
             value = scalar(inner.this, self._rows.columns)
@@ -236,6 +239,19 @@ class Aggregates:
     def _condition(self, only: exp.Expr) -> exp.Expr:
         return filter_condition(only, self._rows.columns).sql.copy()
 
+    def _measured_mean(self, node: exp.Avg, only: exp.Expr | None) -> MeasuredMean | None:
+        """The mean of a column of all rows of a table, if its card says how many there are at least."""
+        fewest = self._rows.at_least
+        if fewest is None or self._grouped or only is not None:
+            return None
+        value, within = self._argument(node, node.this)
+        if not value.required:  # how many rows have a value is not said
+            return None
+        centre = middle(within, value.kind, self._rows.most)
+        steps = steps_of(replace(value, name=""), within, self._rows.most, centre)
+        measure = averaged(self._rows.owned, steps.sql, steps.bound, fewest)
+        return MeasuredMean(self._measured(replace(measure, step=steps.step)), steps.step, centre, within)
+
     def _average(self, node: exp.Expr, only: exp.Expr | None) -> Mean:
         value, within = self._argument(node, node.this)
         return self._mean(self._conditional(value, only), within, self._present(value, only))
@@ -257,18 +273,22 @@ class Aggregates:
         measure = total(self._rows.owned, value, within, centre)
         return Total(self._measured(measure), measure.step, centre)
 
-    def _association(self, node: exp.Expr, only: exp.Expr | None) -> Association | Regression:
+    def _association(self, node: exp.Expr, only: exp.Expr | None) -> Figure:
         """Covariance, correlation or regression of two columns; rows in which either is missing are left out."""
         pair = [self._argument(node, one) for one in (node.this, node.expression)]
         needed: list[exp.Expr] = [value.sql.copy().is_(exp.null()).not_() for value, _ in pair if not value.required]
         needed += [] if only is None else [self._condition(only)]
         both = exp.and_(*needed) if needed else None
         present = None if both is None else sql.one_if(both)
+        if isinstance(node, exp.RegrCount):
+            return Count(self._counted(present))
         means = []
-        for value, within in pair:
+        for value, within in (pair[place] for place in _wanted_of(node)):
             chosen = None if both is None else exp.case().when(both.copy(), value.sql.copy())
             one = value if chosen is None else Value(chosen, value.kind, within)
             means.append(self._mean(one, within, present))
+        if len(means) == 1:
+            return means[0]
         if type(node) in _LINES:
             squares = self._product(means[1], means[1])
             return Regression(means[0], means[1], self._product(*means), squares, _LINES[type(node)])
@@ -280,21 +300,16 @@ class Aggregates:
         return name_once(self.measures, measure, f"{self._prefix}m")
 
 
+def _wanted_of(node: exp.Expr) -> tuple[int, ...]:
+    """Which of two columns an aggregate of both measures by itself."""
+    if isinstance(node, exp.RegrAvgy | exp.RegrAvgx):
+        return (int(isinstance(node, exp.RegrAvgx)),)
+    return 0, 1
+
+
 def _inner(node: exp.Expr) -> exp.Expr:
-    """The aggregate of a FILTER; PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) is QUANTILE_CONT(x, 0.9)."""
-    inner = node.this if isinstance(node, exp.Filter) else node
-    if not isinstance(inner, exp.WithinGroup):
-        return inner
-    function, order = inner.this, inner.expression
-    if not isinstance(function, exp.PercentileCont | exp.PercentileDisc | exp.Mode) or len(order.expressions) != 1:
-        raise BadQuery(
-            f"{inner.sql('duckdb')} is not supported.",
-            hint="Use PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or QUANTILE_CONT(x, 0.9).",
-        )
-    if isinstance(function, exp.Mode):
-        return exp.Mode(this=order.expressions[0].this.copy())
-    said = exp.Order(this=function.this.copy(), expressions=[order.expressions[0].copy()])
-    return type(function)(this=order.expressions[0].this.copy(), expression=said)
+    """The aggregate of a FILTER."""
+    return node.this if isinstance(node, exp.Filter) else node
 
 
 def _share(node: exp.Expr) -> Fraction | None:
@@ -309,12 +324,8 @@ def _share(node: exp.Expr) -> Fraction | None:
     if not isinstance(node, exp.PercentileCont | exp.PercentileDisc | exp.Quantile | exp.ApproxQuantile):
         return None
     said = node.args.get("expression") or node.args.get("quantile")
-    falling = False
-    if isinstance(said, exp.Order) and len(said.expressions) == 1 and said.expressions[0].this == node.this:
-        falling, said = bool(said.expressions[0].args.get("desc")), said.this
     plain = isinstance(said, exp.Literal) and not said.is_string and _SHARE.fullmatch(said.name)
     share = Fraction(said.name) if plain and said else None
-    share = 1 - share if falling and share is not None else share
     if share is None or not 0 < share < 1:
         raise BadQuery(
             f"{node.sql('duckdb')}: the quantile must be a number between 0 and 1.",

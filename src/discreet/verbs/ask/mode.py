@@ -69,6 +69,24 @@ class Mode:
         return counts
 
 
+def largest_group(select: exp.Select) -> exp.Expr | None:
+    """The key k of ``SELECT k … GROUP BY k ORDER BY COUNT(*) DESC LIMIT 1``, which is the mode of k; else ``None``."""
+    clauses = {key for key, value in select.args.items() if value} - {"from_", "joins", "where", "kind", "hint"}
+    if clauses != {"expressions", "group", "order", "limit"}:
+        return None
+    group, order, limit = (select.args[key] for key in ("group", "order", "limit"))
+    one = [len(several.expressions) for several in (select, group, order)] == [1, 1, 1]
+    if not one or any(value for key, value in group.args.items() if key != "expressions"):
+        return None
+    shown, (key,), (by,) = select.selects[0], group.expressions, order.expressions
+    named = isinstance(key, exp.Column) and not key.table and key.name.lower() == shown.alias.lower()
+    same = named or key == shown.unalias() or key == exp.Literal.number(1)
+    rows = isinstance(by.this, exp.Count) and isinstance(by.this.this, exp.Star | exp.Literal)
+    wanted = limit.expression if isinstance(limit, exp.Limit) else limit.args.get("count")
+    first = wanted == exp.Literal.number(1) and not limit.args.get("limit_options")
+    return shown.unalias() if same and rows and first and by.args.get("desc") else None
+
+
 def mode(value: Value, said: str, rows: OwnedRows) -> Mode:
     """Plan for the most frequent of a value's declared values."""
     if value.domain is None or not 1 <= len(value.domain) <= _MOST_VALUES:

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from discreet.core import sql
 from discreet.errors import DiscreetError
 from discreet.verbs.ask.results import is_aggregated
+from discreet.verbs.ask.spelling import today
 from discreet.verbs.ask.syntax import statements_of, written
 
 _MOST_TRIED = 4
+_NOW = frozenset({"NOW", "GETDATE", "SYSDATETIME", "GETUTCDATE"})
 _OF_ROWS = ("expressions", "order", "limit", "offset", "distinct", "qualify")
 
 
@@ -33,10 +36,24 @@ def nearest_question(text: str, works: Callable[[str], object]) -> str | None:
     return None
 
 
+def _usable(node: exp.Expr) -> exp.Expr:
+    """The day for the moment, a text for what is replaced in it, and at least 1 for a divisor that may be 0."""
+    if isinstance(node, exp.CurrentTimestamp) or (isinstance(node, exp.Anonymous) and node.name.upper() in _NOW):
+        return sql.literal(today())
+    if isinstance(node, exp.RegexpReplace | exp.Replace | exp.RegexpExtract):
+        return exp.paren(node.this).unnest()
+    if isinstance(node, exp.Nullif) and isinstance(node.parent, exp.Div) and node.arg_key == "expression":
+        return exp.Greatest(this=node.this.copy(), expressions=[exp.Literal.number(1)], ignore_nulls=True)
+    return node
+
+
 def _near(tree: exp.Expr | None) -> Iterator[exp.Expr]:
-    """For a comparison with a figure, the figure; for rows, how many there are."""
+    """Without what cannot be used on rows; for a comparison with a figure, the figure; for rows, how many there are."""
     if not isinstance(tree, exp.Select):
         return
+    usable = tree.transform(_usable)
+    if usable != tree:
+        yield usable
     for node in tree.find_all(exp.Subquery):
         if isinstance(node.parent, exp.Binary | exp.Between) and isinstance(node.this, exp.Select):
             yield node.this.copy()

@@ -10,7 +10,7 @@ groups of the same rows are measured once, wherever in a question they stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -25,19 +25,20 @@ from discreet.core.engine import Written
 from discreet.core.kind import Scalar
 from discreet.core.table import Table
 from discreet.engines.measures import Measure, measured_query, quick, units_counted
-from discreet.errors import BadQuery
+from discreet.errors import BadQuery, NotDeclared
 from discreet.verbs.ask.aggregate import Aggregates, is_aggregate, quantiles_apart
 from discreet.verbs.ask.grouping import TOTAL, grouping_sets
+from discreet.verbs.ask.mode import largest_group, mode
 from discreet.verbs.ask.nearest import nearest_question
 from discreet.verbs.ask.postprocess import ERROR, NOISY, Chosen, Figure, MostFrequent, require_works
 from discreet.verbs.ask.quantile import Choice
-from discreet.verbs.ask.result_columns import Answers, Bar, Noisy
+from discreet.verbs.ask.result_columns import SINGLE, Answers, Bar, Noisy, beside, single
 from discreet.verbs.ask.result_sources import outer_select, united
 from discreet.verbs.ask.results import ResultSelect, is_aggregated, require_clauses
 from discreet.verbs.ask.rows import Rows, is_unit, keys_of, position
 from discreet.verbs.ask.source import rows_of
-from discreet.verbs.ask.syntax import Size, answer_name, depth, parse_question
-from discreet.verbs.ask.value import Columns, Value, counting_nodes
+from discreet.verbs.ask.syntax import Size, answer_name, depth, figure_clause, parse_question
+from discreet.verbs.ask.value import Columns, Value, counting_nodes, said
 
 UNITS = "units"
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
@@ -270,11 +271,12 @@ class _Planner:
             return united(self._answer(node.this), self._answer(node.expression), node, inside=inside)
         if not isinstance(node, exp.Select):
             raise BadQuery("Answers can be combined by UNION, UNION ALL and JOIN.")
+        node, singles = self._with_singles(node)
         sources = _sources(node)
-        if not any(map(self._reads_answer, sources)):
-            return self._measured(node, inside=inside)
+        if not any(map(self._reads_answer, sources)) and (sources or not singles):
+            return self._measured(node, singles, inside=inside)
         found: list[tuple[str, Answers, exp.Join | None]] = []
-        for source, join in zip(sources, (None, *(node.args.get("joins") or ())), strict=True):
+        for source, join in zip(sources, (None, *(node.args.get("joins") or ())), strict=False):
             if not self._reads_answer(source):
                 raise BadQuery(
                     f"{source.alias_or_name or 'A SELECT'} has rows, and cannot be joined with an answer.",
@@ -285,9 +287,26 @@ class _Planner:
             named = isinstance(source, exp.Table)
             answers = self._answers[source.name.casefold()] if named else self._answer(source)
             found.append((source.alias_or_name, answers, join))
-        return outer_select(node, found, inside=inside)
+        return outer_select(node, found, singles, inside=inside)
 
-    def _measured(self, select: exp.Select, *, inside: bool) -> Answers:
+    def _with_singles(self, select: exp.Select) -> tuple[exp.Select, list[Answers]]:
+        """A SELECT with columns for the SELECTs of one figure that stand beside its own figures, and their answers."""
+        singles: list[Answers] = []
+        select = select.copy()
+        for node in list(select.find_all(exp.Subquery)):
+            if not isinstance(node.this, exp.Query) or figure_clause(node.this) is not select:
+                continue
+            answers = self._answer(node.this) if self._is_answer(node.this) else None
+            if answers is None or len(answers.columns) != 1 or frozenset() not in answers.unique:
+                raise BadQuery(
+                    f"{said(node)}: a SELECT beside figures must be one figure.",
+                    hint="Like (SELECT COUNT(*) FROM visits).",
+                )
+            node.replace(exp.column(str(len(singles)), table=SINGLE, quoted=True))
+            singles.append(answers)
+        return select, singles
+
+    def _measured(self, select: exp.Select, singles: Sequence[Answers], *, inside: bool) -> Answers:
         """The answer of a SELECT over rows."""
         require_clauses(select)
         for table in select.find_all(exp.Table):
@@ -298,6 +317,7 @@ class _Planner:
                 )
         if not _aggregates(select):
             select = _grouped_by_all(select)
+        select = self._chosen(select)
         select = self._over_rows(select)  # a copy: reading its rows replaces what is computed with them
         leaf = _Leaf.of(select, self.tables, len(self.leaves))
         same = next((one for one in self.leaves if one.measures_same(leaf)), None)
@@ -309,7 +329,26 @@ class _Planner:
             raise BadQuery(
                 f"The question has more than {_MOST_PARTS} GROUP BYs over rows.", hint="Ask several questions."
             )
-        return leaf.answer(select, inside=inside)
+        return leaf.answer(select, singles, inside=inside)
+
+    def _chosen(self, select: exp.Select) -> exp.Select:
+        """The key of the largest group as the mode of the key, if that can be chosen: it is private for less."""
+        key = largest_group(select)
+        if key is None:
+            return select
+        over = self._over_rows(select)
+        rows = rows_of(over, self.tables)
+        try:
+            [(_, value)] = keys_of(over, rows.columns)
+            mode(value, said(key), rows.owned)
+        except (BadQuery, NotDeclared):
+            return select
+        chosen = select.copy()
+        for clause in ("group", "order", "limit"):
+            chosen.set(clause, None)
+        name = answer_name(select.expressions[0], 0)
+        chosen.set("expressions", [exp.alias_(exp.Mode(this=key.copy()), name, quoted=True)])
+        return chosen
 
     # -- limits
 
@@ -406,9 +445,9 @@ class _Leaf:
         self.keys, self.name, self.units, self.sets = other.keys, other.name, other.units, other.sets
         self.aggregates.share(other.aggregates)
 
-    def answer(self, select: exp.Select, *, inside: bool) -> Answers:
-        """What a SELECT makes of the figures of its groups."""
-        source = exp.select(copy=False).from_(sql.table(self.name), copy=False)
+    def answer(self, select: exp.Select, singles: Sequence[Answers], *, inside: bool) -> Answers:
+        """What a SELECT makes of the figures of its groups, and of single figures beside them."""
+        source = beside(exp.select(copy=False).from_(sql.table(self.name), copy=False), singles)
         shown: list[tuple[str, exp.Expr]] = []
         places = []
         for place, node in enumerate(select.expressions):
@@ -420,7 +459,8 @@ class _Leaf:
                 ordered.set("this", sql.literal(places[position(ordered.this, len(places), "ORDER BY")]))
         if any(isinstance(node, exp.Star) for _, node in shown):
             raise BadQuery("SELECT * asks for rows; a question must ask for aggregates.")
-        made = ResultSelect(select, source, self._find, self._missing).made(shown, inside=inside)
+        find = lambda node: single(node, singles) or self._find(node)  # noqa: E731
+        made = ResultSelect(select, source, find, self._missing).made(shown, inside=inside)
         names = {
             self.key_texts.get(self.rows.columns.text(node)): one.noisy.sql.name
             for (_, node), one in zip(shown, made.columns, strict=True)
@@ -461,8 +501,10 @@ class _Leaf:
             for computed in {one.sql(): one for one in sql.attempts(measure.sql)}.values():
                 self._size.add(computed)
         self._counted = len(measures)
-        bars = (Bar(figure),) if self.aggregates.figures[figure].barred else ()
-        return Noisy(self._column(figure), None, self._column(f"{figure}{ERROR}"), bars)
+        made = self.aggregates.figures[figure]
+        bars = (Bar(figure),) if made.barred else ()
+        error = None if isinstance(made, MostFrequent) else self._column(f"{figure}{ERROR}")
+        return Noisy(self._column(figure), None, error, bars)
 
     def _grouped_by(self, node: exp.Grouping) -> str:
         keys = [self.key_texts.get(self.rows.columns.text(one)) for one in node.expressions]

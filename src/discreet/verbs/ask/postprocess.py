@@ -207,6 +207,27 @@ class Mean(Figure):
 
 
 @dataclass(frozen=True)
+class MeasuredMean(_MeasuredFigure):
+    """A mean that was measured as such: of rows of which there are many enough."""
+
+    barred: ClassVar[bool] = True
+
+    step: Fraction
+    centre: Fraction
+    within: Interval
+
+    def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
+        """The noisy mean, never outside the bounds."""
+        mean = float(self.centre) + noisy[self.measure] * float(self.step)
+        return np.clip(mean, float(self.within[0]), float(self.within[1]))
+
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
+        """The noise's own error; each row, and the mean, was rounded by less than a step."""
+        far = errors[self.measure] * float(self.step) + 2 * float(self.step)
+        return np.broadcast_to(np.minimum(far, float(self.within[1] - self.within[0])), noisy[self.measure].shape)
+
+
+@dataclass(frozen=True)
 class Spread(Figure):
     """The mean square distance from the centre less the squared mean distance; never below zero."""
 

@@ -4,8 +4,7 @@ Why an answer is private. One unit has at most ``rows.most`` rows, and changes e
 groups, by at most ``measure.most``.
 
 * For an epsilon, each measure gets discrete Laplace noise that loses its share of epsilon for that change, and a
-  quantile its share in the exponential mechanism, a mode in permute-and-flip; the shares add up to epsilon (Dwork and
-  others 2006).
+  quantile or a mode its share in permute-and-flip; the shares add up to epsilon (Dwork and others 2006).
 * For a rho, each gets discrete Gaussian noise that loses its share of rho for the squares of the changes, which add up
   to at most ``measure.squares``; a quantile is chosen at the epsilon with epsilon² / 8 = its share, since the
   exponential mechanism has a bounded range (Bun and Steinke 2016; Cesar and Rogers 2021). In the groups a unit

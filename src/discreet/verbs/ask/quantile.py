@@ -1,10 +1,13 @@
-"""Quantiles by the exponential mechanism, over equal slices of the declared bounds.
+"""Quantiles, chosen privately among equal slices of the declared bounds.
 
 Why this is private: a slice scores -|below (d - a) - above a| for the quantile a/d, where ``below`` and ``above``
 count the rows in lower and higher slices. A row changes one of the two by one, so a score changes by at most
 max(a, d - a) a row; added up over all groups a unit is in, by rows_per_unit times that. The mechanism is run in
 every group, and loses in each in proportion to the unit's rows there, so its rows in all groups together count
 (McSherry and Talwar 2007; Smith 2011 for quantiles).
+
+For an epsilon it is permute-and-flip, which is never worse than the exponential mechanism (McKenna and Sheldon 2020);
+for a rho the exponential mechanism, whose range is bounded.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from discreet.engines.contribution import OwnedRows
 from discreet.engines.measures import COUNT, cell_counts
 from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
-from discreet.noise.selection import Exponential, Selection
+from discreet.noise.selection import Exponential, PermuteAndFlip, Selection
 from discreet.verbs.ask.mode import Mode
 from discreet.verbs.ask.value import Interval, Value, largest
 
@@ -61,11 +64,12 @@ class Quantile:
         return float(low + (high - low) * Fraction(2 * chosen + 1, 2 * self.slices))
 
     def mechanism(self, loss: Pure, *, bounded_range: bool) -> Selection:
-        """The mechanism that loses so much; its range is bounded, as it must be for a rho."""
-        return Exponential.for_loss(loss, self.sensitivity)
+        """The mechanism that loses so much; for a rho its range must be bounded."""
+        kind = Exponential if bounded_range else PermuteAndFlip
+        return kind.for_loss(loss, self.sensitivity)
 
     def choose(self, counts: np.ndarray[Any, Any], mechanism: Selection, entropy: Entropy) -> float:
-        """Draw a slice by the exponential mechanism, given the number of rows in each."""
+        """Draw a slice, given the number of rows in each."""
         return self.value(mechanism.choose(self.scores(counts).tolist(), entropy))
 
     def best(self, counts: np.ndarray[Any, Any]) -> float:

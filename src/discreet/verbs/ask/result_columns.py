@@ -6,7 +6,7 @@ An error bar is kept where it is known: for a figure itself, and for what change
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -17,6 +17,8 @@ from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.verbs.ask.postprocess import ERROR
 
+SINGLE = "discreet_single"
+"""Table of the columns that stand for SELECTs of one figure, by which the rest is computed."""
 WHOLE_CASTS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -64,6 +66,25 @@ class Answers:
     def called(self, table: str) -> list[AnswerColumn]:
         """The columns as those of a table."""
         return [replace(one, noisy=_in_table(one.noisy, table)) for one in self.columns]
+
+
+def beside(query: exp.Select, singles: Sequence[Answers]) -> exp.Select:
+    """A query without columns, with answers of one row beside each of its rows; they may have none."""
+    for place, one in enumerate(singles):
+        table = one.query.subquery(f"{SINGLE}{place}", copy=True)
+        if query.args.get("from_") is None:
+            query = query.from_(table, copy=False)
+        else:
+            query = query.join(table, on=exp.true(), join_type="left", copy=False)
+    return query
+
+
+def single(node: exp.Expr, singles: Sequence[Answers]) -> Noisy | None:
+    """The column of an answer of one figure, if an expression stands for one."""
+    if not isinstance(node, exp.Column) or node.table != SINGLE or node.name not in map(str, range(len(singles))):
+        return None
+    place = int(node.name)
+    return singles[place].called(f"{SINGLE}{place}")[0].noisy
 
 
 def renamed(column: AnswerColumn, called: str) -> AnswerColumn:

@@ -15,27 +15,31 @@ from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.postprocess import ERROR, attempt
-from discreet.verbs.ask.result_columns import AnswerColumn, Answers, Noisy
+from discreet.verbs.ask.result_columns import AnswerColumn, Answers, Noisy, beside, single
 from discreet.verbs.ask.results import AGGREGATES, ResultSelect, is_aggregated, require_clauses
 from discreet.verbs.ask.rows import position
 from discreet.verbs.ask.syntax import answer_name
 from discreet.verbs.ask.value import said
 
 _GROUPED = "discreet_grouped"
-_UNION_CLAUSES = {"this", "expression", "distinct", "order", "limit", "with_"}
+_UNION_CLAUSES = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 _JOIN_CLAUSES = {"this", "on", "using", "side", "kind"}
 _JOINS = {"": "", "INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
 
 
 def outer_select(
-    select: exp.Select, sources: Sequence[tuple[str, Answers, exp.Join | None]], *, inside: bool
+    select: exp.Select,
+    sources: Sequence[tuple[str, Answers, exp.Join | None]],
+    singles: Sequence[Answers] = (),
+    *,
+    inside: bool,
 ) -> Answers:
-    """The answer of a SELECT whose FROM has answers only; the first of them has no join."""
+    """The answer of a SELECT whose FROM has answers only, the first without a join, and of figures beside it."""
     require_clauses(select)
-    scope = _Scope()
+    scope = _Scope(singles=singles)
     for place, (name, answers, join) in enumerate(sources):
         scope.add(name, answers, join, f"s{place}")
-    source = scope.query
+    source = beside(scope.query, singles)
     where = select.args.get("where")
     if where is not None:
         plain = ResultSelect(select, source, scope.find, scope.missing)
@@ -87,7 +91,7 @@ def united(one: Answers, other: Answers, union: exp.Union, *, inside: bool) -> A
     both = exp.union(*sides, distinct=bool(union.args.get("distinct")), copy=False)
     answers = Answers(both, tuple(columns))
     around = exp.Select(expressions=[sql.column(column.name) for column in columns])
-    for clause in ("order", "limit"):
+    for clause in ("order", "limit", "offset"):
         around.set(clause, union.args.get(clause))
     return outer_select(around, [("discreet_union", answers, None)], inside=inside)
 
@@ -100,6 +104,7 @@ class _Scope:
     """The name of its table, a column, and whether it needs that name."""
     unique: frozenset[frozenset[exp.Expr]] = frozenset()
     query: exp.Select = field(default_factory=lambda: exp.select(copy=False))
+    singles: Sequence[Answers] = ()
 
     def add(self, name: str, answers: Answers, join: exp.Join | None, inside: str) -> None:
         """One more answer."""
@@ -195,6 +200,8 @@ class _Scope:
         plain = node.unalias()
         if not isinstance(plain, exp.Column) or isinstance(plain.this, exp.Star):
             return None
+        if (figure := single(plain, self.singles)) is not None:
+            return figure
         hits = [
             column.noisy
             for table, column, hidden in self.columns

@@ -53,8 +53,8 @@ AGGREGATES = (
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 _NEIGHBOURS = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 _CLAUSES = {
-    "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "distinct", "kind",
-    "hint", "with_",
+    "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "offset", "distinct",
+    "kind", "hint", "with_",
 }  # fmt: skip
 Names = Mapping[str, exp.Expr]
 
@@ -309,6 +309,12 @@ def _as_double(cast: exp.Cast) -> exp.Expr:
 
 
 def _limited(query: exp.Select, clauses: exp.Query) -> exp.Select:
+    offset = clauses.args.get("offset")
+    if offset is not None:
+        skipped = offset.expression
+        if not (isinstance(skipped, exp.Literal) and skipped.name.isdecimal() and int(skipped.name) <= _MOST_ROWS):
+            raise BadQuery(f"OFFSET must be a number up to {_MOST_ROWS:,}.")
+        query = query.offset(int(skipped.name), copy=False)
     limit = clauses.args.get("limit")
     if limit is None:
         return query

@@ -44,6 +44,13 @@ class Rows:
     """In how many groups a unit is to count, by the cards."""
     reads: int = 1
     """How many tables are read for them, each as often as it is read."""
+    table: tuple[OwnedRows, int] | None = None
+    """All rows of a table, if its card says how many there are at least."""
+
+    @property
+    def at_least(self) -> int | None:
+        """How many rows there are at least, if these are all of a table that says so."""
+        return self.table[1] if self.table is not None and self.table[0] is self.owned else None
 
     @property
     def query(self) -> exp.Query:
@@ -112,7 +119,9 @@ def table_rows(table: Table, name: str = "") -> Rows:
         called = UNIT if column.name == card.unit else numbered(place)
         columns.append(Known(column.name, _declared(column, called), name or card.name))
     public = frozenset({card.name}) if card.public else frozenset()
-    return Rows(owned_rows(table), Columns(columns), table.engine, public, card.groups_per_unit)
+    owned = owned_rows(table)
+    all_ = None if card.at_least is None else (owned, card.at_least)
+    return Rows(owned, Columns(columns), table.engine, public, card.groups_per_unit, table=all_)
 
 
 def together(one: Rows, other: Rows, owned: OwnedRows, columns: Iterable[Known]) -> Rows:

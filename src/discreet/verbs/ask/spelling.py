@@ -11,7 +11,9 @@ else is done, so it stands in the recipe of the answer; asked again on another d
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -23,7 +25,9 @@ _CODES = {
     "TO_CHAR": (("YYYY", "%Y"), ("HH24", "%H"), ("MM", "%m"), ("DD", "%d"), ("MI", "%M")),
     "DATE_FORMAT": (("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("HH", "%H"), ("mm", "%M")),
 }
-"""What PostgreSQL and Spark write for parts of a date, and what ``strftime`` does."""
+"""What PostgreSQL, and Spark and T-SQL, write for parts of a date, and what ``strftime`` does."""
+_CONVERTED = {"date": "DATE", "datetime": "TIMESTAMP", "datetime2": "TIMESTAMP", "int": "INT", "float": "DOUBLE"}
+"""Types of T-SQL, and what they are called elsewhere."""
 
 
 def today() -> dt.date:
@@ -47,6 +51,12 @@ def _respelled(node: exp.Expr) -> exp.Expr:
         return sql.literal(today())
     if isinstance(node, exp.ToChar) and node.args.get("format"):
         return _formatted("TO_CHAR", [node.this, node.args["format"]])
+    if isinstance(node, exp.Format) and len(node.expressions) == 1 and not isinstance(node.this, exp.Literal):
+        return _formatted("DATE_FORMAT", [node.this, node.expressions[0]])
+    if isinstance(node, exp.WithinGroup):
+        return _within_group(node)
+    if isinstance(node, exp.Cast) and node.to.this is exp.DType.USERDEFINED:
+        return _converted(node)
     if not isinstance(node, exp.Anonymous):
         return node
     respell = _FUNCTIONS.get(node.name.upper())
@@ -61,6 +71,35 @@ def _formatted(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         for code, ours in _CODES[name]:
             text = text.replace(code, ours)
     return exp.TimeToStr(this=value.copy(), format=sql.literal(text))
+
+
+def _within_group(node: exp.WithinGroup) -> exp.Expr:
+    """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) is QUANTILE_CONT(x, 0.9); from the top it is that of 0.1."""
+    function, order = node.this, node.expression.expressions
+    if len(order) != 1 or not isinstance(function, exp.PercentileCont | exp.PercentileDisc | exp.Mode):
+        return node
+    value = order[0].this.copy()
+    if isinstance(function, exp.Mode):
+        return node if function.this is not None else exp.Mode(this=value)
+    shares = function.this.copy()
+    for one in list(shares.find_all(exp.Literal)) if order[0].args.get("desc") else ():
+        if one.is_string or not re.fullmatch("0?[.][0-9]{1,20}", one.name):
+            return node
+        turned = exp.Literal.number(str(1 - Decimal(one.name)))
+        if one is shares:
+            shares = turned
+        else:
+            one.replace(turned)
+    return type(function)(this=value, expression=shares)
+
+
+def _converted(node: exp.Cast) -> exp.Expr:
+    """T-SQL's CONVERT(date, x), which is read as the cast of a column ``date`` to a type ``x``."""
+    of, to = node.args["to"].args.get("kind"), node.this
+    name = to.name.lower() if isinstance(to, exp.Column) and not to.table else ""
+    if name not in _CONVERTED or not isinstance(of, exp.Identifier | str):
+        return node
+    return exp.cast(exp.column(of if isinstance(of, str) else of.copy()), _CONVERTED[name])
 
 
 def _date_add(node: exp.Anonymous) -> exp.Expr:
@@ -98,6 +137,13 @@ def _called(kind: type[exp.Expr]) -> Callable[[exp.Anonymous], exp.Expr]:
     return lambda node: kind(this=node.expressions[0].copy()) if len(node.expressions) == 1 else node
 
 
+def _percentile(node: exp.Anonymous) -> exp.Expr:
+    """Spark's PERCENTILE(x, 0.5) and its like, exact or within a number of places, which is not needed here."""
+    if len(node.expressions) not in (2, 3):
+        return node
+    return exp.PercentileCont(this=node.expressions[0].copy(), expression=node.expressions[1].copy())
+
+
 def _or_else(node: exp.Anonymous) -> exp.Expr:
     first, *others = (one.copy() for one in node.expressions)
     return exp.Coalesce(this=first, expressions=others)
@@ -113,13 +159,15 @@ _FUNCTIONS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
     "DATEPART": _part_of_date,
     "DATEADD": _date_add,
     "DATE_FORMAT": lambda node: _formatted("DATE_FORMAT", node.expressions) if len(node.expressions) == 2 else node,
+    **dict.fromkeys(("PERCENTILE", "PERCENTILE_APPROX", "APPROX_PERCENTILE"), _percentile),
     "ISNULL": lambda node: _or_else(node) if len(node.expressions) == 2 else node,
 }
 
 
 def written_out(question: exp.Query) -> exp.Query:
-    """The question with its shortcuts written out: GROUP BY ALL, ORDER BY ALL, and default schemas."""
-    for inner in question.find_all(exp.Select):
+    """The question with its shortcuts written out: GROUP BY ALL, ORDER BY ALL, SEMI JOIN, and default schemas."""
+    for inner in list(question.find_all(exp.Select)):
+        _write_out_joins(inner)
         group = inner.args.get("group")
         if group is not None and group.args.get("all") and not group.expressions:
             places = [place for place, one in enumerate(inner.expressions, 1) if _is_key(one)]
@@ -139,6 +187,25 @@ def written_out(question: exp.Query) -> exp.Query:
         if _is_default(column.args.get("db"), column.table) and not column.args.get("catalog"):
             column.set("db", None)
     return question
+
+
+def _write_out_joins(select: exp.Select) -> None:
+    """``a SEMI JOIN b ON …`` as EXISTS, and an ANTI JOIN as NOT EXISTS, unless another join adds rows."""
+    joins = select.args.get("joins") or []
+    for join in [] if any(one.side in ("RIGHT", "FULL") for one in joins) else list(joins):
+        kind, source = join.args.get("kind"), select.args.get("from_")
+        if kind not in ("SEMI", "ANTI") or source is None:
+            continue
+        here, there = source.this.alias_or_name, join.this.alias_or_name
+        equal = [
+            exp.column(one.copy(), table=here, quoted=False).eq(exp.column(one.copy(), table=there, quoted=False))
+            for one in join.args.get("using") or ()
+        ]
+        asked = exp.select("1").from_(join.this.copy()).where(join.args.get("on") or exp.and_(*equal))
+        found: exp.Expr = exp.Exists(this=asked)
+        joins.remove(join)
+        select.where(found if kind == "SEMI" else exp.not_(found), copy=False)
+    select.set("joins", joins or None)
 
 
 def _is_key(node: exp.Expr) -> bool:

@@ -33,7 +33,7 @@ _MOST_SELECTS = 32
 _MOST_AGGREGATES = 64
 _MOST_COLUMNS = 256
 _CLAUSES = {
-    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint",
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_", "kind", "hint",
     "distinct", "qualify", "this", "expression",
 }  # fmt: skip
 _STARTS = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(")
@@ -212,9 +212,10 @@ def answer_name(node: exp.Expr, place: int) -> str:
 def _require_supported(select: exp.Query) -> None:
     """An error if a question has what no part of one can have: it says what to ask instead."""
     for node in select.walk():
-        if isinstance(node, exp.Query) and not _in_from(node, select):
+        if isinstance(node, exp.Query) and not _in_from(node, select) and figure_clause(node.unnest()) is None:
             raise BadQuery(
-                "Subqueries are supported in FROM and WITH, IN and EXISTS, not in other conditions or columns.",
+                "Subqueries are supported in FROM and WITH, IN and EXISTS, and as figures beside other figures, not in "
+                "conditions on rows.",
                 hint="To compare with a figure, ask for it first and write it as a number.",
             )
 
@@ -242,6 +243,19 @@ def _in_from(query: exp.Query, whole: exp.Query) -> bool:
         node = node.parent
     asks = isinstance(node, exp.Exists | exp.In) and node.find_ancestor(exp.Having, exp.Order) is None
     return node is whole or asks or isinstance(node, exp.From | exp.Join | exp.CTE | exp.Lateral | exp.Table)
+
+
+def figure_clause(query: exp.Expr) -> exp.Select | None:
+    """The SELECT in whose columns, HAVING, QUALIFY or ORDER BY a query in parentheses stands as a single value."""
+    node, parent = query.parent, query.parent
+    while parent is not None and not isinstance(parent, exp.Select):
+        if isinstance(
+            parent, exp.AggFunc | exp.Filter | exp.Exists | exp.In | exp.Where | exp.From | exp.Join | exp.CTE
+        ):
+            return None
+        node, parent = parent, parent.parent
+    shown = node is not None and node.arg_key in ("expressions", "having", "qualify", "order")
+    return parent if shown and isinstance(query.parent, exp.Subquery) else None
 
 
 @dataclass
