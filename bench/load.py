@@ -49,6 +49,10 @@ class Task:
     seconds: float
     patience: float = _PATIENCE
     """How many seconds somebody asks the same again before they give up."""
+    pause: float = 0.0
+    """Mean time between an answer and the next question, seconds."""
+    faults: bool = False
+    """Whether something is broken on purpose: a request that fails for that (5xx) is sent again."""
 
 
 @dataclass
@@ -96,9 +100,9 @@ def finish(child: subprocess.Popen[str]) -> Seen:
 class Analyst:
     """One who asks, one request at a time."""
 
-    def __init__(self, number: int, client: httpx.AsyncClient, token: str, patience: float, seen: Seen) -> None:
+    def __init__(self, number: int, client: httpx.AsyncClient, token: str, task: Task, seen: Seen) -> None:
         self._number = number
-        self._patience = patience
+        self._patience, self._pause, self._faults = task.patience, task.pause, task.faults
         self._client = client
         self._headers = {"Authorization": f"Bearer {token}"}
         self._seen = seen
@@ -110,6 +114,8 @@ class Analyst:
     async def work(self, over: asyncio.Event) -> None:
         """Ask until it is over; what was begun is finished."""
         while not over.is_set():
+            if self._pause:
+                await asyncio.sleep(self._dice.expovariate(1 / self._pause))
             drawn = self._dice.random()
             if drawn < 0.5 or not self._asked:
                 await self._ask_new(PLENTY)
@@ -155,13 +161,15 @@ class Analyst:
         while True:
             try:
                 reply = await self._client.post(f"/v1/{what}", json=asked, headers=self._headers)
-                break
+                if not self._faults or reply.status_code < 500:
+                    break
+                self._seen.statuses[f"{what} {reply.status_code}"] += 1
             except httpx.TransportError:
                 self._seen.lost += 1
-                if time.monotonic() > until:
-                    self._seen.starved += 1
-                    return None
-                await asyncio.sleep(_PAUSE)
+            if time.monotonic() > until:
+                self._seen.starved += 1
+                return None
+            await asyncio.sleep(_PAUSE * (10 if self._faults else 1))
         self._seen.statuses[f"{what} {reply.status_code}"] += 1
         if reply.status_code != expected and (expected is not None or reply.status_code not in _EXPECTED):
             self._seen.wrong.append(f"{what} {reply.status_code}: {reply.text[:300]}")
@@ -189,7 +197,7 @@ async def watched(task: Task) -> Seen:
         for address in task.addresses
     ]
     analysts = [
-        Analyst(number, clients[number % len(clients)], task.tokens[number % len(task.tokens)], task.patience, seen)
+        Analyst(number, clients[number % len(clients)], task.tokens[number % len(task.tokens)], task, seen)
         for number in range(task.analysts)
     ]
     await asyncio.gather(*(one.work(over) for one in analysts))

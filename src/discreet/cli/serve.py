@@ -131,9 +131,11 @@ def _epsilon(cap: str | None) -> Fraction | None:
 def _serve(folder: Path, settings: Settings, *, demo: bool, browser: bool | None) -> None:
     from discreet.service import run
     from discreet.service.demo import one_time_passwords
+    from discreet.service.jobs.order import JobLimits
     from discreet.service.operations.operations import Operations
 
-    desk = Operations(folder, jobs=settings.jobs)
+    jobs = JobLimits(settings.jobs, settings.jobs_per_person, settings.jobs_waiting)
+    desk = Operations(folder, jobs=jobs)
     passwords = one_time_passwords(desk) if demo else run.first_steward(desk)
     for who, text in passwords.items():  # told at once, whatever becomes of the rest
         typer.echo(f"Sign in as {who} with the one-time password {text}")

@@ -142,6 +142,8 @@ KEYS = (
     Key("questions", _whole(1), "Questions worked on at once, one a person; fewer than threads.", field="at_once"),
     Key("questions_waiting", _whole(1), "Questions of one person that may wait for their turn.", field="waiting"),
     Key("jobs", _whole(1), "Jobs that run at once, each in a process of its own."),
+    Key("jobs_per_person", _whole(1), "Jobs of one person that run at once."),
+    Key("jobs_waiting", _whole(1), "Jobs of one person that may wait."),
     Key("health_seconds", _AMOUNT, "Longest wait of /v1/health and /v1/metrics for database and disk."),
     Key("free_disk_bytes", _whole(0), "Free space below which the service is not ready (/v1/health)."),
     Key("grace", _AMOUNT, "Seconds that running requests and jobs get when the service stops."),

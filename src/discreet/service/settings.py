@@ -68,6 +68,10 @@ class Settings:
     """How many questions of one person may wait for their turn."""
     jobs: int = 2
     """How many jobs run at once: a short one need not wait for a long one."""
+    jobs_per_person: int = 2
+    """How many jobs of one person run at once."""
+    jobs_waiting: int = 50
+    """How many jobs of one person may wait."""
     health_seconds: float = 0.9
     """How many seconds anyone who asks how the service is waits for its database and its disk."""
     free_disk_bytes: int = 100_000_000

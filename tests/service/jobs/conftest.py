@@ -14,6 +14,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.state import State
 from discreet.curator.workspace import open_workspace
 from discreet.service.jobs.jobs import Jobs
+from discreet.service.jobs.order import JobLimits
 
 CARD = """
 [tables.stays]
@@ -67,7 +68,7 @@ def folder(bare: Path, tmp_path: Path) -> Path:
 def jobs(folder: Path) -> Iterator[Jobs]:
     """Its jobs; nobody works on them before ``start``."""
     state = State.open(open_workspace(folder))
-    found = Jobs(state, folder, patience=0.5, at_once=1)
+    found = Jobs(state, folder, patience=0.5, limits=JobLimits(1))
     yield found
     found.stop(0)
     state.close()

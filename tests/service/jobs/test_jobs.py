@@ -16,6 +16,7 @@ from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.jobs import Jobs
+from discreet.service.jobs.order import JobLimits
 from discreet.service.jobs.specs import Attack, Compare, Hide, Learn, Publish, Tabulate
 from discreet.service.jobs.work import work
 
@@ -26,9 +27,10 @@ from pathlib import Path
 from discreet.curator.people.state import State
 from discreet.curator.workspace import open_workspace
 from discreet.service.jobs.jobs import Jobs
+from discreet.service.jobs.order import JobLimits
 
 folder = Path(sys.argv[1])
-jobs = Jobs(State.open(open_workspace(folder)), folder, at_once=1)
+jobs = Jobs(State.open(open_workspace(folder)), folder, limits=JobLimits(1))
 jobs.start()
 while jobs._runners[0].child is None:
     time.sleep(0.01)
@@ -200,10 +202,34 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
 
 def test_two_jobs_run_at_once(folder, until):
     state = State.open(open_workspace(folder))
-    jobs = Jobs(state, folder, at_once=2)
+    jobs = Jobs(state, folder, limits=JobLimits(2))
     both = [jobs.submit(replace(SPEC, title=title), "steward") for title in ("one", "two")]
     jobs.start()
     until(lambda: all(begun(folder, job) for job in both))
     jobs.stop(0)
     assert {jobs.find(job.id).state for job in both} <= {"waiting", "done"}
     state.close()
+
+
+def test_a_job_that_was_killed_for_memory_says_so(jobs, folder, until, monkeypatch):
+    """The system counts the processes that it ends for memory; here the count grows with the kill."""
+    from discreet.service.jobs import runner
+
+    kills = [7]
+    monkeypatch.setattr(runner, "out_of_memory_kills", lambda: kills[0])
+    job = jobs.submit(SPEC, "steward")
+    jobs.start()
+    until(lambda: begun(folder, job) and jobs._runners[0].child.peak)
+    first = jobs._runners[0].child.pid
+    kills[0] += 1
+    os.kill(first, signal.SIGKILL)
+    until(lambda: (child := jobs._runners[0].child) is not None and child.pid != first)
+    said = jobs.find(job.id).said
+    until(lambda: jobs._runners[0].child.peak)
+    kills[0] += 1
+    os.kill(jobs._runners[0].child.pid, signal.SIGKILL)
+    until(lambda: jobs.find(job.id).over)
+    found = jobs.find(job.id)
+    assert found.state == "lost", said
+    assert found.error.startswith("The system ended its process because memory ran out, when it had ")
+    assert " megabytes." in found.error

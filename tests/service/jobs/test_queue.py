@@ -11,7 +11,8 @@ from tests.curator.people.places import forget
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace
-from discreet.errors import BadInput, NotFound
+from discreet.errors import BadInput, NotFound, Refused
+from discreet.service.jobs.order import Estimate, JobLimits
 from discreet.service.jobs.queue import Job, Queue
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -198,11 +199,43 @@ def test_a_cancelled_job_is_over_and_its_owner_is_told(queue, add):
 
 def test_the_durations_of_jobs_that_ended_well_are_known(queue, add):
     done, failed = add(), add()
-    assert queue.durations("publish", "stays") == []
+    assert queue.estimate("publish", "stays") == Estimate([], None)
     assert queue.find(done.id).began is None
     queue.done(queue.claim("here"), "made", done.id)
     queue.failed(queue.claim("here"), "Nothing would be left.")
     assert queue.find(failed.id).began >= queue.find(done.id).began
-    [seconds] = queue.durations("publish", "stays")
+    [seconds] = queue.estimate("publish", "stays").seconds
     assert 0 <= seconds < 60
-    assert queue.durations("publish", "others") == queue.durations("tabulate", "stays") == []
+    assert queue.estimate("publish", "others") == queue.estimate("tabulate", "stays") == Estimate([], None)
+
+
+def test_people_take_turns_and_one_has_no_more_than_may_run(queue, add):
+    queue._limits = JobLimits(at_once=4, per_person=2)
+    first = [add("ann") for _ in range(4)]
+    [last] = [add("bob")]
+    taken = [queue.claim(f"here:1:{runner}") for runner in range(4)]
+    assert [claim and claim.job.id for claim in taken] == [first[0].id, last.id, first[1].id, None]
+    assert queue.done(taken[0], "made", None)
+    assert queue.claim("here:1:5").job.id == first[2].id
+
+
+def test_no_more_than_so_many_jobs_of_a_person_wait(queue, add):
+    queue._limits = JobLimits(waiting=2)
+    jobs = [add("ann"), add("ann")]
+    with pytest.raises(Refused, match="2 jobs of ann wait already"):
+        add("ann")
+    add("bob")
+    queue.cancel(jobs[0].id)
+    add("ann")
+
+
+def test_what_a_job_will_take_is_known_from_those_before_it(queue, add):
+    done = add()
+    claim = queue.claim("here:1:a")
+    queue.note_peak(claim, 300_000_000)
+    queue.note_peak(claim, 5_000_000_000)
+    assert queue.done(claim, "made", None)
+    waiting = add(title="Another")
+    assert queue.find(waiting.id).expected_bytes == 5_000_000_000
+    assert queue.find(waiting.id).expected_seconds < 60
+    assert (queue.find(done.id).expected_seconds, queue.find(done.id).expected_bytes) == (None, None)

@@ -142,6 +142,8 @@ class JobOut(View):
     said: str
     result: str | None = Field(description="The release that it made, if any.")
     error: str
+    expected_seconds: float | None = Field(description="Median time of earlier jobs like it, while it is not over.")
+    expected_bytes: int | None = Field(description="The most memory that one of them took.")
 
 
 class PersonOut(View):

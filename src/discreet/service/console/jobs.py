@@ -92,9 +92,9 @@ class JobBox:
 
     async def estimate(self, kind: str, table: str) -> None:
         """Say how long a job of a kind on a table will take, as far as earlier ones tell."""
-        seconds = await self._seat.call(self._seat.desk.job_durations, kind, table)
-        self._estimate.set_text(estimate_text(seconds))
-        self._estimate.set_visibility(bool(seconds))
+        found = await self._seat.call(self._seat.desk.job_estimate, kind, table)
+        self._estimate.set_text(estimate_text(found.seconds, found.memory))
+        self._estimate.set_visibility(bool(found.seconds))
 
     def earlier(self, title: str, jobs: Sequence[Job], about: Callable[[Job], str]) -> None:
         """A card of earlier jobs, if there are any; each can be opened."""
@@ -114,12 +114,13 @@ class JobBox:
             self._followed[job.id] = _Following(self._seat, job, box, self.show)
 
 
-def estimate_text(seconds: Sequence[float]) -> str:
-    """A rough estimate from how long earlier jobs took; empty without any."""
+def estimate_text(seconds: Sequence[float], memory: int | None = None) -> str:
+    """A rough estimate from how long earlier jobs took, and the most memory one had; empty without any."""
     if not seconds:
         return ""
     jobs = "the last one" if len(seconds) == 1 else f"the last {len(seconds)} took {_span(seconds)}"
-    return f"Rough estimate: {duration(median(seconds))} ({jobs} of this kind on this table)."
+    had = "" if memory is None else f" Memory: up to {memory / 1e6:,.0f} MB."
+    return f"Rough estimate: {duration(median(seconds))} ({jobs} of this kind on this table).{had}"
 
 
 def _span(seconds: Sequence[float]) -> str:

@@ -22,12 +22,12 @@ from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
 from discreet.service.jobs.checks import HIDDEN, LEARNT, PUBLISHED, TABULATED, table_of
+from discreet.service.jobs.order import Estimate, JobLimits
 from discreet.service.jobs.places import Made, Places
 from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
 from discreet.service.jobs.runner import PATIENCE, Runner
 from discreet.service.jobs.specs import Spec
 from discreet.service.jobs.work import Task
-from discreet.service.settings import Settings
 
 __all__ = ["Job", "Jobs"]
 _KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN, "learn": LEARNT}
@@ -38,17 +38,20 @@ _LONGEST_TITLE = 120
 class Jobs:
     """The jobs of a workspace. Threads may share it, and several processes may have it open."""
 
-    def __init__(self, state: State, folder: Path, *, patience: float = PATIENCE, at_once: int = Settings.jobs) -> None:
+    def __init__(
+        self, state: State, folder: Path, *, patience: float = PATIENCE, limits: JobLimits | None = None
+    ) -> None:
         """Of the workspace in ``folder``; a service that was silent for ``patience`` seconds is taken for gone.
 
-        Up to ``at_once`` jobs run at the same time, each in a process of its own.
+        ``limits`` say how many run at the same time, each in a process of its own.
         """
+        limits = limits or JobLimits()
         self._workspace = open_workspace(folder)
         self._shelf = Shelf(state, self._workspace)
-        self._queue = Queue(state)
+        self._queue = Queue(state, limits)
         self._places = Places(self._workspace.folder)
         self._runners = [
-            Runner(self._queue, self._task, self._put_away, self._places.clear, patience) for _ in range(at_once)
+            Runner(self._queue, self._task, self._put_away, self._places.clear, patience) for _ in range(limits.at_once)
         ]
 
     def submit(self, spec: Spec, by: str, *, key: str | None = None, request: str = "") -> Job:
@@ -102,9 +105,9 @@ class Jobs:
         for runner in self._runners:
             runner.stop(max(until - time.monotonic(), 0.0))
 
-    def durations(self, kind: str, table: str) -> list[float]:
-        """Seconds that the latest jobs of a kind on a table took, newest first."""
-        return self._queue.durations(kind, table)
+    def estimate(self, kind: str, table: str) -> Estimate:
+        """What the latest jobs of a kind on a table took."""
+        return self._queue.estimate(kind, table)
 
     def _look(self) -> None:
         """Have all runners look at the queue."""

@@ -12,14 +12,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 from discreet.budget.store import Session
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
-from discreet.errors import BadInput, NotFound
+from discreet.errors import BadInput, NotFound, Refused
+from discreet.service.jobs.order import Estimate, JobLimits, Queued, free_memory, next_job
 
 LOG = logging.getLogger("discreet.service.jobs")
 WAITING, RUNNING, DONE, FAILED, LOST, CANCELLED = "waiting", "running", "done", "failed", "lost", "cancelled"
@@ -38,6 +40,8 @@ _SCHEMA = (
     "PRIMARY KEY (person, key))",
     "CREATE TABLE IF NOT EXISTS job_times (job text PRIMARY KEY, kind text NOT NULL, about text NOT NULL, "
     "began text NOT NULL, ended text)",
+    "CREATE TABLE IF NOT EXISTS job_peaks (job text PRIMARY KEY, kind text NOT NULL, about text NOT NULL, "
+    "bytes bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS job_requests (job text PRIMARY KEY, request text NOT NULL)",
 )
 _COLUMNS = "id, kind, person, about, spec, at, state, progress, said, result, error, runs, settling"
@@ -59,7 +63,17 @@ _TIMED = "SELECT began, ended FROM job_times WHERE kind = ? AND about = ? AND en
 _TIMED_MOST = 10
 """Number of earlier jobs that an estimate is made from."""
 _REQUEST = "SELECT request FROM job_requests WHERE job = ?"
+_PEAK = (
+    "SELECT MAX(bytes) FROM job_peaks JOIN job_times ON job_times.job = job_peaks.job "
+    "WHERE job_peaks.kind = ? AND job_peaks.about = ?"
+)
+_QUEUED = "SELECT id, kind, person, about, owner FROM jobs WHERE state = ? ORDER BY at, id LIMIT 1000"
+_LAST_BEGAN = (
+    "SELECT person, MAX(began) FROM job_times JOIN jobs ON jobs.id = job_times.job "
+    "WHERE person IN (SELECT person FROM jobs WHERE state = 'waiting') GROUP BY person"
+)
 _IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
+_HAS_WAITING = "SELECT count(*) FROM jobs WHERE person = ? AND state = 'waiting'"
 _MINE = "WHERE id = ? AND owner = ? AND runs = ? AND state = 'running'"
 _SILENT = "owner IS NOT NULL AND beat < ?"
 
@@ -88,6 +102,10 @@ class Job:
     """Start of its latest run."""
     request: str = ""
     """The number of the request that asked for it, as in the log; empty if it came another way."""
+    expected_seconds: float | None = None
+    """How long earlier ones of its kind on its table took, at the median, while it is not over."""
+    expected_bytes: int | None = None
+    """The most memory that one of them took."""
 
     @property
     def over(self) -> bool:
@@ -108,8 +126,9 @@ class Claim:
 class Queue:
     """The rows. Any thread may use it."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, limits: JobLimits | None = None) -> None:
         self._state = state
+        self._limits = limits or JobLimits()
         self._audit = Audit(state)
         state.ensure(*_SCHEMA)
 
@@ -136,6 +155,12 @@ class Queue:
                 return str(id)
             rows = session.rows(same, (*row[1:5], WAITING, RUNNING))
             if not rows:
+                [(waiting,)] = session.rows(_HAS_WAITING, (job.by,))
+                if waiting >= self._limits.waiting:
+                    raise Refused(
+                        f"{waiting} jobs of {job.by} wait already, and no more may.",
+                        hint="Wait until some are done, or cancel some.",
+                    )
                 session.run(new, [row])
                 if job.request:
                     session.run("INSERT INTO job_requests (job, request) VALUES (?, ?)", [(job.id, job.request)])
@@ -153,12 +178,13 @@ class Queue:
             rows = session.rows(f"{_SEEN} WHERE id = ?", (id,))
         if not rows:
             raise NotFound("There is no such job.")
-        return _job(rows[0])
+        return self._expected([_job(rows[0])])[0]
 
     def all(self, most: int) -> list[Job]:
         """The newest ones."""
         with self._state.reading() as session:
-            return [_job(row) for row in session.rows(f"{_SEEN} ORDER BY at DESC, id DESC LIMIT ?", (most,))]
+            found = [_job(row) for row in session.rows(f"{_SEEN} ORDER BY at DESC, id DESC LIMIT ?", (most,))]
+        return self._expected(found)
 
     def counts(self) -> dict[str, int]:
         """How many there are in each state."""
@@ -173,9 +199,9 @@ class Queue:
             return bool(session.rows(sql, (stamp(silent_since),)))
 
     def claim(self, owner: str) -> Claim | None:
-        """Take the job that has waited longest, if one waits."""
+        """Take the job that is next (``order.py``), if one may begin."""
         sets = "state = 'running', said = 'starting', runs = runs + 1, owner = ?, beat = ?"
-        claim = self._taken(sets, "state = 'waiting'", (), owner)
+        claim = self._taken(sets, "state = 'waiting'", (), owner, lambda session: self._next(session, owner))
         if claim is not None:
             row = (claim.job.id, claim.job.kind, claim.job.table, stamp())
             self._state.change(lambda session: session.run(_BEGIN, [row]))
@@ -183,7 +209,13 @@ class Queue:
 
     def take_over(self, owner: str, silent_since: dt.datetime) -> Claim | None:
         """Take a job from an owner who has said nothing since then, whatever its state."""
-        return self._taken("owner = ?, beat = ?", _SILENT, (stamp(silent_since),), owner)
+        silent = (stamp(silent_since),)
+
+        def oldest(session: Session) -> str | None:
+            rows = session.rows(f"{_IDS} WHERE {_SILENT} ORDER BY at, id LIMIT 1", silent)
+            return str(rows[0][0]) if rows else None
+
+        return self._taken("owner = ?, beat = ?", _SILENT, silent, owner, oldest)
 
     def beat(self, claim: Claim, progress: float | None, said: str) -> bool:
         """Say that one is still there, and how far; whether the job is still to be worked on."""
@@ -199,12 +231,19 @@ class Queue:
         self._state.change(lambda session: session.run(ended, [(stamp(), claim.job.id)]))
         return self._ended(claim, DONE, "progress = 1, said = ?, result = ?", said, result)
 
-    def durations(self, kind: str, table: str) -> list[float]:
-        """Seconds that the latest jobs of a kind on a table took, newest first; none that failed."""
+    def note_peak(self, claim: Claim, peak: int) -> None:
+        """Write down how much memory a run has had."""
+        note = (
+            "INSERT INTO job_peaks (job, kind, about, bytes) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (job) DO UPDATE SET bytes = excluded.bytes"
+        )
+        row = (claim.job.id, claim.job.kind, claim.job.table, peak)
+        self._state.change(lambda session: session.run(note, [row]))
+
+    def estimate(self, kind: str, table: str) -> Estimate:
+        """What the latest jobs of a kind on a table took, newest first; none that failed."""
         with self._state.reading() as session:
-            rows = session.rows(f"{_TIMED} ORDER BY began DESC LIMIT {_TIMED_MOST}", (kind, table))
-        began, ended = ([dt.datetime.fromisoformat(row[column]) for row in rows] for column in (0, 1))
-        return [(last - first).total_seconds() for first, last in zip(began, ended, strict=True)]
+            return _estimate(session, kind, table)
 
     def failed(self, claim: Claim, error: str) -> bool:
         """It is over, and nothing came of it."""
@@ -266,13 +305,53 @@ class Queue:
         sql = f"{_UPDATE} {sets} {_MINE} RETURNING id"
         return self._changed(sql, (*values, claim.job.id, claim.owner, claim.run))
 
-    def _taken(self, sets: str, free: str, values: tuple[object, ...], owner: str) -> Claim | None:
-        """Take the oldest job that is ``free``, if one still is."""
-        oldest = f"{_IDS} WHERE {free} ORDER BY at, id LIMIT 1"
-        sql = f"{_UPDATE} {sets} WHERE id = ({oldest}) AND {free} RETURNING {_COLUMNS}"
+    def _next(self, session: Session, owner: str) -> str | None:
+        """The job that is next, decided in the transaction that takes it, so that no limit is exceeded."""
+        process = owner.rpartition(":")[0]
+
+        def queued(state: str) -> list[Queued]:
+            rows = session.rows(_QUEUED, (state,))
+            return [
+                Queued(id, kind, person, table, str(by).rpartition(":")[0] == process)
+                for id, kind, person, table, by in rows
+            ]
+
+        if not (waiting := queued(WAITING)):
+            return None
+        last_began = dict(session.rows(_LAST_BEGAN))
+        estimate = cache(partial(_estimate, session))
+        found = next_job(waiting, queued(RUNNING), last_began, self._limits, estimate=estimate, free_bytes=free_memory)
+        return None if found is None else found.id
+
+    def _expected(self, jobs: list[Job]) -> list[Job]:
+        """Jobs, and what those that are not over will take, as far as earlier ones tell."""
+        known = {(job.kind, job.table) for job in jobs if not job.over}
+        if not known:
+            return jobs
+        with self._state.reading() as session:
+            found = {one: _estimate(session, *one) for one in known}
+        return [
+            job
+            if job.over
+            else replace(job, expected_seconds=(one := found[job.kind, job.table]).typical, expected_bytes=one.memory)
+            for job in jobs
+        ]
+
+    def _taken(
+        self,
+        sets: str,
+        free: str,
+        values: tuple[object, ...],
+        owner: str,
+        find: Callable[[Session], str | None],
+    ) -> Claim | None:
+        """Take the job that ``find`` names, if it is ``free``."""
+        sql = f"{_UPDATE} {sets} WHERE id = ? AND {free} RETURNING {_COLUMNS}"
 
         def take(session: Session) -> tuple[list[tuple[Any, ...]], str]:
-            rows = session.rows(sql, (owner, stamp(), *values, *values))
+            if (id := find(session)) is None:
+                return [], ""
+            rows = session.rows(sql, (owner, stamp(), id, *values))
             asked = session.rows(_REQUEST, (rows[0][0],)) if rows else []
             return rows, asked[0][0] if asked else ""
 
@@ -283,6 +362,14 @@ class Queue:
 
     def _changed(self, sql: str, parameters: tuple[object, ...]) -> bool:
         return bool(self._state.change(lambda session: session.rows(sql, parameters)))
+
+
+def _estimate(session: Session, kind: str, table: str) -> Estimate:
+    rows = session.rows(f"{_TIMED} ORDER BY began DESC LIMIT {_TIMED_MOST}", (kind, table))
+    began, ended = ([dt.datetime.fromisoformat(row[column]) for row in rows] for column in (0, 1))
+    seconds = [(last - first).total_seconds() for first, last in zip(began, ended, strict=True)]
+    [(peak,)] = session.rows(_PEAK, (kind, table))
+    return Estimate(seconds, peak)
 
 
 def traced(job: Job) -> dict[str, str]:

@@ -25,8 +25,10 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
+from discreet.core.text import number
 from discreet.errors import DiscreetError
 from discreet.noise.entropy import SYSTEM
+from discreet.service.jobs.order import out_of_memory_kills, peak_memory
 from discreet.service.jobs.places import Run
 from discreet.service.jobs.queue import LOG, Claim, Queue, traced
 from discreet.service.jobs.work import Task, work
@@ -160,12 +162,14 @@ class Runner:
             self.child = None
             how = child.end()
         LOG.info("job %s ends: %s", id, end.name.lower(), extra=traced(claim.job))
+        if child.peak:
+            self._queue.note_peak(claim, child.peak)
         if end is _End.MADE and self._queue.settle(claim):
             self._put_away(claim)
             return
         self._clear(id, claim.run)
         if end is _End.DIED:
-            self._queue.died(claim, f"Its process ended {how}.")
+            self._queue.died(claim, how)
         elif end is _End.STOPPED:
             self._queue.give_back(claim)
         self._queue.let_go(claim)
@@ -202,6 +206,9 @@ class Runner:
         if "failed" in said:
             self._queue.failed(claim, str(said["failed"]))
             return _End.OVER
+        if isinstance(told := said.get("stumbled"), dict) and told.get("kind") == MemoryError.__name__:
+            self._queue.failed(claim, "This job needs more memory than it could have. Nothing was released.")
+            return _End.OVER
         log = SYSTEM.bytes(4).hex()
         LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"], extra=traced(claim.job))
         error = f"This job failed with an internal error (log {log}). Nothing was released."
@@ -216,6 +223,9 @@ class Child:
         context = get_context("spawn")
         self._pipe, end = context.Pipe(duplex=False)
         self._process: SpawnProcess = context.Process(target=_main, args=(end, json.dumps(asdict(task))))
+        self.peak = 0
+        """The most memory that it was seen to have, bytes."""
+        self._kills = out_of_memory_kills()
         self._process.start()
         end.close()
 
@@ -226,6 +236,7 @@ class Child:
 
     def hear(self, seconds: float) -> dict[str, Any] | None:
         """What it says within some seconds, if anything; an ``EOFError`` when it is gone."""
+        self.peak = max(self.peak, peak_memory(self._process.pid or 0) or 0)
         if not self._pipe.poll(seconds):
             return None
         try:
@@ -235,7 +246,7 @@ class Child:
         return said
 
     def end(self) -> str:
-        """See to it that it and whatever it started are gone; how it ended, in words."""
+        """See to it that it and whatever it started are gone; how it ended, in a sentence."""
         try:
             if self._process.pid is not None:
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -245,7 +256,10 @@ class Child:
         self._pipe.close()
         code = self._process.exitcode or 0
         self._process.close()
-        return f"by signal {-code}" if code < 0 else f"with status {code}"
+        if code == -signal.SIGKILL and (out_of_memory_kills() or 0) > (self._kills or 0):
+            had = f", when it had {number(round(self.peak / 1_000_000), 'megabyte')}" if self.peak else ""
+            return f"The system ended its process because memory ran out{had}."
+        return f"Its process ended by signal {-code}." if code < 0 else f"Its process ended with status {code}."
 
 
 def where(error: BaseException) -> str:

@@ -38,6 +38,7 @@ from discreet.releases.method import Method
 from discreet.releases.pipeline import Given
 from discreet.releases.register import Entry, Register
 from discreet.service.jobs.jobs import Jobs
+from discreet.service.jobs.order import Estimate, JobLimits
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.operations.access import AccessOperations
@@ -49,7 +50,6 @@ from discreet.service.operations.saved import SavedQuestionOperations
 from discreet.service.operations.surveys import SurveyOperations
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
-from discreet.service.settings import Settings
 from discreet.service.views import Spend, TableView
 from discreet.verbs.ask.price import Quote
 
@@ -65,8 +65,8 @@ class Operations:
     questions, ``surveys`` what is asked of people.
     """
 
-    def __init__(self, folder: str | Path, *, jobs: int = Settings.jobs) -> None:
-        """Open the workspace in ``folder`` for people to sign in to, with this many ``jobs`` at once.
+    def __init__(self, folder: str | Path, *, jobs: JobLimits | None = None) -> None:
+        """Open the workspace in ``folder`` for people to sign in to; ``jobs`` says how many run at once.
 
         Threads may share this.
         """
@@ -83,7 +83,7 @@ class Operations:
         self._shelf = Shelf(self._state, self.workspace)
         self.exposure = ExposureOperations(self._curator, self._shelf, self._may)
         self.surveys = SurveyOperations(self.workspace, self._shelf, self._may)
-        self._jobs = Jobs(self._state, self.workspace.folder, at_once=jobs)
+        self._jobs = Jobs(self._state, self.workspace.folder, limits=jobs)
         self._watching: list[Callable[[str, bool], None]] = []
 
     def watch(self, answered: Callable[[str, bool], None], took: Callable[[str, float], None]) -> None:
@@ -313,10 +313,10 @@ class Operations:
             about["job"] = job.id
             return job
 
-    def job_durations(self, who: Person, kind: str, table: str) -> list[float]:
-        """Seconds that the latest jobs of a kind on a table took, newest first."""
+    def job_estimate(self, who: Person, kind: str, table: str) -> Estimate:
+        """What the latest jobs of a kind on a table took."""
         self._may.require(who, *READERS)
-        return self._jobs.durations(kind, table)
+        return self._jobs.estimate(kind, table)
 
     def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
