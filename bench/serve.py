@@ -45,7 +45,7 @@ ANALYSTS = 64
 PATIENTS = 20_000
 BUDGETS = {PLENTY: Pure(1000), SCARCE: Pure("0.005")}
 LEDGER_GOAL, LIBRARY_GOAL = 2.0, 2.0
-_READY = 60.0
+_READY = 240.0
 
 
 @dataclass(frozen=True)

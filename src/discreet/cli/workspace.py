@@ -425,6 +425,49 @@ def move_ledger(
     typer.echo(f"{folder}/ledger.db, service.db and register.db")
 
 
+@app.command("trim")
+def trim(
+    folder: Folder,
+    *,
+    answers: Annotated[int | None, Option(help="Delete answers to questions that are older.", metavar="DAYS")] = None,
+    jobs: Annotated[int | None, Option(help="Delete results of jobs that are older.", metavar="DAYS")] = None,
+    holder_copies: Annotated[int | None, Option(help="Delete holder's copies that are older.", metavar="DAYS")] = None,
+    uploads: Annotated[
+        int | None, Option(help="Delete uploaded files that are older and of no table.", metavar="DAYS")
+    ] = None,
+    versions: Annotated[
+        int | None, Option(help="Delete replaced versions of bounded tables that are older.", metavar="DAYS")
+    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Delete nothing; print what would be deleted.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete what a workspace need not keep, by age.
+
+    \b
+    Examples:
+      discreet workspace trim clinic --answers 365 --jobs 90 --dry-run
+      discreet workspace trim clinic --uploads 30 --versions 30 --holder-copies 730
+
+    Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, never answered
+    again for nothing.
+    """
+    from discreet.curator.trimming import Rule
+    from discreet.curator.trimming import trim as delete
+    from discreet.service.operations.permissions import HOST
+
+    rule = Rule(answers, jobs, holder_copies, uploads, versions)
+    with working("Looking" if dry_run else "Deleting"):
+        found = delete(folder, rule, by=HOST.name, dry_run=dry_run)
+    kinds = {kind: [one.bytes for one in found if one.kind == kind] for kind, days in vars(rule).items() if days}
+    if as_json:
+        print_json({kind: {"count": len(sizes), "bytes": sum(sizes)} for kind, sizes in kinds.items()})
+        return
+    for kind, sizes in kinds.items():
+        what = kind.replace("_", " ")
+        verb = "would be deleted" if dry_run else "deleted"
+        typer.echo(f"{what}: {len(sizes):,} {verb}, {sum(sizes) / 1e6:,.1f} MB")
+
+
 @app.command("upgrade")
 def upgrade(
     folder: Folder,

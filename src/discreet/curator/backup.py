@@ -53,7 +53,7 @@ from discreet.curator.streams import FILE as STREAMS
 from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, require_free, set_ledger
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
 from discreet.releases.register import Entry, Register
-from discreet.releases.store import SEAL, Store, is_failure, receipts_of
+from discreet.releases.store import SEAL, TRIMMED, Store, is_failure, receipts_of
 
 FORMAT = 1
 _ABOUT = "backup.json"
@@ -252,9 +252,10 @@ def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]
     }
     found = {place: charged for place, charged in answers.items() if all(book.find(one.key) == one for one in charged)}
     if workspace.ledger == LEDGER:  # one in PostgreSQL may have seals of other workspaces, too
-        keys = (line.entry.key for line in book.lines() if isinstance(line.entry, Charged) and not is_failure(line))
+        keys = [line.entry.key for line in book.lines() if isinstance(line.entry, Charged) and not is_failure(line)]
+        trimmed = {key.removeprefix(TRIMMED) for key in keys if key.startswith(TRIMMED)}
         for identity in (key.removeprefix(SEAL) for key in keys if key.startswith(SEAL)):
-            if workspace.releases / identity not in found:
+            if workspace.releases / identity not in found and identity not in trimmed:
                 raise Damaged(
                     f"The answer {identity} is missing from {workspace.releases}.",
                     hint="Restore it from an older backup: without it, that question cannot be asked again.",

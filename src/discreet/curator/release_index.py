@@ -167,6 +167,17 @@ class Shelf:
         self.find(id)
         self._state.change(lambda session: session.run("UPDATE shelf SET shared = ? WHERE id = ?", [(int(shared), id)]))
 
+    def forget(self, ids: Sequence[str]) -> None:
+        """Take releases that were deleted off the index."""
+        gone = [(id,) for id in ids]
+
+        def forget(session: Session) -> None:
+            session.run("DELETE FROM shelf WHERE id = ?", gone)
+            session.run("DELETE FROM shelf_tables WHERE release = ?", gone)
+            session.run("DELETE FROM shelf_holders WHERE release = ?", gone)
+
+        self._state.change(forget)
+
     def path(self, id: str) -> Path:
         """Folder of a release, or its file, always inside the workspace."""
         one = self.find(id)

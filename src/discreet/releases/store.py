@@ -36,6 +36,8 @@ from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused
 
 SEAL = "seal: "
 """How the keys of seals begin."""
+TRIMMED = "trimmed: "
+"""How the keys of lines begin that say that an answer was deleted by a retention rule (``curator/trimming.py``)."""
 _FAILED = "The question failed."
 """The seal of a question that has no answer."""
 ALSO_CHARGED = "also charged"
@@ -73,6 +75,12 @@ class Store:
             return place
         if (line := self._ledger.find_line(SEAL + identity)) is not None:
             _require_answer(line)
+            if trimmed := self._ledger.find(TRIMMED + identity):
+                raise Refused(
+                    f"This question was answered on {line.at.date()}, and the answer was deleted on "
+                    f"{trimmed.at.date()}. It is not answered again, since a second answer would have other noise.",
+                    hint="Look for the answer where you kept it; or ask at another price, which is charged in full.",
+                )
             raise Damaged(
                 f"This question was answered before, but the answer is no longer in {self._folder}.",
                 hint="Restore it from a backup: a new answer would be charged again.",
