@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pytest
@@ -13,7 +14,7 @@ from sqlglot import exp, parse_one
 from discreet.core import sql
 from discreet.core.engine import Engine
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.limits import Limits, fetch, limited, memory_allowed, seconds_left
+from discreet.engines.limits import Limits, fetch, limited, memory_allowed, seconds_left, stopping
 from discreet.engines.postgres import Postgres
 from discreet.errors import BadInput, EngineError, Refused
 
@@ -48,6 +49,20 @@ def test_a_query_that_takes_too_long_is_stopped_and_the_next_is_not(
     with pytest.raises(EngineError):
         any_engine.fetch(_endless(name), seconds=0.2)
     assert any_engine.fetch(small, seconds=600).column(0).to_pylist() == [TOTAL]
+
+
+def test_a_stop_that_fails_is_tried_again() -> None:
+    tries, stopped = [], Event()
+
+    def stop() -> None:
+        tries.append(None)
+        if len(tries) < 3:
+            raise OSError("The engine is busy.")
+        stopped.set()
+
+    with pytest.raises(EngineError), stopping(stop, 0.01):
+        assert stopped.wait(60)
+    assert len(tries) >= 3
 
 
 def test_a_question_has_one_end_for_all_its_queries(duckdb: DuckDB, fresh: Callable[[], str]) -> None:

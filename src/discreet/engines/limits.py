@@ -2,9 +2,8 @@
 
 A question that someone else wrote runs inside ``limited``. How much time it has left is known wherever an engine is
 asked (``seconds_left``), and every engine stops a query that takes longer. Anyone who hits a limit is told nothing of
-it:
-``releases/pipeline.py`` says the same words whatever went wrong, since whether a limit is hit may depend on someone's
-row.
+it: ``releases/pipeline.py`` says the same words whatever went wrong, since whether a limit is hit may depend on
+someone's row.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -137,8 +136,10 @@ class _Watched:
             threading.Thread(target=self._stopped, args=(stop,), daemon=True).start()
 
     def _stopped(self, stop: Callable[[], object]) -> None:
+        """Stop the query, again and again until it ends: a stop that an engine was too busy for is tried anew."""
         while not self._over.is_set():
-            stop()
+            with suppress(Exception):
+                stop()
             self._over.wait(_AGAIN)
 
 
