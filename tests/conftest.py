@@ -171,6 +171,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.codegen.wholeStage": "false",  # compiling a question takes longer than answering it;
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # tests/engines/test_spark_cluster.py leaves Spark as it is
+        "spark.sql.parquet.columnarReaderBatchSize": "16",  # a task sees between batches that it is cancelled
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
