@@ -19,13 +19,15 @@ from tests.budget.homes import nursery
 
 from discreet.budget import sqlite
 from discreet.budget.entries import Book
-from discreet.budget.ledger import LEDGER, create_ledger, open_ledger
+from discreet.budget.ledger import FORMAT, LEDGER, create_ledger, open_ledger
 from discreet.budget.sqlite import file_system
 from discreet.budget.store import Home, Witness, lines_after
 from discreet.budget.tables import page_after
 from discreet.budget.verify import _check, verify_entries
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError, Unsound
+
+NEWER = FORMAT.version + 1
 
 
 @pytest.fixture
@@ -84,9 +86,11 @@ def test_files_that_are_no_ledger_are_left_as_they_are(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_not_guessed_at(path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute(f"PRAGMA user_version = {NEWER}")
+        connection.execute("DROP TABLE formats")
     connection.close()
-    with pytest.raises(LedgerError, match=r"format 2; discreet .* reads formats up to 1\. Install a later"):
+    said = rf"format {NEWER}; discreet .* reads formats up to {FORMAT.version}\. Install a later"
+    with pytest.raises(LedgerError, match=said):
         open_ledger(path)
 
 
@@ -348,7 +352,7 @@ def test_whoever_waits_too_long_for_a_turn_is_told(path: Path, monkeypatch: pyte
 def test_a_ledger_that_was_brought_to_another_format_meanwhile_is_not_written(path: Path) -> None:
     with open_ledger(path) as ledger:
         with sqlite3.connect(path) as connection:
-            connection.execute("PRAGMA user_version = 2")
+            connection.execute(f"PRAGMA user_version = {NEWER}")
         connection.close()
         with pytest.raises(LedgerError, match="another format while this process had it open"):
             ledger.charge("t", Pure(1), key="k", what="")
@@ -357,11 +361,11 @@ def test_a_ledger_that_was_brought_to_another_format_meanwhile_is_not_written(pa
 
 def test_a_newer_ledger_says_which_discreet_reads_it(path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 3")
-        connection.execute("CREATE TABLE formats (number integer PRIMARY KEY, discreet text NOT NULL)")
-        connection.execute("INSERT INTO formats VALUES (2, '1.2'), (3, '7.8')")
+        connection.execute(f"PRAGMA user_version = {NEWER + 1}")
+        connection.execute("CREATE TABLE IF NOT EXISTS formats (number integer PRIMARY KEY, discreet text NOT NULL)")
+        connection.execute("INSERT INTO formats VALUES (?, '1.2'), (?, '7.8')", (NEWER, NEWER + 1))
     connection.close()
-    with pytest.raises(LedgerError, match="format 3") as error:
+    with pytest.raises(LedgerError, match=f"format {NEWER + 1}") as error:
         open_ledger(path)
     assert error.value.hint == "Install discreet 7.8 or later."
 

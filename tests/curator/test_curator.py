@@ -18,7 +18,7 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
 from discreet.core.statement import Evidence
-from discreet.curator.curator import Curator
+from discreet.curator.curator import ANALYST, Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.limits import too_long
 from discreet.errors import (
@@ -35,6 +35,7 @@ from discreet.errors import (
 from discreet.noise.entropy import Watched
 from discreet.releases import pipeline
 from discreet.verbs.ask.price import Price
+from discreet.verbs.ask.spelling import today
 
 ROOT = Path(__file__).parents[2]
 
@@ -404,9 +405,9 @@ def test_plans_are_kept_while_they_are_small(tmp_path, monkeypatch):
         for number in range(30):
             curator.price(f"SELECT COUNT(*) AS n{number} FROM visits WHERE income > 9", epsilon=1)
         assert len(curator._plans._kept) == 20
-        asked = f"{COUNT} WHERE income > 29", ["visits"], curator._identities()
+        asked = "SELECT COUNT(*) AS n29 FROM visits WHERE income > 9", curator._tables(ANALYST), curator._identities()
         assert curator._plan(*asked) is curator._plan(*asked)
-        other = curator._plans.find((asked[0], ("visits of another card",)))
+        other = curator._plans.find((f"{today()} {asked[0]}", ("visits of another card",)))
         assert other is None, "a plan is of one version of a table"
         monkeypatch.setattr("discreet.curator.curator._NODES", 2_000)
         for number in range(5):
