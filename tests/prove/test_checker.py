@@ -68,7 +68,7 @@ def endless(source, shift, charge, *invariants):
 def test_a_loop_without_an_end_costs_what_its_rounds_do():
     """At the end of such a program every cost is within the claim, since no run gets there."""
     program, made = endless(ENDLESS, "x - x'", "1", "cost1'' >= 0")
-    with pytest.raises(Damaged, match="may not end, and its rounds may cost more"):
+    with pytest.raises(Damaged, match="may not terminate, and its iterations may cost more"):
         check_certificate(program, made)
     assert isinstance(find_proof(program), NoProof)
 
@@ -86,7 +86,7 @@ def test_what_is_called_must_be_shown_to_end():
     assert isinstance(prove_last(called), Certificate)
     found = prove_last(called + "adjacent one by 1\nclaim eps\ng(x : private real)\n  r := f(x, 1)\n  emit 1\n")
     assert isinstance(found, NoProof)
-    assert any("which may not end" in text for text in found.tried)
+    assert any("which may not terminate" in text for text in found.tried)
 
 
 def prove_last(text):

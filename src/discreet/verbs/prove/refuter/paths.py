@@ -112,7 +112,7 @@ def all_paths(
             path = None
         steps += follower.steps
         if steps > _MAX_ALL_STATEMENTS:
-            raise Intractable("Following every way through this program takes too long.")
+            raise Intractable("Following every path through this program takes too long.")
         if path is not None and path.weight:
             yield path
         del taken[depth:]
@@ -121,7 +121,7 @@ def all_paths(
         if not taken:
             return
         taken[-1][0] += 1
-    raise Intractable("There are too many ways through this program.")
+    raise Intractable("There are too many paths through this program.")
 
 
 class _Follower:
@@ -188,7 +188,7 @@ class _Follower:
     def _call(self, called: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
         program = self._task.others.get(called)
         if program is None:
-            raise Intractable(f"{called} is not here.")
+            raise Intractable(f"The program {called} is not in this file.")
         given = {one.name: value for one, value in zip(program.inputs, arguments, strict=True)}
         names = {**self._task.parameters, **given}
         if not all(self._values.value(assumed, names) is True for assumed in program.assumes):
@@ -200,11 +200,11 @@ class _Follower:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise Intractable("A run does not end.")
+            raise Intractable("A run does not terminate.")
 
     def _choose(self, count: int, form: LinearForm | None) -> int:
         if len(self._ways) == _MAX_CHOICES:
-            raise Intractable("A run does not end.")
+            raise Intractable("A run does not terminate.")
         self._ways.append(self._chooser(count, form))
         return self._ways[-1]
 
@@ -284,7 +284,7 @@ class _Follower:
         if not declared.exists(arguments):
             raise ProgramFault
         if declared.exponents is None and any(isinstance(one, Logarithm) for one in arguments):
-            raise Intractable("A chance that depends on a logarithm.")
+            raise Intractable("A probability that depends on a logarithm.")
         values = declared.values(arguments)
         if len(values) > _MAX_DRAW_VALUES:
             raise Intractable("A draw of too many values.")
