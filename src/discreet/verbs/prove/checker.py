@@ -115,7 +115,7 @@ def _check_callees(
 
 
 def _required_alignments(program: Program, certificate: Certificate) -> tuple[Alignment, ...]:
-    """One direction is enough where neighbours are neighbours both ways."""
+    """The alignments that a proof must have: one direction is enough if the neighbour relation is symmetric."""
     both = program.adjacent.kind in ("inc", "dec")
     if certificate.method not in ("alignment", "lockstep"):
         raise _not_a_proof(program, f"there is no method {certificate.method!r}")
@@ -250,7 +250,7 @@ class _Solvers:
                 solver.add(self._z3.Implies(event.guard, event.term))
 
     def _endless(self, proof: ProofTexts, place: int) -> Iterator[LoopRound]:
-        """The loops whose round ends here and was not shown to come nearer to the loop's end."""
+        """Loops whose iteration ends here without a proof that they terminate."""
         for end, begun, pairs in proof.measures:
             if end == place and not any(
                 self._implied(begun.inside, after <= before - 1, quick=True) == self._z3.unsat

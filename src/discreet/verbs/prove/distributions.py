@@ -89,7 +89,7 @@ class Distribution:
     chance: Callable[[Arguments, Value], Fraction] | None = None
     """The chance of one of ``values``."""
     exponents: Callable[[Arguments], tuple[Any, ...]] | None = None
-    """Of each of ``values`` an exponent x, if chances are in proportion to e^x."""
+    """For each of ``values`` the exponent x, if probabilities are proportional to e^x."""
 
     @property
     def signature(self) -> str:

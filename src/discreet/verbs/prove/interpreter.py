@@ -46,7 +46,7 @@ class Outputs:
 
 
 def _distinct(value: syntax.Value) -> object:
-    """A value in a form that equals only what an observer cannot tell from it."""
+    """A value in a form that is equal exactly for values that an observer cannot distinguish."""
     if isinstance(value, tuple):
         return tuple(_distinct(item) for item in value)
     return ("truth", value) if isinstance(value, bool) else value

@@ -119,7 +119,7 @@ def _wide(heads: Sequence[str], rows: Sequence[Markup]) -> Markup:
 
 
 def _primed(program: Program, text: str) -> str:
-    """A line of the second run: what may differ has a stroke."""
+    """A line of the second run: what may differ has a prime."""
     own = {one.name for one in program.private}
     own |= {one.name for one in statements(program.body) if isinstance(one, Assign | Sample | Call)}
     return re.sub(r"[A-Za-z_]\w*", lambda word: f"{word[0]}′" if word[0] in own else word[0], text)

@@ -28,7 +28,7 @@ _MAX_VALUES = 1 << 12
 def possible_inputs(
     program: Program, length: int | None = None, public: Mapping[str, Symbolic] | None = None
 ) -> Iterator[dict[str, Symbolic]]:
-    """Everything that can be given to ``program``: lists of ``length`` items where nothing else is declared, and
+    """All possible inputs of ``program``: lists of ``length`` items where nothing else is declared, and
     ``public`` values for what is not finite."""
     given = public or {}
     choices = [
@@ -124,7 +124,7 @@ def _value(parts: list[Wanted]) -> Value:
 
 
 def _values(path: Path) -> Iterator[tuple[Wanted, ...]]:
-    """What a path may show: every combination of the integers that the draws it shows may be."""
+    """The outputs of a path: every combination of the integers that its output draws can take."""
     draws = sorted({draw for shown in path.shown if isinstance(shown, LinearForm) for draw in shown.draws})
     ranges = [_range(path, draw) for draw in draws]
     if prod(map(len, ranges)) > _MAX_VALUES:
@@ -143,7 +143,7 @@ def _at(shown: LinearForm, known: Mapping[int, int]) -> Fraction:
 
 
 def _range(path: Path, draw: int) -> range:
-    """The integers that the conditions on a draw alone leave."""
+    """The integers that satisfy the conditions on one draw alone."""
     if not path.noises[draw].whole:
         raise Intractable("The output contains continuous noise.")
     lows, highs = [], []

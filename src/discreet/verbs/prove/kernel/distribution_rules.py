@@ -158,7 +158,7 @@ def _coin_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guard
 
 
 def _exp_by_cases(walk: Walk, charge: Expression | Term, scope: ProofScope, when: Term) -> list[tuple[Fraction, Term]]:
-    """Rational numbers below e^charge, each with when it is the one: a charge for a coin is numbers by cases."""
+    """Rational lower bounds of e^charge, each with its condition: the charge of a coin is a number per case."""
     match charge:
         case Number(value) if value >= 0:
             return [(exp_below(value), when)]

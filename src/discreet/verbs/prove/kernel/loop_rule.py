@@ -1,4 +1,4 @@
-"""The rule of loops: invariants that hold before the first round and are kept by every round hold after the loop."""
+"""The rule of loops: invariants that hold before the first iteration and are preserved by each hold after the loop."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from discreet.verbs.prove.refuter.symbolic import Condition, Evaluator, LinearFo
 from discreet.verbs.prove.syntax import Assign, Call, Emit, If, Program, Return, Sample, Statement, While
 
 Shown: TypeAlias = "bool | Fraction | Logarithm | LinearForm | str"
-"""One thing that is seen: a truth, a number, a number that depends on draws, or a mark such as ``list of 2``."""
+"""One output: a truth value, a number, a number that depends on draws, or a mark such as ``list of 2``."""
 
 Choose: TypeAlias = Callable[[int, "LinearForm | None"], int]
 """Chooses a branch, given the number of branches and the form a comparison compares with 0 (branch 0: it holds)."""
@@ -50,7 +50,7 @@ class Path:
 
 
 class OtherOutput(Exception):
-    """The path shows something else than what is wanted."""
+    """The path outputs something other than what is wanted."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class _Follower:
         return isinstance(value, int | Fraction) and Fraction(value).denominator == 1
 
     def _pick(self, declared: Distribution, arguments: Arguments) -> Symbolic:
-        """A draw of finitely many values: each is a way."""
+        """A draw of finitely many values: each is a branch."""
         if not declared.exists(arguments):
             raise ProgramFault
         if declared.exponents is None and any(isinstance(one, Logarithm) for one in arguments):
@@ -297,7 +297,7 @@ class _Follower:
 
 
 def may_agree(shown: Shown, wanted: Shown) -> bool:
-    """Whether what is shown can be what is wanted: a number that depends on draws may be any number."""
+    """Whether an output can equal the wanted one: a number that depends on draws may be any number."""
     if isinstance(shown, LinearForm) or isinstance(wanted, LinearForm):
         return not isinstance(shown, bool | str) and not isinstance(wanted, bool | str)
     return isinstance(shown, bool) == isinstance(wanted, bool) and shown == wanted
