@@ -214,9 +214,7 @@ class Streams:
             due = row.step + 1
             number = due if step is None else step
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= due:
-                raise BadInput(
-                    f"The next step of the stream is {due:,}, not {step!r}.", hint="Take steps in order."
-                )
+                raise BadInput(f"The next step of the stream is {due:,}, not {step!r}.", hint="Take steps in order.")
             if number < due:
                 return number
             if due > row.stream.horizon:
