@@ -61,6 +61,38 @@ def reach(page: Page, selector: str, most: int = 30) -> None:
     raise AssertionError(f"Tab does not lead to {selector}")
 
 
+def press_until(page: Page, testid: str) -> None:
+    """Press Tab until the control has the focus; after the last one it goes on from the first."""
+    inside = (
+        f'() => !!document.activeElement.closest(\'[data-testid="{testid}"], label:has([data-testid="{testid}"])\')'
+    )
+    for _ in range(120):
+        if page.evaluate(inside):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {testid}")
+
+
+def press(page: Page, testid: str) -> None:
+    """Press a button, by keyboard alone."""
+    press_until(page, testid)
+    page.keyboard.press("Enter")
+
+
+def pick(page: Page, option: str, *, several: bool = False) -> None:
+    """Open the list that has the focus, go down to an option and choose it; of ``several`` the list stays open."""
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
+    for _ in range(20):
+        if page.locator(".q-item.q-manual-focusable--focused").all_inner_texts() == [option]:
+            break
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    if several:
+        page.keyboard.press("Escape")
+    expect(page.get_by_role("option", name=option, exact=True)).to_have_count(0)
+
+
 def budget(page: Page, account: str) -> dict[str, Fraction]:
     """What the API says of an account, to whoever looks at the page: what was spent, and what is left."""
     found: list[dict[str, Any]] = page.request.get("/v1/budgets").json()
