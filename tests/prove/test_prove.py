@@ -103,7 +103,7 @@ def test_a_proof_is_not_believed_unless_the_checker_does(svt, monkeypatch):
     monkeypatch.setattr(refuter, "refute", lambda *_, **__: None)
     found = prove(text("svt"))
     assert found.word == "UNKNOWN"
-    assert "did not accept" in str(found)
+    assert "the checker rejected" in str(found)
 
 
 def test_a_counterexample_is_not_believed_unless_it_is_replayed(monkeypatch):

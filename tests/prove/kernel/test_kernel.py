@@ -111,7 +111,7 @@ def test_an_enumeration_ends_in_time():
     """Thirteen coins have more outcomes than a moment is long."""
     coins = "".join(f"  c{n} := $ Bernoulli(1/2)\n" for n in range(13))
     [program] = parse_programs(f"adjacent any\nclaim 1\nf(x : private {{0,1}})\n{coins}  emit x\n")
-    with pytest.raises(Unsupported, match="than there was time for"):
+    with pytest.raises(Unsupported, match="than the time limit allows"):
         compare_neighbours(program, {}, time.thread_time() + 0.05)
 
 
