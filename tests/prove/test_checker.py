@@ -42,7 +42,7 @@ def test_loops_that_are_not_shown_to_end_must_be_paid_for_at_every_round():
     program, made, others = proof("block_sums")
     checked = check_certificate(program, made, others)
     assert not checked.ends
-    assert any("at every round of the loop" in text for text in checked.conditions)
+    assert any("at every iteration of the loop" in text for text in checked.conditions)
 
 
 ENDLESS = """
