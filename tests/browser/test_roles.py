@@ -162,6 +162,7 @@ def test_rows_are_attacked_masked_by_the_map_and_their_secrets_hidden(steward, p
     steward.goto("/publish?table=attacked")
     steward.get_by_test_id("publish-start").click()
     steward.get_by_test_id("publish-attack").click(timeout=JOB)
+    expect(steward.get_by_role("heading", name="Attack", exact=True)).to_be_visible()
     press(steward, "attack-options")  # by keyboard alone
     press_until(steward, "attack-only")
     pick(steward, "uniqueness", several=True)
