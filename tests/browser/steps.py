@@ -79,15 +79,18 @@ def press(page: Page, testid: str) -> None:
     page.keyboard.press("Enter")
 
 
-def pick(page: Page, option: str, *, several: bool = False) -> None:
-    """Open the list that has the focus, go down to an option and choose it; of ``several`` the list stays open."""
+def pick(page: Page, option: str, *others: str, several: bool = False) -> None:
+    """Open the list that has the focus, and go down to an option; a list of ``several`` stays open, and has chips."""
     page.keyboard.press("Enter")
-    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
-    for _ in range(20):
-        if page.locator(".q-item.q-manual-focusable--focused").all_inner_texts() == [option]:
-            break
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    for one in (option, *others):
+        expect(page.get_by_role("option", name=one, exact=True)).to_be_visible()
+        for _ in range(60):
+            if page.locator(".q-item.q-manual-focusable--focused").all_inner_texts() == [one]:
+                break
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        if several:
+            expect(page.locator(".q-chip").get_by_text(one, exact=True)).to_be_visible()
     if several:
         page.keyboard.press("Escape")
     expect(page.get_by_role("option", name=option, exact=True)).to_have_count(0)
