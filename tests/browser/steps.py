@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 JOB = 300_000
 """Milliseconds: how long a busy machine may take for a job, which runs in a process of its own."""
+LEFT_OUT = {
+    "region": "the skip link stands before all landmarks, where keyboards look for it first",
+}
+"""Rules of axe that are left out, with their reasons."""
 
 
 def sign_in(page: Page, name: str, password: str) -> None:
@@ -114,6 +118,19 @@ def add_table(page: Page, file: Path, name: str, **decided: tuple[str, str]) -> 
     page.get_by_test_id("data-name").fill(name)
     page.get_by_test_id("data-add").click()
     expect(page.get_by_test_id("data-done")).to_contain_text(f"{name} is added")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds on a page as it is now: the rule, and the first element that breaks it.
+
+    Of a page behind a dialog nothing can be reached, so that only the dialog is looked at.
+    """
+    rules = {rule: {"enabled": False} for rule in LEFT_OUT}
+    context = ".q-dialog" if page.get_by_role("dialog").count() else None
+    found = Axe().run(page, context=context, options={"rules": rules}).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0].get('failureSummary', '')}" for one in found
+    ]
 
 
 def looked(page: Page) -> None:
