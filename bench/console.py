@@ -161,6 +161,8 @@ def all_weighed(browser: Browser, address: str, token: str) -> dict[str, tuple[f
             loaded: dict[str, Request] = {}
             page.on("requestfinished", lambda request, to=loaded: to.update({request.url: request}))
             page.goto(path, wait_until="networkidle")
+            page.locator("h1").wait_for()
+            page.evaluate("() => document.fonts.ready.then(() => true)")
             weighed = [sizes(request) for request in list(loaded.values())]
             packed_, plain = (sum(one) / 1e6 for one in zip(*weighed, strict=True))
             weights[path] = packed_, plain

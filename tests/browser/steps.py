@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 JOB = 300_000
 """Milliseconds: how long a busy machine may take for a job, which runs in a process of its own."""
+LEFT_OUT = {
+    "region": "the skip link stands before all landmarks, where keyboards look for it first",
+}
+"""Rules of axe that are left out, with their reasons."""
 
 
 def sign_in(page: Page, name: str, password: str) -> None:
@@ -61,6 +65,41 @@ def reach(page: Page, selector: str, most: int = 30) -> None:
     raise AssertionError(f"Tab does not lead to {selector}")
 
 
+def press_until(page: Page, testid: str) -> None:
+    """Press Tab until the control has the focus; after the last one it goes on from the first."""
+    inside = (
+        f'() => !!document.activeElement.closest(\'[data-testid="{testid}"], label:has([data-testid="{testid}"])\')'
+    )
+    for _ in range(120):
+        if page.evaluate(inside):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {testid}")
+
+
+def press(page: Page, testid: str) -> None:
+    """Press a button, by keyboard alone."""
+    press_until(page, testid)
+    page.keyboard.press("Enter")
+
+
+def pick(page: Page, option: str, *others: str, several: bool = False) -> None:
+    """Open the list that has the focus, and go down to an option; a list of ``several`` stays open, and has chips."""
+    page.keyboard.press("Enter")
+    for one in (option, *others):
+        expect(page.get_by_role("option", name=one, exact=True)).to_be_visible()
+        for _ in range(60):
+            if page.locator(".q-item.q-manual-focusable--focused").all_inner_texts() == [one]:
+                break
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        if several:
+            expect(page.locator(".q-chip").get_by_text(one, exact=True)).to_be_visible()
+    if several:
+        page.keyboard.press("Escape")
+    expect(page.get_by_role("option", name=option, exact=True)).to_have_count(0)
+
+
 def budget(page: Page, account: str) -> dict[str, Fraction]:
     """What the API says of an account, to whoever looks at the page: what was spent, and what is left."""
     found: list[dict[str, Any]] = page.request.get("/v1/budgets").json()
@@ -79,6 +118,19 @@ def add_table(page: Page, file: Path, name: str, **decided: tuple[str, str]) -> 
     page.get_by_test_id("data-name").fill(name)
     page.get_by_test_id("data-add").click()
     expect(page.get_by_test_id("data-done")).to_contain_text(f"{name} is added")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds on a page as it is now: the rule, and the first element that breaks it.
+
+    Of a page behind a dialog nothing can be reached, so that only the dialog is looked at.
+    """
+    rules = {rule: {"enabled": False} for rule in LEFT_OUT}
+    context = ".q-dialog" if page.get_by_role("dialog").count() else None
+    found = Axe().run(page, context=context, options={"rules": rules}).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0].get('failureSummary', '')}" for one in found
+    ]
 
 
 def looked(page: Page) -> None:

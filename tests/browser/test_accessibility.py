@@ -1,31 +1,13 @@
 """axe on every page of every role, light and dark, and in the states that people meet: dialogs, errors, results.
 
-Rules are those of axe's default set. A rule that is left out has its reason in ``LEFT_OUT``.
+Rules are those of axe's default set, but for those in ``LEFT_OUT`` of the steps.
 """
 
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.browser.steps import reach
-
-LEFT_OUT = {
-    "region": "the skip link stands before all landmarks, where keyboards look for it first",
-}
-
-
-def violations(page):
-    """What axe finds on a page as it is now: the rule, and the first element that breaks it.
-
-    Of a page behind a dialog nothing can be reached, so that only the dialog is looked at.
-    """
-    rules = {rule: {"enabled": False} for rule in LEFT_OUT}
-    context = ".q-dialog" if page.get_by_role("dialog").count() else None
-    found = Axe().run(page, context=context, options={"rules": rules}).response["violations"]
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0].get('failureSummary', '')}" for one in found
-    ]
+from tests.browser.steps import reach, violations
 
 
 def settled(page):

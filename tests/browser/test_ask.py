@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.browser.steps import budget, choose, write
+from tests.browser.steps import budget, choose, pick, press, press_until, write
 from tools.browser import PHONE
 
 from discreet.service.console.draft import MOST_PINNED
@@ -208,8 +208,7 @@ def test_a_question_is_built_and_asked_by_keyboard_alone(browse):
     is_priced(page, "0.1")
     press_until(page, "build-figure-0")
     pick(page, "Average of")
-    press_until(page, "build-add-group")
-    page.keyboard.press("Enter")
+    press(page, "build-add-group")
     expect(page.get_by_test_id("build-group-0")).to_be_visible()
     press_until(page, "build-group-0")
     pick(page, "outcome")
@@ -220,37 +219,11 @@ def test_a_question_is_built_and_asked_by_keyboard_alone(browse):
     assert (
         question(page) == "SELECT outcome, AVG(length_of_stay) AS average_length_of_stay FROM visits GROUP BY outcome"
     )
-    press_until(page, "ask-run")
-    page.keyboard.press("Enter")
+    press(page, "ask-run")
     expect(page.get_by_test_id("ask-result").get_by_test_id("answer-chart")).to_have_attribute("data-kind", "bars")
-    press_until(page, "ask-save")
-    page.keyboard.press("Enter")
+    press(page, "ask-save")
     expect(page.get_by_test_id("save-name")).to_be_focused()
     page.keyboard.press("Control+A")
     page.keyboard.type("By keyboard")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("saved-open-0")).to_contain_text("By keyboard")
-
-
-def press_until(page, testid):
-    """Press Tab until the control has the focus; after the last one it goes on from the first."""
-    inside = (
-        f'() => !!document.activeElement.closest(\'[data-testid="{testid}"], label:has([data-testid="{testid}"])\')'
-    )
-    for _ in range(120):
-        if page.evaluate(inside):
-            return
-        page.keyboard.press("Tab")
-    pytest.fail(f"Tab does not lead to {testid}")
-
-
-def pick(page, option):
-    """Open the list that has the focus, and go down to an option."""
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
-    for _ in range(20):
-        if page.locator(".q-item.q-manual-focusable--focused").all_inner_texts() == [option]:
-            break
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("option", name=option, exact=True)).to_have_count(0)

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE
+from tests.browser.steps import violations
 from tests.service.provider import CLIENT, SECRET, providing
 from tools.browser import serving
 
@@ -28,6 +29,8 @@ def test_somebody_signs_in_by_the_provider_and_out_again(chrome, console, tmp_pa
                 context.set_default_timeout(PATIENCE)
                 page = context.new_page()
                 page.goto("/budget")
+                expect(page.get_by_test_id("signin-provider")).to_be_visible()
+                assert violations_in_both(page) == []
                 page.get_by_test_id("signin-provider").click()
                 page.wait_for_url(f"{here}/budget")
                 expect(page.get_by_role("heading", level=1)).to_contain_text("udget")
@@ -38,5 +41,15 @@ def test_somebody_signs_in_by_the_provider_and_out_again(chrome, console, tmp_pa
                     f"{provider.issuer}/end?client_id={CLIENT}&post_logout_redirect_uri="
                     + f"{here}/signin".replace(":", "%3A").replace("/", "%2F"),
                 )
+                assert violations_in_both(page) == []
                 page.goto("/budget")
                 expect(page.get_by_test_id("signin-provider")).to_be_visible()
+
+
+def violations_in_both(page):
+    """What axe finds on a page without scripts, which is drawn at once, in the light and in the dark."""
+    found = []
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        found += [f"{scheme}: {one}" for one in violations(page)]
+    return found

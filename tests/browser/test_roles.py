@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
-from tests.browser.steps import JOB, add_table, choose, looked_in_both, tick
+from tests.browser.steps import JOB, add_table, choose, looked_in_both, pick, press, press_until, reach, tick
 from tests.combine.parties import prepared, together
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_a_statistician_protects_a_magnitude_table_reads_its_audit_and_rounds_co
     table = steward.get_by_test_id("crosstable")
     expect(table.locator("td.dc-sensitive")).to_have_count(1, timeout=JOB)
     expect(table.locator("td.dc-hidden")).to_have_count(3)
-    table.locator("td.dc-sensitive").focus()
+    reach(steward, "td.dc-sensitive", most=120)
     expect(table.locator("td.dc-sensitive .dc-tip")).to_be_visible()
     expect(table.locator("td.dc-sensitive .dc-tip")).to_contain_text("An intruder")
     looked_in_both(steward)
@@ -83,10 +83,12 @@ def test_a_statistician_protects_a_magnitude_table_reads_its_audit_and_rounds_co
     steward.get_by_test_id("tabulate-open").click()
     expect(steward.get_by_test_id("release-statement")).to_contain_text("suppression")
 
-    steward.goto("/tabulate?table=returns")
-    tick(steward, "tabulate-down", "region")
-    choose(steward, "tabulate-method", "round")
-    steward.get_by_test_id("tabulate-start").click()
+    steward.goto("/tabulate?table=returns")  # from here on by keyboard alone
+    press_until(steward, "tabulate-down")
+    pick(steward, "region", several=True)
+    press_until(steward, "tabulate-method")
+    pick(steward, "round")
+    press(steward, "tabulate-start")
     expect(steward.get_by_test_id("crosstable").locator("td.dc-total").first).to_contain_text("20", timeout=JOB)
     looked_in_both(steward)
 
@@ -160,9 +162,11 @@ def test_rows_are_attacked_masked_by_the_map_and_their_secrets_hidden(steward, p
     steward.goto("/publish?table=attacked")
     steward.get_by_test_id("publish-start").click()
     steward.get_by_test_id("publish-attack").click(timeout=JOB)
-    steward.get_by_text("Options").click()
-    tick(steward, "attack-only", "uniqueness", "matching by quasi-identifiers")
-    steward.get_by_test_id("attack-start").click()
+    expect(steward.get_by_role("heading", name="Attack", exact=True)).to_be_visible()
+    press(steward, "attack-options")  # by keyboard alone
+    press_until(steward, "attack-only")
+    pick(steward, "matching by quasi-identifiers", "uniqueness", several=True)
+    press(steward, "attack-start")
     expect(steward.get_by_test_id("attack-summary")).to_contain_text("2 attacks", timeout=JOB)
     looked_in_both(steward)
 

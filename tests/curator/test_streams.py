@@ -70,7 +70,7 @@ def test_a_stream_is_charged_once_for_all_its_steps_before_the_first_row(tmp_pat
         assert told[0].payload.column_names == ["city", "n", "n_error"]
         assert told[0].statement.loss == Pure("0.5")
         assert told[0].receipt.loss == Pure("0.5")
-        with pytest.raises(BadInput, match="already, which was declared otherwise"):
+        with pytest.raises(BadInput, match="already, with other settings"):
             curator.stream(Stream("admissions", 300, epsilon="0.5"), "visits")
         with pytest.raises(BudgetExceeded):
             curator.stream(Stream("dear", 100, epsilon=9), "visits")
@@ -222,7 +222,7 @@ def test_a_stream_keeps_to_the_card_it_was_started_by(tmp_path):
         after = running.advance(rich.slice(3)).payload  # two persons, two rows each, 1000 each
         assert round(after["n"][0].as_py() - told.payload["n"][0].as_py()) == 4
         assert after["income_sum"][0].as_py() - told.payload["income_sum"][0].as_py() == pytest.approx(4000, abs=0.1)
-        with pytest.raises(BadInput, match="declared otherwise"):
+        with pytest.raises(BadInput, match="with other settings"):
             curator.stream(running.declared, "visits")
 
 
@@ -230,7 +230,7 @@ def test_a_name_is_taken_once_whatever_the_announcement(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         curator.release(Stream("a", 5, epsilon="0.1"), "visits")
         curator.stream(Stream("a", 6, epsilon="0.1"), "visits")
-        with pytest.raises(BadInput, match="declared otherwise"):
+        with pytest.raises(BadInput, match="with other settings"):
             curator.stream(Stream("a", 5, epsilon="0.1"), "visits")
 
 

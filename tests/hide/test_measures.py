@@ -70,5 +70,5 @@ def test_a_secret_that_nobody_could_see_counts_nowhere() -> None:
 
 def test_only_the_same_items_and_transactions_are_compared() -> None:
     for other in (LECTURE.projected("abc"), LECTURE.projected("dcba"), Transactions.of(["abcd"])):
-        with pytest.raises(BadInput, match="of the same items can be compared"):
+        with pytest.raises(BadInput, match="needs the same number of transactions"):
             side_effects(LECTURE, other, least=2)

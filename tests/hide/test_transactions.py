@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said() -> None:
         Transactions(("a", "a"), np.zeros((2, 1), np.uint64), 1)
     with pytest.raises(BadInput, match="another shape"):
         Transactions(("a",), np.zeros((1, 2), np.uint64), 1)
-    with pytest.raises(BadInput, match="of the same items can be compared"):
+    with pytest.raises(BadInput, match="needs the same number of transactions"):
         held.differs(Transactions.of([("bread",)]))
     with pytest.raises(NotFound, match="did you mean 'wine'"):
         held.projected(["win"])

@@ -42,7 +42,7 @@ def test_loops_that_are_not_shown_to_end_must_be_paid_for_at_every_round():
     program, made, others = proof("block_sums")
     checked = check_certificate(program, made, others)
     assert not checked.ends
-    assert any("at every round of the loop" in text for text in checked.conditions)
+    assert any("at every iteration of the loop" in text for text in checked.conditions)
 
 
 ENDLESS = """
@@ -68,7 +68,7 @@ def endless(source, shift, charge, *invariants):
 def test_a_loop_without_an_end_costs_what_its_rounds_do():
     """At the end of such a program every cost is within the claim, since no run gets there."""
     program, made = endless(ENDLESS, "x - x'", "1", "cost1'' >= 0")
-    with pytest.raises(Damaged, match="may not end, and its rounds may cost more"):
+    with pytest.raises(Damaged, match="may not terminate, and its iterations may cost more"):
         check_certificate(program, made)
     assert isinstance(find_proof(program), NoProof)
 
@@ -86,7 +86,7 @@ def test_what_is_called_must_be_shown_to_end():
     assert isinstance(prove_last(called), Certificate)
     found = prove_last(called + "adjacent one by 1\nclaim eps\ng(x : private real)\n  r := f(x, 1)\n  emit 1\n")
     assert isinstance(found, NoProof)
-    assert any("which may not end" in text for text in found.tried)
+    assert any("which may not terminate" in text for text in found.tried)
 
 
 def prove_last(text):
@@ -118,7 +118,7 @@ def missing(noise, distribution, *values):
 
 def test_what_is_continuous_hits_no_single_value():
     assert check_certificate(*missing("Laplace(1, 0)", "Laplace", "x", "x'"))
-    with pytest.raises(Damaged, match="both runs go the same way"):
+    with pytest.raises(Damaged, match="both runs take the same branch"):
         check_certificate(*missing("Laplace(1, 0)", "Laplace", "x"))
     with pytest.raises(Damaged, match="reads its own draw"):
         check_certificate(*missing("Laplace(1, 0)", "Laplace", "z"))
@@ -189,7 +189,7 @@ f(x : private real, a : {first}) : real
 def test_a_list_is_handed_over_only_as_what_the_input_it_becomes_is(first, second, leaks):
     found = prove_last(CALL.format(first=first, second=second, leaks=leaks))
     assert isinstance(found, NoProof), found
-    assert any("list of another type" in text for text in found.tried), found.tried
+    assert any("list of the wrong type" in text for text in found.tried), found.tried
     same = prove_last(CALL.format(first=first, second=first, leaks="1 > 2"))
     assert isinstance(same, Certificate), same
 

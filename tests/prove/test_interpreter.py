@@ -83,7 +83,7 @@ def test_and_or_and_if_look_no_further_than_they_need():
 
 
 def test_a_run_that_does_not_end_is_an_error_and_no_outcome():
-    with pytest.raises(BadInput, match="does not end"):
+    with pytest.raises(BadInput, match="does not terminate"):
         ran(f"{HEAD}f(x : private real)\n  while true\n    skip\n  emit 1\n", {"x": 0}, steps=1000)
     with pytest.raises(BadInput, match="needs x"):
         ran(f"{HEAD}f(x : private real)\n  emit 1\n", {})

@@ -96,8 +96,8 @@ def test_a_colon_may_part_a_condition_from_a_statement_on_its_line():
         ("i := 0\nwhile i < 2 do if q[0] > 2 then emit 1\nelse emit 2", "'if' cannot follow 'while'"),
         ("if q[0] > 1 then emit 1\nelse while q[0] > 2 do emit 1", "'while' cannot follow 'else'"),
         ("if q[0] > 1 then i := 0; if q[0] > 2\n  emit 1", "'if' cannot follow 'if'"),
-        ("if q[0] > 1:\n  emit 1", "A colon only goes before a statement"),
-        ("if q[0] > 1\n  emit 1\nelse:\n  emit 2", "A colon only goes before a statement"),
+        ("if q[0] > 1:\n  emit 1", "A colon can only stand before a statement"),
+        ("if q[0] > 1\n  emit 1\nelse:\n  emit 2", "A colon can only stand before a statement"),
         ("if q[0] > 1 then: emit 1", "Expected a name"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_proof_says_if_runs_were_not_shown_to_end(svt):
     found = prove(text("block_sums"))
     assert (found.word, found.ends) == ("PROVED", False)
     assert found.summary.endswith(", whether or not it ends.")
-    assert found.lines[-1] == "that every run ends was not shown"
+    assert found.lines[-1] == "termination was not proved"
     assert found.to_dict()["ends"] is False
 
 
@@ -80,7 +80,7 @@ def test_densities_are_called_so():
 def test_a_counterexample_can_be_read():
     found = prove(text("mean"))
     assert isinstance(found, Refuted)
-    assert found.summary == "mean is not private for any eps: what one input may show, its neighbour never does."
+    assert found.summary == "mean is not private for any eps: one input can give an output that its neighbour cannot."
     assert {"input   d = [0]", "beside  d' = [1]"} <= set(found.lines)
     assert found.to_dict()["counterexample"]["second"] == "0"
     other = prove(text("bad_partial_sum"))
@@ -103,7 +103,7 @@ def test_a_proof_is_not_believed_unless_the_checker_does(svt, monkeypatch):
     monkeypatch.setattr(refuter, "refute", lambda *_, **__: None)
     found = prove(text("svt"))
     assert found.word == "UNKNOWN"
-    assert "did not accept" in str(found)
+    assert "the checker rejected" in str(found)
 
 
 def test_a_counterexample_is_not_believed_unless_it_is_replayed(monkeypatch):

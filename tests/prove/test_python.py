@@ -131,7 +131,7 @@ def module(body, head="x: Private[float], q: Private[list[float]], n: int", mark
         ("while n > 0:\n    break", "statement is not part"),
         ("try:\n    yield x\nexcept Exception:\n    pass", "statement is not part"),
         ("return", "statement is not part"),
-        ("yield 1\nassert n > 0", "stands at the beginning"),
+        ("yield 1\nassert n > 0", "must be at the beginning"),
         ("for y in q:\n    yield y", "A for counts"),
         ("for i in range(n):\n    i = 2", "i is changed inside"),
         ("for i in range(n):\n    yield i\nyield i", "i is used outside"),
@@ -152,11 +152,11 @@ def test_what_is_no_part_of_the_language_is_refused(body, what):
     ("said", "what"),
     [
         ({"head": "x"}, "x has no type"),
-        ({"head": "x: Private[dict]"}, "no type of the language"),
-        ({"head": "x: Private[Literal[0, 2]]"}, "no type of the language"),
-        ({"head": "x: Private[float] = 1"}, "plain inputs"),
-        ({"head": "*x: Private[float]"}, "plain inputs"),
-        ({"mark": "adjacent=near, claim='eps'"}, "must be texts"),
+        ({"head": "x: Private[dict]"}, "not a type of the language"),
+        ({"head": "x: Private[Literal[0, 2]]"}, "not a type of the language"),
+        ({"head": "x: Private[float] = 1"}, "plain parameters"),
+        ({"head": "*x: Private[float]"}, "plain parameters"),
+        ({"mark": "adjacent=near, claim='eps'"}, "must be strings"),
     ],
 )
 def test_inputs_and_claims_are_plain(said, what):
@@ -235,9 +235,9 @@ def imported(folder, name, source):
         (NOISY + "from elsewhere import *\n", "import of \\* may give"),
         (NOISY + "class private:\n    pass\n", "private gets another meaning here"),
         (NOISY.replace("@", "@fake.") + "class fake:\n    pass\n", "fake gets another meaning here"),
-        (NOISY.replace("Laplace", "fake.Laplace"), "may be anything"),
-        (NOISY.replace("z = ", "Laplace = 1\n    z = "), "a name of this function's own"),
-        (NOISY + CALLS.replace("x: P", "noisy: float, x: P"), "a name of this function's own"),
+        (NOISY.replace("Laplace", "fake.Laplace"), "not certain what this"),
+        (NOISY.replace("z = ", "Laplace = 1\n    z = "), "a local name of this function"),
+        (NOISY + CALLS.replace("x: P", "noisy: float, x: P"), "a local name of this function"),
     ],
 )
 def test_a_file_in_which_a_name_may_be_something_else_is_refused(source, what):

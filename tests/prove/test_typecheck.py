@@ -54,7 +54,7 @@ def test_an_input_keeps_what_was_declared():
     ("body", "what"),
     [
         ("emit x", "x has no value here.*eps"),
-        ("if N > 0\n  x := 1\nemit x", "x has no value here.*only on some ways"),
+        ("if N > 0\n  x := 1\nemit x", "x has no value here.*only in some branches"),
         ("while N > 0\n  x := 1\nemit x", "x has no value"),
         ("N := 1", "N is an input or eps, and cannot be changed"),
         ("eps := 1", "eps is an input or eps"),

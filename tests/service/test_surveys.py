@@ -149,6 +149,17 @@ def test_a_survey_that_another_process_serves_is_not_available_here(clinic, view
     assert call("GET", f"/s/{view.id}/").status_code == 200
 
 
+def test_a_survey_whose_file_cannot_be_opened_is_not_available_and_writes_no_line(clinic, view, call):
+    clinic.desk.surveys.set_open(clinic.steward, view.id, open=True)
+    file = clinic.folder / "surveys" / f"{view.id}.reports.jsonl"
+    file.mkdir()
+    for answer in (call("GET", f"/s/{view.id}/"), call("POST", f"/s/{view.id}/reports", json=report(view, 1))):
+        assert answer.status_code == 503 and str(clinic.folder) not in answer.text
+    assert call.said.getvalue() == ""
+    file.rmdir()
+    assert call("GET", f"/s/{view.id}/").status_code == 200
+
+
 def test_a_report_that_comes_while_it_is_closed_is_refused(clinic, view):
     clinic.desk.surveys.set_open(clinic.steward, view.id, open=True)
     _, inbox = clinic.desk.surveys.collecting(view.id)

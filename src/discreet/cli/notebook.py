@@ -14,7 +14,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "--rho": {"help": "Instead of --epsilon: ρ to spend (zCDP, Gaussian noise)."},
     "--analyst": {"help": "Who asks, in a workspace; default: analyst."},
     "--dry-run": {"action": "store_true", "help": "Show the price and spend nothing."},
-    "--to": {"help": "Variable for the answer, which is shown all the same."},
+    "--to": {"help": "Variable for the answer, which is displayed as well."},
 }
 
 

@@ -92,7 +92,7 @@ def start(
             print_json({"stream": called, "loss": quote.loss.to_dict(), "errors": dict(quote.errors)})
             return
         out = console()
-        out.print(str(quote) if dry_run else f"The stream {called} of {table} is there. It cost {quote.loss}.")
+        out.print(str(quote) if dry_run else f"The stream {called} of {table} is ready. It cost {quote.loss}.")
         if not dry_run:
             out.print(f"Left: {curator.left(table, analyst)}.")
 

@@ -4,7 +4,7 @@
     {"statement.json": …, "recipe.json": …, …}   what those files of a folder hold (``core/release.py``), on one line
     …                                            the payload, if it is a table, as an Arrow stream
 
-Its report is made when somebody asks for it. As with a folder, the hash shows accidents; whether it is the file that
+Its report is made when someone asks for it. As with a folder, the hash shows accidents; whether it is the file that
 was given is decided by a digest kept elsewhere.
 """
 
@@ -53,7 +53,7 @@ def save_file(release: Release[Any], place: Path) -> str:
     try:
         try:
             write(scratch, data, private=True)
-            os.link(scratch, place)  # which takes nobody else's place, as a move would
+            os.link(scratch, place)  # which takes no one else's place, as a move would
         finally:
             scratch.unlink(missing_ok=True)
         flush_name(place)

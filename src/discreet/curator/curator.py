@@ -342,7 +342,7 @@ class Curator:
             given = self._pipeline.one(asked, analyst, f"stream of {table}: {stream.called}")
         except Taken:
             raise BadInput(
-                f"There is a stream {stream.called!r} of {table} already, which was declared otherwise.",
+                f"There is a stream {stream.called!r} of {table} already, with other settings.",
                 hint="Choose another name.",
             ) from None
         return self._streams.start(stream, asked.table.card, table, given.identity)

@@ -39,7 +39,7 @@ def move_ledger(folder: str | Path, address: str) -> int:
     if workspace.ledger != LEDGER:
         raise BadInput(
             f"The ledger of {workspace.folder} is in a database already.",
-            hint="Move a database by its own means, and name its new place: discreet workspace restore --to",
+            hint="Move a database with its own tools, and name its new address: discreet workspace restore --to",
         )
     require_no_secret(address)
     files = [one for one in _files(workspace) if one.file.is_file()]

@@ -172,7 +172,7 @@ class Streams:
             known = session.rows(asked, (table, stream.called))
             if known not in ([], [(identity,)]):
                 raise BadInput(
-                    f"There is a stream {stream.called!r} of {table} already, which was declared otherwise.",
+                    f"There is a stream {stream.called!r} of {table} already, with other settings.",
                     hint="Choose another name.",
                 )
             if not known:
@@ -214,7 +214,7 @@ class Streams:
             due = row.step + 1
             number = due if step is None else step
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= due:
-                raise BadInput(f"The next step of the stream is {due:,}, not {step!r}.", hint="Steps have an order.")
+                raise BadInput(f"The next step of the stream is {due:,}, not {step!r}.", hint="Take steps in order.")
             if number < due:
                 return number
             if due > row.stream.horizon:

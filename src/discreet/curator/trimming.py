@@ -55,7 +55,7 @@ class Rule:
         if not days:
             raise BadInput("Nothing to delete was named.", hint="Say after how many days: --answers 365, --jobs 90, …")
         if min(days) < 1:
-            raise BadInput("Things are kept for at least one day.", hint="Give a number of days from 1 on.")
+            raise BadInput("The retention period must be at least one day.", hint="Give a number of days from 1 on.")
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def take_back(folder: str | Path, file: str | Path) -> Copy:
     if workspace.ledger != LEDGER:
         raise Refused(
             "The ledger of this workspace is in PostgreSQL, which is not in the backup.",
-            hint="Restore the database by its own means, from what was backed up before the upgrade.",
+            hint="Restore the database with its own tools, from the backup made before the upgrade.",
         )
     copy = about(file)
     with TemporaryDirectory(prefix=".discreet-", dir=workspace.folder) as scratch:

@@ -362,7 +362,7 @@ class _Space:
         small = frozenset(np.flatnonzero(few).tolist())
         system = self._system(told)
         for target in system.candidates(share, small, self._deadline):
-            for near in (share, SAME) if parts else (share,):  # whoever could estimate it must not know it exactly now
+            for near in (share, SAME) if parts else (share,):  # who could estimate it must not know it exactly now
                 verdict = system.estimated(target, near, self._deadline, partial(self._known, parts, target))
                 if verdict is not Verdict.FREE:
                     break

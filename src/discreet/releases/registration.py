@@ -329,7 +329,7 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
         )
     else:
         remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
-    return f"{passing}{remedy} To release it anyway, give a reason (--despite, or table.despite)."
+    return f"{passing}{remedy} To release it anyway, give a reason: --despite, table.despite, or “Override exposure”."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -359,7 +359,7 @@ def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
         raise Unsound(
             problem,
             hint="If the card was copied or renamed, use it under its old name: the register is in its folder. "
-            f"{REGISTER.remedy} To start a new one, give a reason (--despite, or table.despite).",
+            f"{REGISTER.remedy} To start a new one, give a reason: --despite, table.despite, or “Override exposure”.",
         )
     return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
 

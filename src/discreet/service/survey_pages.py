@@ -41,7 +41,7 @@ class SurveyPages:
         id, slash, rest = scope["path"].removeprefix(PREFIX).partition("/")
         try:
             app = await to_thread.run_sync(self._app, id, limiter=self._threads)
-        except DiscreetError as error:
+        except (DiscreetError, OSError) as error:  # of what else is wrong, the server's log would say when
             await _unavailable(404 if isinstance(error, NotFound) else 503)(scope, receive, send)
             return
         if not slash:  # what a page loads is named from its own folder

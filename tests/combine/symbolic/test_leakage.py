@@ -200,5 +200,5 @@ def test_a_coalition_is_some_of_the_parties(coalition):
 
 
 def test_a_message_that_is_never_sent_cannot_be_died_before():
-    with pytest.raises(BadInput, match="east was to drop out before a message that it never sends"):
+    with pytest.raises(BadInput, match="east cannot drop out before that message"):
         leakage("masks", FOUR, ["north"], drops={"east": "letter"})

@@ -104,9 +104,9 @@ def test_integer_noise_within_bounds_has_rational_chances():
     law = finite.outcomes(PROGRAMS["truncated_geometric"], {"x": 1, "n": 3}, {"eps": Logarithm(Fraction(2))})
     assert {found.returned: 6 * chance for found, chance in law.items()} == {0: 2, 1: 2, 2: 1, 3: 1}
     assert sum(law.values()) == 1
-    with pytest.raises(BadInput, match="no end"):
+    with pytest.raises(BadInput, match="infinitely many outcomes"):
         finite.outcomes(PROGRAMS["geometric"], {"x": 1}, {"eps": Logarithm(Fraction(2))})
-    with pytest.raises(BadInput, match="Continuous"):
+    with pytest.raises(BadInput, match="continuous noise"):
         finite.outcomes(PROGRAMS["laplace"], {"x": 1, "s": 1}, {"eps": Logarithm(Fraction(2))})
 
 

@@ -101,5 +101,5 @@ def test_what_stands_for_a_total_that_is_left_out():
     assert side.aliases == {"AA": "A", "B": "b", "BB": "b", "C": "c"}
     assert Dimension.from_paths("r", [("a", "X"), ("b", "X")]).aliases == {"X": "Total"}
     assert Dimension.from_paths("r", [("a", "X", "Y")]).aliases == {"X": "a", "Y": "a"}
-    with pytest.raises(BadInput, match="a label that is left out must not be a code"):
+    with pytest.raises(BadInput, match="an omitted total must not be a code"):
         Dimension("r", ("t", "a", "b"), (-1, 0, 0), {"a": "b"})

@@ -96,7 +96,7 @@ class Now:
         for check, problem in self.problems.items():
             ready.add_metric([check], 0 if problem else 1)
         yield ready
-        questions = _gauge("discreet_questions", "Questions, by what becomes of them just now.", "state")
+        questions = _gauge("discreet_questions", "Questions, running and waiting.", "state")
         questions.add_metric(["running"], self.turns.running)
         questions.add_metric(["waiting"], self.turns.in_line)
         yield questions
@@ -115,7 +115,7 @@ class Now:
                 spent.add_metric([*whose, "total"], _figure(view.spent_ever or view.spent))
         yield left
         yield spent
-        jobs = _gauge("discreet_jobs", "Jobs, by what became of them.", "state")
+        jobs = _gauge("discreet_jobs", "Jobs, by state.", "state")
         for state, count in self.found.jobs.items():
             jobs.add_metric([state], count)
         yield jobs

@@ -61,7 +61,7 @@ class Health(View):
     status: Literal["ok", "not ready"]
     version: str
     problems: dict[str, str] = Field(
-        description="What is wrong, by what the service needs: database, disk, queue. Empty words if nothing is.",
+        description="Problem of the database, the disk and the queue; an empty text where there is none.",
         examples=[{"database": "", "disk": "", "queue": ""}],
     )
 

@@ -1,7 +1,7 @@
 """/attack: simulated attacks on a release, and their findings.
 
-data-testid: attack-release, attack-only, attack-population, attack-start, attack-why-not; job-attack, job-open-<id>;
-attack-summary, attack-pass-on, attack-whole, finding-<number>.
+data-testid: attack-release, attack-options, attack-only, attack-population, attack-start, attack-why-not; job-attack,
+job-open-<id>; attack-summary, attack-pass-on, attack-whole, finding-<number>.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Attacking:
             with ui.expansion("Options").classes("dc-more") as self._more, theme.row():
                 self._only = theme.select([], "Only these attacks", "attack-only", multiple=True, with_input=True)
                 self._population = theme.figure("Population size (optional)", "attack-population", min=0, step=1000)
-            self._more.on_value_change(self._name_attacks)
+            self._more.props("data-testid=attack-options").on_value_change(self._name_attacks)
             self._start = ui.button("Attack", icon="gavel", on_click=lambda: self._box.start(self._spec))
             self._start.props("unelevated data-testid=attack-start").classes("dc-own")
         self._box: JobBox = JobBox(self._seat, "Attacking", draw=lambda found, job: report(found, job.id))

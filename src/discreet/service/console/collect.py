@@ -364,13 +364,10 @@ def draw_figures(found: SurveyResults) -> None:
 
 
 def _bars(shares: Sequence[SurveyFigure]) -> Markup:
-    """A bar for each share, with its interval as a line."""
-    widest = max(1e-9, *(min(each.high, 1.0) for each in shares))
+    """A bar for each share, with its interval as a line; the whole width is 100 %."""
     rows = []
     for each in shares:
-        low, high, share = (
-            100 * min(max(value, 0.0), widest) / widest for value in (each.low, each.high, each.estimate)
-        )
+        low, high, share = (100 * min(max(value, 0.0), 1.0) for value in (each.low, each.high, each.estimate))
         said = f"{each.figure}: {_interval(each)}"
         bar = tag("i", class_="dc-figure", style=f"width:{share:.2f}%")
         line = tag("b", style=f"left:{low:.2f}%;width:{high - low:.2f}%")

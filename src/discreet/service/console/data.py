@@ -295,7 +295,6 @@ def _tables_of(who: Person, desk: Operations) -> list[tuple[str, int, str, bool]
     for view in desk.tables(who):
         record = desk.workspace.tables[view.name]
         people = "public" if view.public else f"unit {view.card.unit}" if view.card.unit else "one row per person"
-        rows.append(
-            (view.name, record.version, f"{number(len(view.card.columns), 'column')}, {people}", not view.public)
-        )
+        card = view.card if view.public else desk.full_card(who, view.name)
+        rows.append((view.name, record.version, f"{number(len(card.columns), 'column')}, {people}", not view.public))
     return rows

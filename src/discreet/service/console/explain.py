@@ -206,9 +206,14 @@ RULES = {"minimum frequency": THRESHOLD, "p%": P_PERCENT, "prior-posterior": PQ,
 
 
 def _models() -> dict[str, str]:
-    """Privacy models and rules for cells by name, without the name that some explanations begin with."""
-    named = (MODELS | RULES).items()
-    return {_capital(name): _capital(re.sub(r"^[^:.]{1,30}: ", "", text)) for name, text in named}
+    """Privacy models and rules for cells by name: that which an explanation begins with, or that of the catalogue."""
+    found = {}
+    for name, text in (MODELS | RULES).items():
+        begun = re.match(r"([^:.]{1,30}): ", text)
+        term = begun[1] if begun else name
+        has_symbol = not term[1].isalpha()  # k-anonymity, p% rule
+        found[term if has_symbol else _capital(term)] = _capital(text[begun.end() :] if begun else text)
+    return found
 
 
 def _capital(text: str) -> str:

@@ -108,7 +108,7 @@ class Choices:
             raise BadInput("These are not the choices of a question.") from None
         counts = len(found.measures), len(found.groupings), len(found.conditions)
         if any(count > most for count, most in zip(counts, _MOST, strict=True)):
-            raise BadInput("These are more choices than a question has.")
+            raise BadInput("These are too many choices for one question.")
         return found
 
 

@@ -161,7 +161,7 @@ class Connection:
     async def _parse(self, data: bytes) -> None:
         given = Parse.read(data)
         if given.name and given.name in self.prepared:
-            raise BadInput("There is a prepared statement of that name.", hint="Close it first.")
+            raise BadInput("A prepared statement of that name exists already.", hint="Close it first.")
         self.prepared.pop(given.name, None)
         used = sum(one.size for one in self.prepared.values())
         if len(self.prepared) >= _MOST_STATEMENTS or used + len(given.text) > _MOST_CHARACTERS:
@@ -180,13 +180,13 @@ class Connection:
         given = Bind.read(data)
         prepared = self._statement(given.statement)
         if given.portal and given.portal in self.portals:
-            raise BadInput("There is a portal of that name.", hint="Close it first.")
+            raise BadInput("A portal of that name exists already.", hint="Close it first.")
         self.portals.pop(given.portal, None)
         if len(self.portals) >= _MOST_PORTALS:
             raise BadInput("This connection has too many portals.", hint="Close some of them.")
         wanted = 0 if prepared.statement is None else prepared.statement.parameters
         if len(given.values) < wanted:
-            raise BadInput(f"The statement has {wanted} parameters, and {len(given.values)} values came.")
+            raise BadInput(f"The statement has {wanted} parameters, but {len(given.values)} values were given.")
         types = prepared.types
         if prepared.statement is not None and (0 in types or len(types) < wanted):
             types = prepared.types = await self.session.types(prepared.statement, types)

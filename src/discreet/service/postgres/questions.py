@@ -148,7 +148,7 @@ class Questions:
             epsilon = needed
         if epsilon is None:
             raise BadInput(
-                "It is not said how much the question may cost.",
+                "No price is set for the question.",
                 hint="SET discreet.epsilon = 0.1, or discreet.error = 50. In the options of a connection: "
                 "-c discreet.epsilon=0.1. EXPLAIN tells the error beforehand, free of charge.",
             )

@@ -174,7 +174,7 @@ class Session:
         if words[1:2] in (["CHARACTERISTICS"], ["TRANSACTION"]):
             return Outcome("SET")
         if words[1:2] in (["ROLE"], ["AUTHORIZATION"]):
-            raise BadInput("You are who you signed in as.", hint="Connect anew with another user and token.")
+            raise BadInput("A connection cannot change its user.", hint="Connect again with another user and token.")
         if words[1:3] == ["TIME", "ZONE"]:
             place, name = 3, "TimeZone"
         elif words[1:2] == ["NAMES"]:

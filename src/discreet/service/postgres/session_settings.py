@@ -116,7 +116,7 @@ def _error(name: str, value: str) -> str:
 
 def _rows(name: str, value: str) -> str:
     if not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= 10**12):
-        raise BadInput(f"{name} is a number of rows, such as 1000.")
+        raise BadInput(f"{name} must be a number of rows, such as 1000.")
     return value
 
 
@@ -125,7 +125,7 @@ def _switch(name: str, value: str) -> str:
         return "on"
     if value.lower() in ("off", "false", "no", "0"):
         return "off"
-    raise BadInput(f"{name} is on or off.")
+    raise BadInput(f"{name} must be on or off.")
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class SessionSettings:
         if name == "client_encoding" and value.strip("'\" ").lower() not in _UTF8:
             raise BadInput("The only encoding is UTF8.", hint="SET client_encoding TO 'UTF8'")
         if name == "DateStyle" and not value.strip("'\" ").lower().startswith("iso"):
-            raise BadInput("The only style of dates is ISO.")
+            raise BadInput("Dates are always in the format ISO.")
         return "UTF8" if name == "client_encoding" else value
 
     def _require_cap(self, checked: str) -> None:

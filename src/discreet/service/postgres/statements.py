@@ -125,7 +125,7 @@ def _explained(text: str, tokens: Sequence[Token], own: str, words: tuple[str, .
     if options & {"ANALYZE", "ANALYSE"}:
         raise BadQuery("EXPLAIN ANALYZE would ask the question.", hint="EXPLAIN alone tells the price, free of charge.")
     if options & {"JSON", "XML", "YAML"}:
-        raise BadQuery("EXPLAIN has the format TEXT here.")
+        raise BadQuery("EXPLAIN supports the format TEXT only.")
     if not rest:
         raise BadQuery("EXPLAIN needs a question.")
     inner = _statement(text, rest)

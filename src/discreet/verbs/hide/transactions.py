@@ -157,7 +157,7 @@ class Transactions:
     def require_like(self, other: Transactions) -> None:
         """An error unless ``other`` has as many transactions, and the same items in the same order."""
         if self.items != other.items or self.rows != other.rows:
-            raise BadInput("Cell by cell, only as many transactions of the same items can be compared.")
+            raise BadInput("A cell-by-cell comparison needs the same number of transactions, and the same items.")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transactions):

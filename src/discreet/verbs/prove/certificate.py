@@ -117,7 +117,7 @@ def _alignment(data: object) -> Alignment:
 
 def _text_list(data: object) -> tuple[str, ...]:
     if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
-        raise BadInput("The invariants of a loop and the values that a draw misses must be lists of texts.")
+        raise BadInput("The invariants of a loop and the values that a draw misses must be lists of strings.")
     return tuple(data)
 
 

@@ -77,7 +77,7 @@ def check_certificate(
         progress = _check_callees(layout, certificate, others, until)
         if certificate.method == "enumeration":
             if certificate.alignments:
-                raise _not_a_proof(program, "it has more than an enumeration needs")
+                raise _not_a_proof(program, "it contains more than an enumeration needs")
             progress.conditions.append(f"{compare_neighbours(program, others, until)} pairs of neighbours compared")
         else:
             for alignment in _required_alignments(program, certificate):
@@ -110,17 +110,17 @@ def _check_callees(
     earlier = {name: other for name, other in others.items() if name != layout.program.name}
     checked = [check_certificate(others[name], proofs[name], earlier, until=until) for name in sorted(called)]
     if endless := [one.certificate.program for one in checked if not one.ends]:
-        raise _not_a_proof(layout.program, f"it calls {endless[0]}, which may not end")
+        raise _not_a_proof(layout.program, f"it calls {endless[0]}, which may not terminate")
     return _Progress([text for one in checked for text in one.conditions])
 
 
 def _required_alignments(program: Program, certificate: Certificate) -> tuple[Alignment, ...]:
-    """One direction is enough where neighbours are neighbours both ways."""
+    """The alignments that a proof must have: one direction is enough if the neighbour relation is symmetric."""
     both = program.adjacent.kind in ("inc", "dec")
     if certificate.method not in ("alignment", "lockstep"):
         raise _not_a_proof(program, f"there is no method {certificate.method!r}")
     if [alignment.backwards for alignment in certificate.alignments] != ([False, True] if both else [False]):
-        raise _not_a_proof(program, "it does not go through both directions" if both else "it needs one direction")
+        raise _not_a_proof(program, "it does not cover both directions" if both else "it must cover one direction")
     return certificate.alignments
 
 
@@ -148,7 +148,7 @@ def _check_alignment(
         walk.run(world.number(_rho(layout, certificate)))
     else:
         walk.run()  # what holds with no delta holds with any
-        walk.require(world.truth(True), world.real(world.public(program.delta)) >= 0, "the delta is not below 0")
+        walk.require(world.truth(True), world.real(world.public(program.delta)) >= 0, "the delta is at least 0")
     endless = _Solvers(program, world).events(walk, proof, progress)
     if endless:
         progress.ends = False
@@ -168,7 +168,7 @@ def _require_sites(layout: ProgramLayout, alignment: Alignment) -> None:
         )
         if (coupling.number, coupling.name, coupling.distribution, coupling.scale) != (site.number, draw.name, *drawn):
             raise _not_a_proof(
-                layout.program, f"coupling {coupling.number} is not that of the draw at line {draw.at.line}"
+                layout.program, f"coupling {coupling.number} does not belong to the draw at line {draw.at.line}"
             )
         if coupling.misses and not (isinstance(draw, Sample) and rule_of(draw.distribution).continuous):
             raise _not_a_proof(
@@ -185,7 +185,7 @@ def _rho(layout: ProgramLayout, certificate: Certificate) -> Fraction:
     if epsilon is None or delta is None or rho is None:
         raise _not_a_proof(program, "a claim with a delta must be of numbers")
     if delta_bound(layout, rho, epsilon) > delta:
-        raise _not_a_proof(program, f"a cost of {rho} does not give the claim")
+        raise _not_a_proof(program, f"a cost of rho = {rho} does not imply the claim")
     return rho
 
 
@@ -221,7 +221,7 @@ class _Solvers:
         for place, event in enumerate(walk.events):
             if place in rounds:
                 begun = rounds[place]
-                self._require_possible(begun.inside, f"no round of the loop at line {begun.line} is possible")
+                self._require_possible(begun.inside, f"no iteration of the loop at line {begun.line} is possible")
             endless += self._endless(proof, place)
             if event.claim:
                 answer = self._implied(event.guard, event.term)
@@ -231,7 +231,7 @@ class _Solvers:
                 progress.conditions.append(event.what)
             for solver in self._solvers:
                 solver.add(self._z3.Implies(event.guard, event.term))
-        self._require_possible(None, "no run gets to the end")
+        self._require_possible(None, "no run reaches the end")
         return endless
 
     def costs(self, walk: Walk, endless: Mapping[int, tuple[LoopRound, Any]], progress: _Progress) -> None:
@@ -240,16 +240,17 @@ class _Solvers:
             if place in endless:
                 begun, afforded = endless[place]
                 if self._implied(begun.inside, afforded) != self._z3.unsat:
-                    what = f"the loop at line {begun.line} may not end, and its rounds may cost more than is claimed"
+                    loop = f"the loop at line {begun.line}"
+                    what = f"{loop} may not terminate, and its iterations may cost more than the claim"
                     raise _not_a_proof(self._program, what)
                 progress.conditions.append(
-                    f"the cost is within the claim at every round of the loop at line {begun.line}"
+                    f"the cost is within the claim at every iteration of the loop at line {begun.line}"
                 )
             for solver in self._solvers:
                 solver.add(self._z3.Implies(event.guard, event.term))
 
     def _endless(self, proof: ProofTexts, place: int) -> Iterator[LoopRound]:
-        """The loops whose round ends here and was not shown to come nearer to the loop's end."""
+        """Loops whose iteration ends here without a proof that they terminate."""
         for end, begun, pairs in proof.measures:
             if end == place and not any(
                 self._implied(begun.inside, after <= before - 1, quick=True) == self._z3.unsat

@@ -28,7 +28,7 @@ class Pairing(Enum):
     """How a proof pairs a draw of the first run with that of the second."""
 
     SHIFT = "the noise of the second run is that of the first plus a shift"
-    ROTATE = "the value is moved along its range, and around its end"
+    ROTATE = "the value is shifted within its range, wrapping around at the end"
     FLIP = "the coin, or its other side"
     SAME = "the same value"
 
@@ -89,7 +89,7 @@ class Distribution:
     chance: Callable[[Arguments, Value], Fraction] | None = None
     """The chance of one of ``values``."""
     exponents: Callable[[Arguments], tuple[Any, ...]] | None = None
-    """Of each of ``values`` an exponent x, if chances are in proportion to e^x."""
+    """For each of ``values`` the exponent x, if probabilities are proportional to e^x."""
 
     @property
     def signature(self) -> str:

@@ -46,7 +46,7 @@ class Outputs:
 
 
 def _distinct(value: syntax.Value) -> object:
-    """A value in a form that equals only what an observer cannot tell from it."""
+    """A value in a form that is equal exactly for values that an observer cannot distinguish."""
     if isinstance(value, tuple):
         return tuple(_distinct(item) for item in value)
     return ("truth", value) if isinstance(value, bool) else value
@@ -149,7 +149,7 @@ class _Interpreter:
         program = self._others[called]
         given = {one.name: value for one, value in zip(program.inputs, arguments, strict=True)}
         if not assumptions_hold(program, given, self._parameters):
-            raise _Fault(f"What {called} assumes does not hold.")
+            raise _Fault(f"An assumption of {called} does not hold.")
         outputs = self.program(program, given)
         if outputs.fault:
             raise _Fault(f"{called} ended in a fault.")
@@ -158,7 +158,7 @@ class _Interpreter:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise BadInput("The run does not end.", hint="Check that every loop terminates.")
+            raise BadInput("The run does not terminate.", hint="Check that every loop terminates.")
 
 
 _ORDERED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -234,7 +234,7 @@ def _xor(left: syntax.Value, right: syntax.Value) -> syntax.Value:
         return left is not right
     if isinstance(left, int) and isinstance(right, int) and min(left, right) >= 0:
         return left ^ right
-    raise _Fault("The exclusive or is of two truths or of two integers that are not below 0.")
+    raise _Fault("xor takes two truth values, or two integers of at least 0.")
 
 
 def _number(value: syntax.Value) -> int | Fraction:

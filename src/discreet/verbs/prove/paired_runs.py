@@ -197,7 +197,7 @@ class _PairedInterpreter:
         return (moved if declared.continuous else int(moved)), _fraction(charge) / scale
 
     def _apart(self, step: NumberedStep, one: bool, two: bool) -> None:
-        """A branch that no one sees: each run goes its own way."""
+        """A hidden branch: each run takes its own side."""
         for names, true in ((self._first, one), (self._second, two)):
             self._alone(step.then if true else step.other, names, [_Round()], iter(()), [])
 

@@ -130,9 +130,7 @@ class ProgramParser:
     def deeper(self, read: Callable[[], _T]) -> _T:
         """Call ``read`` one level deeper; too deep a nesting is refused before the stack overflows."""
         if self._depth >= _MAX_NESTING:
-            raise self.error(
-                f"This is nested more than {_MAX_NESTING} deep.", hint="Give parts of it names of their own."
-            )
+            raise self.error(f"This is nested more than {_MAX_NESTING} deep.", hint="Assign parts of it to variables.")
         self._depth += 1
         result = read()
         self._depth -= 1
@@ -141,7 +139,7 @@ class ProgramParser:
     # -- programs -----------------------------------------------------------------------------------------------------
 
     def program(self, earlier: Sequence[syntax.Program]) -> syntax.Program:
-        hint = "A program begins with what neighbours are and what is claimed: adjacent all by 1, then claim eps."
+        hint = "A program begins with its neighbours and its claim, such as: adjacent all by 1, then claim eps."
         self.expect("adjacent", hint)
         adjacent = self.adjacent()
         if self.next.kind == "line":
@@ -152,7 +150,7 @@ class ProgramParser:
         self.take("line")
         name = self.fresh_name("a program")
         if any(program.name == name.text for program in earlier):
-            raise self.error(f"There is already a program {name.text}.", name.at)
+            raise self.error(f"A program {name.text} exists already.", name.at)
         self.expect("(")
         inputs = self.separated(")", self.input)
         if len({given.name for given in inputs}) < len(inputs):
@@ -242,7 +240,7 @@ class ProgramParser:
                 pass
             elif self.sees("while", "if"):
                 if behind:
-                    hint = "Begin a line with it, indented: then it is clear what an else belongs to."
+                    hint = "Start an indented line with it: then it is clear which if an else belongs to."
                     raise self.error(f"{self.next.text!r} cannot follow {behind!r} on the same line.", hint=hint)
                 statements.append(self.deeper(self.conditional))
                 return statements
@@ -270,7 +268,7 @@ class ProgramParser:
         parted = self.accept(":") if colon else None
         if self.next.kind == "line":
             if parted:
-                raise self.error("A colon only goes before a statement on the same line.", parted.at, "Leave it out.")
+                raise self.error("A colon can only stand before a statement on the same line.", parted.at, "Remove it.")
             self.step()
             self.take("in")
             return self.statements()
@@ -300,7 +298,7 @@ class ProgramParser:
         arguments = self.separated(")", self.expression)
         complete = declared.complete(arguments, drawn.at)
         if complete is None:
-            what = f"{drawn.text} has {len(declared.parameters)} arguments, not {len(arguments)}."
+            what = f"{drawn.text} takes {len(declared.parameters)} arguments, not {len(arguments)}."
             raise self.error(what, drawn.at, f"{declared.signature} gives {declared.meaning}.")
         return syntax.Sample(name.text, drawn.text, complete, name.at)
 
@@ -310,7 +308,7 @@ class ProgramParser:
         start = self.next.at
         expression = self.deeper(self.choice)
         if _height(expression) > _MAX_HEIGHT:
-            raise self.error("This expression is too long.", start, "Give parts of it names of their own.")
+            raise self.error("This expression is too long.", start, "Assign parts of it to variables.")
         return expression
 
     def choice(self) -> syntax.Expression:

@@ -85,7 +85,7 @@ def _proof_parts(verdict: Proved) -> Iterator[Markup]:
         couplings = {one.line: one for one in coupling_rows(verdict.program, alignment, verdict.others)}
         yield _side_by_side(verdict.program, couplings)
         for number, texts in enumerate(invariant_texts(verdict.program, alignment, verdict.others), 1):
-            yield tag("h3", f"What stays true in loop {number}")
+            yield tag("h3", f"Invariants of loop {number}")
             yield listed(tag("code", text) for text in texts)
     if not verdict.certificate.alignments:
         yield tag("p", "; ".join(verdict.lines))
@@ -119,7 +119,7 @@ def _wide(heads: Sequence[str], rows: Sequence[Markup]) -> Markup:
 
 
 def _primed(program: Program, text: str) -> str:
-    """A line of the second run: what may differ has a stroke."""
+    """A line of the second run: what may differ has a prime."""
     own = {one.name for one in program.private}
     own |= {one.name for one in statements(program.body) if isinstance(one, Assign | Sample | Call)}
     return re.sub(r"[A-Za-z_]\w*", lambda word: f"{word[0]}′" if word[0] in own else word[0], text)
@@ -145,7 +145,7 @@ def _example_table(program: Program, pairing: PairedRuns) -> Markup:
     at = ", ".join(filter(None, (given(pairing.pair.parameters, ["eps"]), given(pairing.pair.inputs, public))))
     said = (
         f"With {at}: {given(pairing.pair.inputs, private)} beside {given(pairing.pair.neighbours, private, '′')}. "
-        "The first run's noise is made up; the second run's follows from it. Both show the same."
+        "The noise of the first run is an example; that of the second follows from it. Both give the same output."
     )
     heads = ("", "", "first run", "shift", "second run", "cost", "so far")
     return markup(tag("h2", "An example"), tag("p", said), _wide(heads, lines))

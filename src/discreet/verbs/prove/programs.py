@@ -44,7 +44,7 @@ def load_text(text: str, *, python: bool = False) -> LoadedProgram:
     try:
         return _select(read_module(text) if python else parse_programs(text), text, None)
     except (RecursionError, MemoryError):
-        hint = "Give parts of it names of their own."
+        hint = "Assign parts of it to variables."
         raise BadProgram("The program is nested too deeply.", At(1, 1), hint=hint) from None
 
 

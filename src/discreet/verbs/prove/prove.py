@@ -48,12 +48,12 @@ def prove(program: Source, *, name: str | None = None, seconds: float = SEARCH_S
             try:
                 return _checked(loaded, proof, start)
             except Damaged as reason:
-                tried.append(f"a proof that the checker did not accept: {reason.message}")
+                tried.append(f"a proof, which the checker rejected: {reason.message}")
         left = max(start + seconds - thread_time(), seconds * (1 - _PROVER_SHARE))
         counterexample = refuter.refute(claim, hints, others=others, seconds=left)
     if counterexample is not None and refuter.replay(claim, counterexample, others):
         return Refuted(claim, thread_time() - start, counterexample, others)
-    tried.append("small inputs and events that would break the claim: none found")
+    tried.append("counterexamples on small inputs: none found")
     return Unknown(claim, thread_time() - start, tuple(tried))
 
 

@@ -62,13 +62,15 @@ class FunctionParser:
         tree, self._callable = self._tree, callable_
         if len(tree.decorator_list) > 1:
             raise self._refused(
-                tree.decorator_list[0], "There is a second decorator, which may change all.", ONLY_DECORATOR_HINT
+                tree.decorator_list[0],
+                "There is a second decorator, which may change what the function does.",
+                ONLY_DECORATOR_HINT,
             )
         if own := find_shadowed_call(tree):
-            raise self._refused(tree, f"{own} is called, and is a name of this function's own.")
+            raise self._refused(tree, f"{own} is called, but is also a local name of this function.")
         given = tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or given.defaults:
-            raise self._refused(tree, "A program has plain inputs, without defaults.")
+            raise self._refused(tree, "The inputs of a program are plain parameters, without defaults.")
         inputs = tuple(self._input(one) for one in given.args)
         body = tree.body
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and ast.get_docstring(tree):
@@ -113,7 +115,7 @@ class FunctionParser:
             if len(whole) == len(items) and whole == list(range(whole[0], whole[0] + len(whole))):
                 return syntax.Range(whole[0], whole[-1])
         raise self._refused(
-            note, "This is no type of the language.", "It has float, int, bool, Literal[0, 1], and list[…]."
+            note, "This is not a type of the language.", "Types are float, int, bool, Literal[0, 1], and list[…]."
         )
 
     # -- statements ---------------------------------------------------------------------------------------------------
@@ -150,9 +152,9 @@ class FunctionParser:
                 return syntax.While(self._expression(test), self._block(body), at)
             case ast.Assert():
                 raise self._refused(
-                    node, "An assert stands at the beginning: it says what is assumed of public inputs."
+                    node, "An assert must be at the beginning: it states an assumption about public inputs."
                 )
-        hint = "There are x = e, x = Laplace(…), if, while, for i in range(…), yield and return."
+        hint = "Statements are x = e, x = Laplace(…), if, while, for i in range(…), yield and return."
         raise self._refused(node, "This statement is not part of the language.", hint)
 
     def _assign(self, node: ast.stmt, name: str, value: ast.expr) -> syntax.Statement:
@@ -234,10 +236,12 @@ class FunctionParser:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if FUNCTIONS.get(name) == len(args):
                 return syntax.Operation(name, tuple(self._expression(argument) for argument in args), at)
             case ast.Call(func=ast.Attribute(attr=name)) if name in DISTRIBUTIONS:
-                raise self._refused(node, f"This {name} may be anything.", f"Write {name}(…), without a dot.")
+                raise self._refused(
+                    node, f"It is not certain what this {name} refers to.", f"Write {name}(…), without a dot."
+                )
             case ast.Call(func=ast.Name(id=name)) if name in DISTRIBUTIONS:
-                raise self._refused(node, "A draw is a statement of its own.", "Write x = Laplace(…), and use x.")
-        hint = "There are + - * / ^, comparisons, and, or, not, … if … else …, min, max, abs, len, q[i] and [x]."
+                raise self._refused(node, "A draw must be a statement of its own.", "Write x = Laplace(…), and use x.")
+        hint = "Expressions have + - * / ^, comparisons, and, or, not, … if … else …, min, max, abs, len, q[i] and [x]."
         raise self._refused(node, "This expression is not part of the language.", hint)
 
     def _all(self, conditions: list[syntax.Expression], every: bool, at: syntax.At) -> syntax.Expression:
@@ -340,7 +344,7 @@ def read_module(text: str) -> tuple[syntax.Program, ...]:
             else f"{name} gets another meaning here.",
             syntax.At(line, getattr(node, "col_offset", 0) + 1),
             text.splitlines()[line - 1],
-            hint="What a program calls must be what it looks like: one meaning for each name of a file.",
+            hint="Give each name one meaning in the file, so that it is certain what a program calls.",
         )
     programs: dict[str, syntax.Program] = {}
     for node, claimed in marked:
@@ -357,7 +361,7 @@ def _decorator_claim(node: ast.FunctionDef, text: str) -> tuple[str, str, str] |
             if isinstance(adjacent, str) and isinstance(claim, str) and isinstance(delta, str):
                 return adjacent, claim, delta
             line = text.splitlines()[mark.lineno - 1]
-            raise BadProgram("adjacent and claim must be texts.", syntax.At(mark.lineno, mark.col_offset + 1), line)
+            raise BadProgram("adjacent and claim must be strings.", syntax.At(mark.lineno, mark.col_offset + 1), line)
     return None
 
 
@@ -392,7 +396,7 @@ def _read_function(
         other: Any = function.__globals__.get(name)
         if is_marked(other):
             if other in (*callers, function):
-                raise BadInput(f"{name} calls itself.", hint="A program may call those above it.")
+                raise BadInput(f"{name} calls itself.", hint="A program may call only programs above it.")
             if other not in programs:
                 _read_function(other, programs, (*callers, function))
             if programs[other].name != name:

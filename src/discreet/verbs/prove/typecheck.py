@@ -147,7 +147,7 @@ class _TypeChecker:
                 given = self._type(statement.value)
                 together = given if common is None else _common_type(common, given)
                 if together is None:
-                    hint = "What a program emits is of one type."
+                    hint = "A program emits values of one type."
                     raise self._error(
                         f"This emits {_type_text(given)}, but elsewhere {_type_text(common)} is emitted.",
                         statement.at,
@@ -183,7 +183,7 @@ class _TypeChecker:
             isinstance(one, syntax.Assign | syntax.Sample | syntax.Call) and one.name == name
             for one in statements(self._program.body)
         ):
-            return "It gets one later, or only on some ways: give it a value before."
+            return "It gets one later, or only in some branches: assign it before."
         return "A name is an input, a variable with a value, or eps."
 
     def _ends(self, body: Sequence[syntax.Statement], *, last: bool) -> None:
@@ -224,7 +224,7 @@ class _TypeChecker:
         emits = any(isinstance(statement, syntax.Emit) for statement in statements(other.body))
         returns = bool(other.body) and isinstance(other.body[-1], syntax.Return)
         if emits == returns or other.result is None or (emits and not isinstance(other.result, syntax.ListOf)):
-            hint = "Let it return one value, or only emit, and say of what type: f(x : private real) : list of real."
+            hint = "Return one value, or only emit, and declare the type: f(x : private real) : list of real."
             raise self._error(f"{other.name} cannot be called: it does not return a single value.", call.at, hint)
         return _widened(other.result)
 

@@ -86,20 +86,20 @@ class Proved(ProofVerdict):
                 )
             lines += _table(coupling_rows(self.program, alignment, self.others))
             lines += [
-                f"no ties: {one.name} is never {text}, but with probability 0"
+                f"no ties: {one.name} is never {text}, except with probability 0"
                 for one in alignment.couplings
                 for text in one.misses
             ]
             for number, texts in enumerate(invariant_texts(self.program, alignment, self.others), 1):
                 lines += [f"invariant of loop {number}: {text}" for text in texts]
         if self.certificate.method == "lockstep":
-            lines.append(f"together at most rho = {self.certificate.rho}, {self._curve()}")
+            lines.append(f"total cost at most rho = {self.certificate.rho}, {self._curve()}")
         if self.certificate.method == "enumeration":
             lines.append("every pair of neighbours and every outcome was computed exactly")
         if self.certificate.callees:
             lines.append(f"by the proofs of {', '.join(one.program for one in self.certificate.callees)}")
         if not self.ends:
-            lines.append("that every run ends was not shown")
+            lines.append("termination was not proved")
         return tuple(lines)
 
     def _curve(self) -> str:
@@ -126,7 +126,7 @@ class Refuted(ProofVerdict):
         counterexample, name = self.counterexample, self.program.name
         if counterexample.hopeless:
             delta = f" with a delta of {counterexample.delta}" if counterexample.delta else ""
-            return f"{name} is not private for any eps{delta}: what one input may show, its neighbour never does."
+            return f"{name} is not private for any eps{delta}: one input can give an output that its neighbour cannot."
         return f"{name} is not ({claim_text(self.program)})-differentially private{self._at()}."
 
     def _at(self) -> str:
@@ -149,7 +149,7 @@ class Refuted(ProofVerdict):
         how = {
             "exact": "computed exactly",
             "enclosed": "enclosed by ball arithmetic",
-            "sampled": "from samples: wrong with probability 1e-9 at most",
+            "sampled": "from samples: wrong with probability at most 1e-9",
         }
         measure = "density" if witness.density else "probability"
         first, second, allowed = map(probability_text, (witness.first, witness.second, witness.allowed))
@@ -161,7 +161,7 @@ class Refuted(ProofVerdict):
             f"{measure} {first} beside {second} ({how[witness.how]})",
         ]
         if witness.delta:
-            lines.append(f"{allowed} times as much and {witness.delta} more is allowed")
+            lines.append(f"{allowed} times as much, plus {witness.delta}, is allowed")
         elif witness.ratio is not None:
             lines.append(f"ratio   {probability_text(witness.ratio)}, where {allowed} is allowed")
         return tuple(lines)

@@ -148,7 +148,7 @@ def run(what: SumProtocol | Terms | str, parties: Sequence[str], **scenario: Unp
         plays[party] = protocol.play(me, value)
     played = bus.play(plays, leaves=leaves)
     if never := [party for party in leave if party not in left]:
-        raise BadInput(f"{listed(never)} was to drop out before a message that it never sends.")
+        raise BadInput(f"{listed(never)} cannot drop out before that message: it never sends it.")
     seen = {party: [message.body for message in played.view(party)] for party in order}
     for party in late:
         to = left[party].to

@@ -57,7 +57,7 @@ class Components:
         sizes = {len(one) if isinstance(one, list) else -1 for one in lines}
         if sizes != {len(made)} or len(made) < len(read["features"]) or len(read["shares"]) != len(read["components"]):
             raise BadInput(
-                "These are no components: columns have bounds, and each component a number for every column."
+                "These are not components: columns need bounds, and each component a number for every column."
             )
         means, *components = (tuple(float(value) for value in one) for one in lines)
         return cls(made, means, tuple(components), tuple(float(one) for one in read["shares"]))

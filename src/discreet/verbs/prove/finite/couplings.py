@@ -46,7 +46,7 @@ class FlowNetwork:
         return number
 
     def carried(self, edge: int) -> Fraction:
-        """What an edge carries: what its opposite could give back."""
+        """Flow on an edge: the residual capacity of its reverse edge."""
         return self._left[edge ^ 1]
 
     def fill(self, source: int, sink: int) -> Fraction:
@@ -71,7 +71,7 @@ class FlowNetwork:
         return levels if levels[sink] >= 0 else None
 
     def _send(self, node: int, sink: int, most: Fraction | None, levels: list[int], waiting: list[int]) -> Fraction:
-        """Along one way that gets nearer to the sink with every edge; depth is at most the number of levels."""
+        """Send flow along one path whose every edge leads to the next level; depth is at most the number of levels."""
         if node == sink:
             return most or Fraction(0)
         while waiting[node] < len(self._edges[node]):

@@ -28,7 +28,7 @@ _MAX_VALUES = 1 << 12
 def possible_inputs(
     program: Program, length: int | None = None, public: Mapping[str, Symbolic] | None = None
 ) -> Iterator[dict[str, Symbolic]]:
-    """Everything that can be given to ``program``: lists of ``length`` items where nothing else is declared, and
+    """All possible inputs of ``program``: lists of ``length`` items where nothing else is declared, and
     ``public`` values for what is not finite."""
     given = public or {}
     choices = [
@@ -45,8 +45,8 @@ def _possible_values(one: Input, length: int | None) -> Iterator[Symbolic]:
     if isinstance(one.type, ListOf):
         count = one.type.length if one.type.length is not None else length
         if count is None:
-            hint = "Give a length, or declare one: list of 3 …. What is found is true for that length alone."
-            raise BadInput(f"{one.name} may have any length.", hint=hint)
+            hint = "Give a length, or declare one: list of 3 …. The result holds for that length only."
+            raise BadInput(f"{one.name} may have any length, so its values cannot be enumerated.", hint=hint)
         items = _possible_items(one, one.type.item)
         if len(items) ** count > MAX_INPUTS:
             raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MAX_INPUTS} can be enumerated.")
@@ -59,7 +59,10 @@ def _possible_items(one: Input, type_: Scalar | Range) -> tuple[Symbolic, ...]:
         return tuple(range(type_.low, type_.high + 1))
     if type_ == BOOL:
         return (False, True)
-    raise BadInput(f"{one.name} may be any {type_}.", hint="Declare a range such as 0..3, or give a value.")
+    raise BadInput(
+        f"{one.name} can be any {type_}, so its values cannot be enumerated.",
+        hint="Declare a range such as 0..3, or give a value.",
+    )
 
 
 def outcomes(
@@ -87,8 +90,8 @@ def outcomes(
         always = [name for name, declared in DISTRIBUTIONS.items() if declared.chance]
         sometimes = [name for name, declared in DISTRIBUTIONS.items() if not declared.continuous and name not in always]
         raise BadInput(
-            f"The outcomes of {program.name} cannot be listed with exact chances. {outside}",
-            hint=f"Only {', '.join(always)} and (with eps a logarithm) {', '.join(sometimes)} have rational chances.",
+            f"The outcomes of {program.name} cannot be enumerated with exact probabilities. {outside}",
+            hint=f"Rational probabilities: {', '.join(always)} and (eps a logarithm) {', '.join(sometimes)}.",
         ) from None
     return {outcome: chance_ for outcome, chance_ in chances.items() if chance_}
 
@@ -116,12 +119,12 @@ def _value(parts: list[Wanted]) -> Value:
     if isinstance(first, bool):
         return first
     if not isinstance(first, Fraction):
-        raise Intractable("A logarithm is shown.")
+        raise Intractable("The output contains a logarithm.")
     return first.numerator if first.denominator == 1 else first
 
 
 def _values(path: Path) -> Iterator[tuple[Wanted, ...]]:
-    """What a path may show: every combination of the integers that the draws it shows may be."""
+    """The outputs of a path: every combination of the integers that its output draws can take."""
     draws = sorted({draw for shown in path.shown if isinstance(shown, LinearForm) for draw in shown.draws})
     ranges = [_range(path, draw) for draw in draws]
     if prod(map(len, ranges)) > _MAX_VALUES:
@@ -140,9 +143,9 @@ def _at(shown: LinearForm, known: Mapping[int, int]) -> Fraction:
 
 
 def _range(path: Path, draw: int) -> range:
-    """The integers that the conditions on a draw alone leave."""
+    """The integers that satisfy the conditions on one draw alone."""
     if not path.noises[draw].whole:
-        raise Intractable("Continuous noise is shown.")
+        raise Intractable("The output contains continuous noise.")
     lows, highs = [], []
     for condition in path.conditions:
         if condition.form.draws == (draw,):
@@ -150,5 +153,5 @@ def _range(path: Path, draw: int) -> range:
             lows += [low[1]] if low is not None else []
             highs += [high[1]] if high is not None else []
     if not lows or not highs:
-        raise Intractable("There is no end to its outcomes.")
+        raise Intractable("It has infinitely many outcomes.")
     return range(int(max(lows)), int(min(highs)) + 1)

@@ -38,7 +38,7 @@ def call_rule(walk: Walk, step: NumberedStep, call: syntax.Call, state: State, g
         )
     bound = _substitute(program.epsilon, given)
     price = world.real(walk.value(bound, state, guard, 1))
-    walk.require(guard, price >= 0, f"the claim of {program.name} at line {line} is not below 0")
+    walk.require(guard, price >= 0, f"the claim of {program.name} at line {line} is at least 0")
     zero, one = world.number(0), world.number(1)
     if walk.layout.constant(bound):
         walk.rates[site], cost = price, one
@@ -69,7 +69,7 @@ def _require_result(program: syntax.Program, walk: Walk) -> None:
         else "int"
     )
     if declared is None or (shown != name and (shown, name) != ("int", "real")):
-        raise Unsupported(f"a call of {program.name}, whose result has another type than it declares")
+        raise Unsupported(f"a call of {program.name}, whose result does not have the declared type")
 
 
 def _neighbours_by_callee(
@@ -90,7 +90,7 @@ def _neighbours_by_callee(
         if world.z3.is_bool(first) != (name == "bool") or (
             name == "int" and not (world.z3.is_int(first) and world.z3.is_int(second))
         ):
-            raise Unsupported(f"a call of {program.name} with a value of another type")
+            raise Unsupported(f"a call of {program.name} with a value of the wrong type")
         if isinstance(wanted.type, syntax.Range):
             close += [world.both(wanted.type.low <= value, value <= wanted.type.high) for value in (first, second)]
         same.append(world.equal(first, second))
@@ -135,7 +135,7 @@ def _list_argument(
     if given is None or not isinstance(given.type, syntax.ListOf):
         raise Unsupported(f"a call of {program.name} with a list that is not an input")
     if given.type != wanted.type or (given.private and not wanted.private) or len(program.private) > 1:
-        raise Unsupported(f"a call of {program.name} with a list of another type")
+        raise Unsupported(f"a call of {program.name} with a list of the wrong type")
     if not given.private or program.adjacent.kind == "any":
         return world.truth(True)
     implied = {

@@ -111,14 +111,14 @@ def _shift_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guar
     else:
         shift, first, second = world.real(shift), world.real(first), world.real(second)
     if rule.one_sided:
-        walk.require(guard, shift >= 0, f"the shift at line {line} is not below 0")
+        walk.require(guard, shift >= 0, f"the shift at line {line} is at least 0")
     walk.require(guard, world.absolute(world.real(shift)) <= charge, f"the charge at line {line} covers the shift")
     noise = world.new(f"noise{site}''", rule.result)
     if rule.one_sided:
         walk.assume(guard, noise >= 0)
     for value in walk.plan.misses(site, scope):
         if not rule.continuous:
-            raise Unsupported("a draw from whole numbers that is assumed to miss a value")
+            raise Unsupported("an integer draw that is assumed to miss a value")
         walk.assume(guard, first + noise != value)
     if walk.plan.lockstep:
         if not walk.layout.constant(draw.arguments[0]):
@@ -139,11 +139,11 @@ def _coin_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guard
     scope = _scope(walk, step, state, draw.name)
     chances = [world.real(chance) for chance in walk.values(draw.arguments[0], state, guard)]
     for chance in chances:
-        walk.require(guard, world.both(chance >= 0, chance <= 1), f"the chance at line {line} is one")
+        walk.require(guard, world.both(chance >= 0, chance <= 1), f"the probability at line {line} is between 0 and 1")
     side = world.new(draw.name, "bool")
     walk.rates[site] = world.number(1)
     if walk.plan.lockstep:
-        walk.require(guard, chances[0] == chances[1], f"the chance at line {line} is the same in both runs")
+        walk.require(guard, chances[0] == chances[1], f"the probability at line {line} is the same in both runs")
         return state.after_draw(draw.name, (side, side), site, world.number(0))
     flip = walk.plan.shift(site, scope)
     if not world.z3.is_bool(flip):
@@ -153,12 +153,12 @@ def _coin_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, guard
     charge = walk.plan.charge(site, scope)
     for allowed, when in _exp_by_cases(walk, charge, scope, world.truth(True)):
         enough = world.z3.Implies(when, likely[0] <= world.number(allowed) * likely[1])
-        walk.require(guard, enough, f"the charge at line {line} covers the odds")
+        walk.require(guard, enough, f"the charge at line {line} covers the ratio of probabilities")
     return state.after_draw(draw.name, (side, other), site, scope.number(charge))
 
 
 def _exp_by_cases(walk: Walk, charge: Expression | Term, scope: ProofScope, when: Term) -> list[tuple[Fraction, Term]]:
-    """Rational numbers below e^charge, each with when it is the one: a charge for a coin is numbers by cases."""
+    """Rational lower bounds of e^charge, each with its condition: the charge of a coin is a number per case."""
     match charge:
         case Number(value) if value >= 0:
             return [(exp_below(value), when)]
@@ -201,7 +201,9 @@ def _selection_rule(walk: Walk, step: NumberedStep, draw: Sample, state: State, 
         raise Unsupported("an exponential mechanism on scores of unbounded sensitivity")
     weights = [world.real(value) for value in walk.values(weight, state, guard)]
     walk.require(
-        guard, world.both(weights[0] >= 0, world.size(given.name) >= 1), f"there is something to choose at line {line}"
+        guard,
+        world.both(weights[0] >= 0, world.size(given.name) >= 1),
+        f"the exponential mechanism at line {line} has candidates, and a weight of at least 0",
     )
     times = (2 if world.kind == "all" else 1) if given.private else 0
     walk.rates[site] = world.real(

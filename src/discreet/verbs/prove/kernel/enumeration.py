@@ -43,7 +43,7 @@ class ClaimFails(Unsupported):
     """A pair of neighbours for which the claim fails."""
 
     def __init__(self, given: Mapping[str, Value], other: Mapping[str, Value]) -> None:
-        super().__init__("an outcome that is too much likelier for one neighbour")
+        super().__init__("an outcome whose probabilities for two neighbours differ by more than the claim allows")
         self.inputs, self.neighbours = given, other
 
 
@@ -82,7 +82,7 @@ def _claimed_number(claim: Expression) -> Fraction:
 
 def _require_time(until: float | None) -> None:
     if until is not None and thread_time() > until:
-        raise Unsupported("more outcomes than there was time for")
+        raise Unsupported("more outcomes than the time limit allows")
 
 
 def _inputs(program: Program) -> Iterator[dict[str, Value]]:
@@ -110,7 +110,7 @@ def _domain(type_: Type) -> list[Value]:
             ):
                 raise Unsupported("too many inputs to enumerate")
             return [tuple(items) for items in product(inside, repeat=length)]
-    raise Unsupported("inputs that are not finitely many")
+    raise Unsupported("infinitely many inputs")
 
 
 def _adjacent(program: Program, given: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
@@ -159,7 +159,7 @@ def _outcomes(
         name.name for body in bodies for one in statements(body) for part in expressions(one) for name in names_in(part)
     }
     if any(rule_of(name).chances is None for name in drawn) or "eps" in used:
-        raise Unsupported("outcomes that are not finitely many numbers")
+        raise Unsupported("outcomes that are not numbers, or are infinitely many")
     distribution: dict[Outputs, Fraction] = {}
     pending: list[tuple[Value, ...]] = [()]
     runs = 0
@@ -172,7 +172,7 @@ def _outcomes(
         try:
             outputs = run(program, given, {}, script.draw, others, steps=2000, exists=_exists)
         except BadInput:
-            raise Unsupported("a run that may not end") from None
+            raise Unsupported("a run that may not terminate") from None
         distribution[outputs] = distribution.get(outputs, Fraction(0)) + script.chance
         pending += script.others
     return distribution
@@ -203,7 +203,7 @@ class _ScriptedDraws:
 def _chances(distribution: str, arguments: tuple[Value, ...]) -> dict[Value, Fraction]:
     rule = rule_of(distribution)
     if rule.chances is None or len(arguments) != rule.arity:
-        raise Unsupported("outcomes that are not finitely many numbers")
+        raise Unsupported("outcomes that are not numbers, or are infinitely many")
     return rule.chances(arguments)
 
 

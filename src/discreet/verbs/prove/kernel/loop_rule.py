@@ -1,4 +1,4 @@
-"""The rule of loops: invariants that hold before the first round and are kept by every round hold after the loop."""
+"""The rule of loops: invariants that hold before the first iteration and are preserved by each hold after the loop."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ class ProofTexts:
             holds = scope.truth(text)
             walk.assume(guard, self._switch(step.number, place, holds) if self._switch else holds)
         first, second = walk.values(statement.condition, after, guard)
-        walk.require(guard, first == second, f"both runs go on or stop together at line {statement.at.line}")
+        walk.require(
+            guard, first == second, f"both runs continue or leave the loop together at line {statement.at.line}"
+        )
         inside = walk.world.both(guard, first)
         begun = LoopRound(len(walk.events), inside, statement.at.line, after)
         self.rounds.append(begun)
@@ -85,7 +87,7 @@ class ProofTexts:
     def _require(self, walk: Walk, step: NumberedStep, state: State, guard: Term, when: str) -> None:
         scope = walk.scope(state, walk.level_of(step)[:-1])
         line = step.statement.at.line
-        phrase = "holds before" if when == "begin" else "is kept by"
+        phrase = "holds before" if when == "begin" else "is preserved by"
         for place, text in enumerate(self._invariants[step.number - 1]):
             what = f"invariant {place + 1} {phrase} the loop at line {line}"
             walk.require(guard, scope.truth(text), what, (when, step.number, place))

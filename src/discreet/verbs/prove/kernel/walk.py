@@ -192,7 +192,7 @@ class Walk:
         first, second = self.values(statement.condition, state, guard)
         foreseen = self.seen[f"branch{step.number}''"]
         self.assume(guard, first == foreseen)
-        self.require(guard, second == foreseen, f"both runs go the same way at line {statement.at.line}")
+        self.require(guard, second == foreseen, f"both runs take the same branch at line {statement.at.line}")
         then = self.block(step.then, state, self.world.both(guard, foreseen))
         other = self.block(step.other, state, self.world.both(guard, self.world.z3.Not(foreseen)))
         return merge_states(self.world, foreseen, then, other)
@@ -245,7 +245,7 @@ class Walk:
                 self.assume(guard, self.world.equal(first, foreseen))
             same.append((self.world.equal(first if foreseen is None else foreseen, second), step.statement.at.line))
         for equal, line in same:
-            self.require(guard, equal, f"both runs show the same at line {line}")
+            self.require(guard, equal, f"both runs output the same at line {line}")
 
     def list_length(self, value: syntax.Expression, state: State, guard: Term) -> Term:
         """The length of a list that the program makes. Its items must be the same in both runs, as if shown."""
@@ -256,7 +256,7 @@ class Walk:
                 for item in items:
                     first, second = self.values(item, state, guard)
                     equal = self.world.equal(first, second)
-                    self.require(guard, equal, f"both runs put the same into the list at line {value.at.line}")
+                    self.require(guard, equal, f"both runs put the same items into the list at line {value.at.line}")
                 return self.world.number(len(items), "int")
             case syntax.Joined(left, right):
                 return self.list_length(left, state, guard) + self.list_length(right, state, guard)

@@ -293,7 +293,7 @@ class Induction:
             for group in groups:
                 changed |= group.drop(active, self)
                 if time.thread_time() > self.deadline:
-                    self.failed = "time is up"
+                    self.failed = "the time limit was reached"
                     return None
         needed = self._needed(active)
         if needed is None:
@@ -347,7 +347,8 @@ class Induction:
             cores = (self._core(solvers[:1], end, one, active) for one in nearer)
             core = next((one for one in cores if one is not None), None)
             if core is None:
-                what = f"the rounds of the loop at line {begun.line}, which may not end, cost no more than is claimed"
+                loop = f"the loop at line {begun.line}, which may not terminate,"
+                what = f"the iterations of {loop} cost no more than the claim"
                 paid = Obligation(True, begun.inside, self.walk.within_claim(begun.state), what)
                 fresh = [_new_solver(self.world, hard=hard) for hard in (False, True)]  # they know what paid is about
                 core = self._core(fresh, begun.place, paid, active)

@@ -156,7 +156,7 @@ class _Prover:
         if not self._may_be_finite():
             return None
         if time.thread_time() > self.deadline:
-            self.tried.append("no outcomes were enumerated: the time was up")
+            self.tried.append("enumeration of all outcomes: the time limit was reached")
             return None
         return self._certificate("enumeration", callees=self._callees(number_program(self.program, self.others)))
 
@@ -194,7 +194,7 @@ class _Prover:
     def _aligned(self, layout: ProgramLayout, backwards: bool) -> Alignment | None:
         for settled in self._settled(layout):
             if time.thread_time() > self.deadline:
-                self.tried.append("not all ways to treat the coins: the time was up")
+                self.tried.append("not every coupling of the coins: the time limit was reached")
                 return None
             every, misses = _open_slots(layout, settled), ties(layout)
             narrow = [slot.narrowed() for slot in every]

@@ -161,7 +161,9 @@ def unroll(walk: Walk, step: NumberedStep, state: State, guard: Term, rounds: in
     first, second = z3.simplify(first), z3.simplify(second)
     if z3.is_false(first) and z3.is_false(second):
         return state
-    walk.require(guard, first == second, f"both runs go on or stop together at line {step.statement.at.line}")
+    walk.require(
+        guard, first == second, f"both runs continue or leave the loop together at line {step.statement.at.line}"
+    )
     if not rounds:
         walk.assume(guard, z3.Not(first))
         return state

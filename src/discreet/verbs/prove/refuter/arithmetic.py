@@ -197,7 +197,7 @@ def bounds(chance: Chance) -> tuple[Fraction, Fraction]:
     if isinstance(chance, Fraction | int):
         return Fraction(chance), Fraction(chance)
     if not chance.is_finite():
-        raise Intractable("This chance is not known at all.")
+        raise Intractable("This probability is unknown.")
     return max(Fraction(0), _round_outwards(chance.lower(), up=False)), _round_outwards(chance.upper(), up=True)
 
 
@@ -208,7 +208,7 @@ def _round_outwards(end: Chance, *, up: bool) -> Fraction:
     if digits and size < -_MIN_EXPONENT_BITS:
         return Fraction((digits > 0) if up else -(digits < 0), 1 << _MIN_EXPONENT_BITS)
     if digits and size > _MAX_EXPONENT_BITS:
-        raise Intractable("This is too large to be written down.")
+        raise Intractable("This is too large to be written out.")
     if (extra := digits.bit_length() - _BOUND_BITS) > 0:
         digits, power = -(-digits >> extra) if up else digits >> extra, power + extra
     return Fraction(digits << power) if power >= 0 else Fraction(digits, 1 << -power)

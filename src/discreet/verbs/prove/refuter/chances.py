@@ -144,7 +144,7 @@ def _solve_draws(path: Path, wanted: Sequence[Wanted]) -> _SolvedDraws | None:
         if left.terms:
             continue
         if left.constant == 0 and _continuous(condition.form, path.noises):
-            raise Intractable("At the very end of what is possible.")
+            raise Intractable("A value at the very end of its range.")
         if left.constant < 0 or (left.constant == 0 and condition.strict):
             return None
     return solved
@@ -232,7 +232,7 @@ def _next_draw(functions: dict[int, PiecewiseFunction], conditions: Sequence[Con
             neighbours[draw].update(set(one.form.draws) - {draw})
     draw = min(functions, key=lambda one: (len(neighbours[one]), functions[one].whole, len(functions[one].pieces)))
     if len(neighbours[draw]) > 1:
-        raise Intractable("The conditions are no tree.")
+        raise Intractable("The conditions do not form a tree.")
     return draw
 
 

@@ -115,7 +115,7 @@ def _measure(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most
         return None
     here, there, factor = (Enclosure(*bounds(one)) for one in (total, versus, allowed))
     if here.low <= factor.high * there.high + Fraction(delta):
-        raise Intractable("Chances too small to be told apart when they are written down.")
+        raise Intractable("The probabilities are too small to be distinguished when written out.")
     exact = all(isinstance(one, Fraction | int) for one in (total, versus))
     return Counterexample(
         task.parameters,

@@ -19,7 +19,7 @@ from discreet.verbs.prove.refuter.symbolic import Condition, Evaluator, LinearFo
 from discreet.verbs.prove.syntax import Assign, Call, Emit, If, Program, Return, Sample, Statement, While
 
 Shown: TypeAlias = "bool | Fraction | Logarithm | LinearForm | str"
-"""One thing that is seen: a truth, a number, a number that depends on draws, or a mark such as ``list of 2``."""
+"""One output: a truth value, a number, a number that depends on draws, or a mark such as ``list of 2``."""
 
 Choose: TypeAlias = Callable[[int, "LinearForm | None"], int]
 """Chooses a branch, given the number of branches and the form a comparison compares with 0 (branch 0: it holds)."""
@@ -50,7 +50,7 @@ class Path:
 
 
 class OtherOutput(Exception):
-    """The path shows something else than what is wanted."""
+    """The path outputs something other than what is wanted."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def all_paths(
             path = None
         steps += follower.steps
         if steps > _MAX_ALL_STATEMENTS:
-            raise Intractable("Following every way through this program takes too long.")
+            raise Intractable("Following every path through this program takes too long.")
         if path is not None and path.weight:
             yield path
         del taken[depth:]
@@ -121,7 +121,7 @@ def all_paths(
         if not taken:
             return
         taken[-1][0] += 1
-    raise Intractable("There are too many ways through this program.")
+    raise Intractable("There are too many paths through this program.")
 
 
 class _Follower:
@@ -188,7 +188,7 @@ class _Follower:
     def _call(self, called: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
         program = self._task.others.get(called)
         if program is None:
-            raise Intractable(f"{called} is not here.")
+            raise Intractable(f"The program {called} is not in this file.")
         given = {one.name: value for one, value in zip(program.inputs, arguments, strict=True)}
         names = {**self._task.parameters, **given}
         if not all(self._values.value(assumed, names) is True for assumed in program.assumes):
@@ -200,11 +200,11 @@ class _Follower:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise Intractable("A run does not end.")
+            raise Intractable("A run does not terminate.")
 
     def _choose(self, count: int, form: LinearForm | None) -> int:
         if len(self._ways) == _MAX_CHOICES:
-            raise Intractable("A run does not end.")
+            raise Intractable("A run does not terminate.")
         self._ways.append(self._chooser(count, form))
         return self._ways[-1]
 
@@ -280,11 +280,11 @@ class _Follower:
         return isinstance(value, int | Fraction) and Fraction(value).denominator == 1
 
     def _pick(self, declared: Distribution, arguments: Arguments) -> Symbolic:
-        """A draw of finitely many values: each is a way."""
+        """A draw of finitely many values: each is a branch."""
         if not declared.exists(arguments):
             raise ProgramFault
         if declared.exponents is None and any(isinstance(one, Logarithm) for one in arguments):
-            raise Intractable("A chance that depends on a logarithm.")
+            raise Intractable("A probability that depends on a logarithm.")
         values = declared.values(arguments)
         if len(values) > _MAX_DRAW_VALUES:
             raise Intractable("A draw of too many values.")
@@ -297,7 +297,7 @@ class _Follower:
 
 
 def may_agree(shown: Shown, wanted: Shown) -> bool:
-    """Whether what is shown can be what is wanted: a number that depends on draws may be any number."""
+    """Whether an output can equal the wanted one: a number that depends on draws may be any number."""
     if isinstance(shown, LinearForm) or isinstance(wanted, LinearForm):
         return not isinstance(shown, bool | str) and not isinstance(wanted, bool | str)
     return isinstance(shown, bool) == isinstance(wanted, bool) and shown == wanted

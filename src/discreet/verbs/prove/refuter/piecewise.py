@@ -111,7 +111,7 @@ class PiecewiseFunction:
                     if start > stop or (start == stop and not self.whole):
                         continue
                 if not _vanish(primitive, first is None, last is None):
-                    raise Intractable("An integral without end.")
+                    raise Intractable("An integral without bounds.")
                 if last is not None:
                     _add(total, _substituted(self.world, primitive, last), 1)
                 if first is not None:

@@ -115,7 +115,7 @@ def _compared_forms(task: Task, ways: Sequence[int], default: int) -> list[Linea
 
 
 def _likelier_ways(task: Task, other: Task, tie: int) -> tuple[int, ...]:
-    """At every comparison the way that the first input is nearer to; ``tie`` if both are as near.
+    """At every comparison the branch that the first input is nearer to; ``tie`` if both are equally near.
 
     Both are followed as if all further ways were like the last one, and once more wherever that turns out wrong.
     """
@@ -146,7 +146,7 @@ def _same_path(other: Task, path: Path) -> Path | None:
 
 
 def _point_events(path: Path, twin: Path | None, quick: bool) -> Iterator[tuple[Wanted, ...]]:
-    """A path with values for the numbers it shows: near or far from where they are without noise, on either side, or on
+    """A path with values for the numbers it shows: near their noiseless values or far from them, on either side, or on
     the side away from where they are given the other input."""
     if not any(isinstance(one, LinearForm) for one in path.shown):
         yield tuple(one for one in path.shown if not isinstance(one, LinearForm))
@@ -201,7 +201,7 @@ def _fix(fixed: dict[int, LinearForm], form: LinearForm, value: Fraction) -> Non
 
 
 def _interval_events(path: Path, quick: bool) -> Iterator[tuple[Wanted, ...]]:
-    """A path with every number it shows above, below, or not far from some bound near where it is without noise."""
+    """A path with every number it outputs above, below, or near a bound close to its noiseless value."""
     if not any(isinstance(one, LinearForm) for one in path.shown):
         yield tuple(one for one in path.shown if not isinstance(one, LinearForm))
         return
@@ -281,7 +281,7 @@ def _refute_by_sampling(
 def _pairs_to_try(
     program: Program, hints: Sequence[InputPair], epsilons: Sequence[Exact], quick: bool
 ) -> Iterator[InputPair]:
-    """What was suggested and what is tried anyway, in turns: suggestions that lead nowhere cost half the time.
+    """Suggested pairs and the usual candidates in turn: useless suggestions cost half the time.
 
     What is looked at for long begins with the simplest, since suggestions had their turn.
     """

@@ -112,7 +112,7 @@ def bound_of_draw(condition: Condition, draw: int, whole: bool) -> tuple[Line | 
     constant = -condition.form.constant / factor
     if whole:
         if slope.denominator != 1:
-            raise Intractable("Integer noise compared with a part of an integer.")
+            raise Intractable("Integer noise compared with a fraction of an integer.")
         if factor > 0:
             constant = Fraction(floor(constant) + 1 if condition.strict else ceil(constant))
         else:
@@ -274,7 +274,7 @@ def _xor(left: Symbolic, right: Symbolic) -> Symbolic:
     if isinstance(left, bool) and isinstance(right, bool):
         return left is not right
     if isinstance(left, LinearForm) or isinstance(right, LinearForm):
-        raise Intractable("The exclusive or of a draw.")
+        raise Intractable("A draw as an operand of xor.")
     first, second = Fraction(_rational(left)), Fraction(_rational(right))
     if first.denominator != 1 or second.denominator != 1 or min(first, second) < 0:
         raise ProgramFault

@@ -51,7 +51,9 @@ class Dimension:
         if any(not 0 <= parent < place for place, parent in enumerate(self.parents[1:], 1)):
             raise BadInput(f"{self.name}: a code comes before its total.", hint="Write each total before its parts.")
         if any(label in self.places or code not in self.places for label, code in self.aliases.items()):
-            raise BadInput(f"{self.name}: a label that is left out must not be a code, and a code must stand for it.")
+            raise BadInput(
+                f"{self.name}: an omitted total must not be a code itself, and must name the code that replaces it."
+            )
 
     @classmethod
     def flat(cls, name: str, leaves: Iterable[str], total: str = TOTAL) -> Dimension:
