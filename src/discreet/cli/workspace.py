@@ -451,11 +451,11 @@ def trim(
     Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, never answered
     again for nothing.
     """
-    from discreet.curator.trimming import Rule
+    from discreet.curator.trimming import RetentionRule
     from discreet.curator.trimming import trim as delete
     from discreet.service.operations.permissions import HOST
 
-    rule = Rule(answers, jobs, holder_copies, uploads, versions)
+    rule = RetentionRule(answers, jobs, holder_copies, uploads, versions)
     with working("Looking" if dry_run else "Deleting"):
         found = delete(folder, rule, by=HOST.name, dry_run=dry_run)
     kinds = {kind: [one.bytes for one in found if one.kind == kind] for kind, days in vars(rule).items() if days}

@@ -95,7 +95,7 @@ def read(
     found = replace(_declared(card, opened), source=written_source(source), registers=registers, policy=policy)
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
-            found.engine.held(found.relation, [column.name])
+            found.engine.dictionary_codes(found.relation, [column.name])
     return found
 
 

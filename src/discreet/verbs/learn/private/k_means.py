@@ -25,7 +25,7 @@ _ROUNDS = 2
 _MOST_CELLS = 1 << 16
 _MOST_COLUMNS = 16
 _FEWEST = 3.0
-"""A cell counts for something from this many deviations of its noise."""
+"""Least count of a cell that is used, in deviations of its noise."""
 _MOST_ROWS = 0.8
 """Share of the rows that should be in cells which noise does not hide."""
 _SETTLE = 50
