@@ -37,7 +37,7 @@ def test_who_holds_the_values_of_all_but_one_must_not_learn_that_one(tmp_path):
     assert earlier_releases(table) == [], "it is no release"
     with pytest.raises(Exposed) as refused:
         dc.tabulate(table, "town × ill", rules="min=3")
-    assert "Together with “a table that ann holds (held.csv)” of 20" in refused.value.message
+    assert "together with “a table that ann holds (held.csv)” of 20" in refused.value.message
     assert "reveals ill of a group of 1 person" in refused.value.message
     dc.tabulate(where(table, "age < 70"), "town × ill", rules="min=3")  # of those that she knows all of
 

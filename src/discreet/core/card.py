@@ -141,7 +141,7 @@ class Column:
 
     @property
     def characters(self) -> int:
-        """The most characters that a text of this column has where questions are asked; 0 if it is no text."""
+        """Maximum length of a text of this column in questions; 0 if it is not text."""
         if self.kind is not Kind.TEXT:
             return 0
         if self.categories is not None:

@@ -45,7 +45,7 @@ class Distance(Enum):
     init=False,
 )
 class TCloseness(Model):
-    """In every class the values are at most t from how they are in the whole table (Li, Li, Venkatasubramanian 2007).
+    """In every class values are distributed within t of the whole table (Li, Li, Venkatasubramanian 2007).
 
     The distance between distributions is the earth mover's: how much has to be moved how far. ``distance`` says how far
     values are apart; by default, ordered for numbers, dates and columns with an ``Ordered`` hierarchy; hierarchical for

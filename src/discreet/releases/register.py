@@ -43,7 +43,7 @@ _KINDS = {
     "hide": "hidden",
     "synthesize": "synthetic",
     "learn": "learnt",
-    "tabulate": "printed",
+    "tabulate": "tabulated",
     "restore": "not registered",
 }
 _NAMED = 3
@@ -387,7 +387,7 @@ def same_people(one: Entry, other: Entry) -> bool:
 
 
 def kind_of(method: str) -> str:
-    """A method in a word: published, synthetic, learnt, hidden, printed or masked."""
+    """A method in a word: published, synthetic, learnt, hidden, tabulated or masked."""
     return _KINDS.get(method.partition(" ")[0], "masked")
 
 

@@ -52,7 +52,7 @@ class Summary:
         read = fields(data, "statistics", kind=str, of=str, features=list, shares=list)
         made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         if read["of"] not in get_args(Of) or len(made) != len(read["shares"]) or len(made) < len(read["features"]):
-            raise BadInput("These are no statistics: each column has bounds, and a figure.")
+            raise BadInput("Not valid statistics: they need bounds and a figure of each column.")
         return cls(read["of"], made, tuple(float(one) for one in read["shares"]))
 
     def picture(self) -> Picture:
