@@ -166,7 +166,7 @@ def test_what_is_wrong_is_said_before_what_is_out(six, capsys):
 
 def test_releases_are_called_by_their_folders(command, six):
     by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight", "--earlier", "by_age")
-    assert "together with “by_age”" in command("publish", "six.parquet", "--card", "six.toml", *by_weight, code=3)
+    assert "Together with “by_age”" in command("publish", "six.parquet", "--card", "six.toml", *by_weight, code=3)
 
 
 def test_fixed_levels_are_named_as_these(command, six):

@@ -67,7 +67,7 @@ REGISTER = Contents(
     begin=lambda session: None,
     again="Try again: at worst, the release is listed twice.",
     remedy="Nothing can be released until it is repaired, or earlier releases would be missed in checks: "
-    "restore the newest copy, or a backup. docs/publish.md, “When the register is not sound”, says what to do "
+    "restore the newest copy, or a backup. docs/publish.md, “A damaged or outdated register”, says what to do "
     "without one.",
 )
 """What a store of a register holds."""
