@@ -183,7 +183,7 @@ def test_what_is_rounded_stays_in_the_bounds():
 def test_dates_are_told_as_dates():
     assert str(learnt(dc.Statistics("median", ("day",), step=0.1))[0]).startswith("median of day: 2020-0")
     assert str(learnt(dc.Statistics("deviation", ("day",), step=0.1))[0]).endswith(" days")
-    assert dc.Statistics("median").steps()[-1] == "It is looked for in 1,000 equal intervals."
+    assert dc.Statistics("median").steps()[-1] == "It is located in 1,000 equal intervals."
 
 
 @pytest.mark.parametrize(

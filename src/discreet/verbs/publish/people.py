@@ -249,7 +249,7 @@ class RecodePeople(Recode):
             name: {column: said for column, said in parameters[name].items() if column != there} for name in _BY_COLUMN
         }
         told |= {"quasi_identifiers": list(_without(rows, there).quasi())}
-        kept = f"Of each {unit} at most {people.most} rows were drawn at random: {drawn:,} of {count:,} rows."
+        kept = f"At most {people.most} rows of each {unit} were drawn at random: {drawn:,} of {count:,} rows."
         steps = () if people.most is None else (kept,)
         before = row_sets(rows)
         return Made(
