@@ -118,7 +118,7 @@ class Clusters(Learner):
 
     def steps(self) -> tuple[str, ...]:
         return (
-            "Numbers are scaled to 0–1 by the declared bounds; the first centres are full cells of a grid.",
+            "Numbers are scaled to between 0 and 1 by the declared bounds; the first centres are full cells of a grid.",
             f"{_ROUNDS} rounds of Lloyd's algorithm; centres are rounded to {self.step:g}, and sorted.",
         )
 

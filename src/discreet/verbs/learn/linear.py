@@ -115,7 +115,7 @@ class LinearModel(Learner):
 
     def steps(self) -> tuple[str, ...]:
         return (
-            "Numbers are scaled to 0–1 by the declared bounds; least squares on these.",
+            "Numbers are scaled to between 0 and 1 by the declared bounds; least squares on these.",
             f"Coefficients are rounded to {self.step:g}.",
         )
 

@@ -87,6 +87,6 @@ class Logistic(PrivateLearner):
         """The steps of learning."""
         return (
             "sums of products of all pairs of columns were measured with exact noise",
-            f"{_PASSES} gradients were measured with exact noise, each row's part clipped to a length of {_LENGTH:g}; the "
+            f"{_PASSES} gradients were measured with exact noise, each row's part clipped to {_LENGTH:g}; the "
             "later coefficients were averaged",
         )
