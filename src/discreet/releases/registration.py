@@ -309,15 +309,16 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
     named = {one.number: quoted(one) for one in earlier}
     for finding in exposure.findings:
         others = [named[line] for line in finding.releases if line in named]
-        together = f"together with {_listed(others)} “{title}”" if others else f"“{title}” by itself"
-        said.append(f"{together} reveals {finding.column} of a group of {number(finding.people, 'person', 'people')}")
+        company = f", together with {_listed(others)}," if others else " by itself"
+        group = number(finding.people, "person", "people")
+        said.append(f"“{title}”{company} reveals {finding.column} of a group of {group}")
     if not said:
         why = "; ".join(exposure.undecided)
         return f"It could not be decided what “{title}” reveals together with earlier releases: {why}."
     joined = "; ".join(said)
-    group, exposed = table.policy.smallest_group, number(exposure.exposed, "person", "people")
-    rule = f"groups of fewer than {group} people must stay unknown"
-    return f"{joined[0].upper()}{joined[1:]}; {rule}. This exposes {exposed}."
+    exposed = number(exposure.exposed, "person", "people")
+    rule = f"groups of fewer than {table.policy.smallest_group} people must stay unknown"
+    return f"{joined}; {rule}. This exposes {exposed}."
 
 
 def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
