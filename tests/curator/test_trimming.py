@@ -14,6 +14,7 @@ from discreet.curator.people.state import State
 from discreet.curator.release_index import Shelf
 from discreet.curator.trimming import Rule, trim
 from discreet.errors import BadInput, NotFound, Refused
+from discreet.releases.store import Store
 
 OTHER = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Rome'"
 
@@ -82,6 +83,24 @@ def test_a_crash_before_the_deletion_leaves_the_answer_that_was_given(folder, mo
     assert len(trim(folder, Rule(answers=1), by="sue", now=later(2))) == 2
     with Curator(folder) as curator, pytest.raises(Refused):
         curator.ask(COUNT, epsilon="0.25")
+
+
+def test_an_answer_that_a_crash_left_unsealed_is_not_drawn_anew_once_it_was_deleted(folder, monkeypatch):
+    """A steward may have downloaded it from the release index."""
+    third = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Turin'"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with Curator(folder) as curator, monkeypatch.context() as patch:
+        patch.setattr(Store, "_seal", killed)
+        with pytest.raises(KeyboardInterrupt):
+            curator.ask(third, epsilon="0.25")
+    with Curator(folder) as curator, closing(State.open(curator.workspace)) as state:
+        assert Shelf(state, curator.workspace).adopt() == 1
+    assert len(trim(folder, Rule(answers=30), by="sue", now=later(31))) == 3
+    with Curator(folder) as curator, pytest.raises(Refused, match="the answer was deleted on"):
+        curator.ask(third, epsilon="0.25")
 
 
 def test_what_a_table_a_stand_in_or_a_stream_needs_stays(tmp_path):
