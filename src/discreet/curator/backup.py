@@ -46,14 +46,16 @@ from discreet._version import __version__
 from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.core.document import fields, give_name, settle
+from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release, is_release
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
 from discreet.curator.streams import FILE as STREAMS
 from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, require_free, set_ledger
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
+from discreet.noise.entropy import token
 from discreet.releases.register import Entry, Register
-from discreet.releases.store import SEAL, TRIMMED, Store, is_failure, receipts_of
+from discreet.releases.store import RESTORED, SEAL, TRIMMED, Store, is_failure, receipts_of
 
 FORMAT = 1
 _ABOUT = "backup.json"
@@ -158,6 +160,8 @@ def restore(
                     hint="Give the newest releases (--receipts FOLDER) to check that the backup has them, or "
                     "confirm with --yes-spent-is-forgotten.",
                 )
+            said = f"Restored from the backup of {copy.made}."
+            book.charge(workspace.private[0], Pure(0), key=f"{RESTORED}{token(8)}", what=said)
         if workspace.ledger == LEDGER:
             _note_gap(workspace, copy)
         settle(made, folder)
