@@ -2,10 +2,12 @@
 
 import datetime as dt
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.curator.clinics import COUNT, clinic
 
+from discreet.core.loss import Pure
 from discreet.curator import trimming
 from discreet.curator.backup import back_up, restore
 from discreet.curator.curator import Curator
@@ -130,6 +132,20 @@ def test_what_a_table_a_stand_in_or_a_stream_needs_stays(tmp_path):
     with Curator(folder) as curator:
         assert curator.synthetic("visits") is not None
         assert curator.verify().sound
+
+
+def test_an_upload_that_a_table_was_made_of_stays_by_whatever_path_the_workspace_is_opened(tmp_path):
+    import pyarrow.parquet as pq
+    from tests.curator.clinics import CARD, visits
+
+    with clinic(tmp_path / "clinic") as curator:
+        source = curator.workspace.folder / "uploads" / "0123456789ab-visits.parquet"
+        source.parent.mkdir()
+        pq.write_table(visits(), source)
+        curator.add_table("more", str(source), replace(CARD, name="more"), Pure(1))
+    (tmp_path / "live").symlink_to(tmp_path / "clinic", target_is_directory=True)
+    assert trim(tmp_path / "live", Rule(uploads=1), by="sue", now=later(2)) == []
+    assert source.exists()
 
 
 def test_replaced_bounded_tables_go_and_the_present_one_stays(tmp_path):

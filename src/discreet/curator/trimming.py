@@ -120,13 +120,13 @@ def _was_asked(receipt: Receipt) -> bool:
 
 def _files(workspace: Workspace, kind: str, before: dt.datetime) -> Iterator[Path]:
     """Files and folders of a kind that were last written before a time."""
-    used = {workspace.folder / one.twin for one in workspace.tables.values()}
+    used = {(workspace.folder / one.twin).resolve() for one in workspace.tables.values()}
     for name in workspace.private:
         with suppress(DiscreetError):
-            used.add(Path(workspace.source(name)))
+            used.add(Path(workspace.source(name)).resolve())
     places, right = _KINDS[kind]
     for place in sorted(workspace.folder.glob(places)):
-        if right(place) and place not in used and place.stat().st_mtime < before.timestamp():
+        if right(place) and place.resolve() not in used and place.stat().st_mtime < before.timestamp():
             yield place
 
 
