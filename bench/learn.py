@@ -93,7 +93,7 @@ def adult_synthetic(source: str, turns: int, epsilons: Sequence[float], **_: obj
     def one(turn: int, epsilon: float) -> tuple[float, float]:
         cut = 4 * rows.num_rows // 5
         taught, tested = rows.take(orders[turn][:cut]), rows.take(orders[turn][cut:]).to_pandas()
-        release = dc.synthesize(read(taught, adult.card), "synthesize", epsilon=epsilon, delta=DELTA)
+        release = dc.synthesize(read(taught, adult.card), f"epsilon={epsilon} delta={DELTA}")
         made = release.payload.to_pandas()
         coder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
         model = make_pipeline(
