@@ -68,8 +68,8 @@ class Logistic(PrivateLearner):
 
             def slots(part: slice, scorer: Scorer = scorer) -> Slots:
                 wrong = scorer.wrong(lesson.rows, part)
-                every = [design.slots(lesson.rows, part, one) for one in wrong]
-                return [(at * scores + place, value) for place, own in enumerate(every) for at, value in own]
+                every = zip(*(design.slots(lesson.rows, part, one) for one in wrong), strict=True)
+                return [(at * scores + place, value) for own in every for place, (at, value) in enumerate(own)]
 
             found = lesson.meter.sums(slots, size * scores, _LENGTH, share)
             floor = _EDGE * (_CURVATURE * wide + 2 * found.deviation)
